@@ -1,29 +1,21 @@
-"""The command ``doorkeeper``.
+"""The command ``doorkeeper``: a module or a package for each noun.
 
-commands     the list of subcommands; each module is imported when it is called
+commands     the list of nouns; each is imported when it is called
 serve        doorkeeper serve
-acls         doorkeeper acls add | remove | list
-acl_options  its options: those of kafka-acls.sh; acl_targets says whose ACLs, acl_printing prints
-acl_sets     doorkeeper acls export | import | diff | plan | apply; acl_places is where sets are,
-             acl_plans a plan as text, acl_applying carries it out
-acl_questions, acl_lint
-             doorkeeper acls explain | who-can | what-can | lint; acl_sources is where the ACLs come
-             from, acl_question_options what is asked, acl_explanations and acl_texts the words
-completion   doorkeeper completion; completing is what words may become
+acls         doorkeeper acls add, remove, list (edit), explain, who-can, what-can (questions), lint,
+             export, import, diff, plan, apply (sets); addresses on the command line
+users        doorkeeper users, and doorkeeper users-file
+store        doorkeeper store
+audit        doorkeeper audit
+config       doorkeeper config
+frames       doorkeeper frames
+completion   doorkeeper completion, and the completions of values
+
 lazy         groups whose commands are imported when they are called
-terminal     colours, and texts that move no cursor
-store        doorkeeper store backup | restore; store_moves: migrate | check | copy
-audit        doorkeeper audit verify | tail
-config       doorkeeper config check | show | reset
-frames       doorkeeper frames; frame_printing prints what the dissector finds
-users        doorkeeper users add | set-password | delete | list; wire_users are those of a server
-users_file   doorkeeper users-file set | delete | list
-live         a client for one command
-options, passwords, progress, files
-             options of several commands, how a password is asked for, how far a long work is, files
-             that are written whole or not at all
-failures, interrupts
-             how a command that cannot go on says so, and one that Ctrl-C has ended
+options      options of several commands
+terminal     output, messages, failures, progress
+interrupts   Ctrl-C
+files        files that are replaced as a whole
 """
 
 from __future__ import annotations
@@ -52,24 +44,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _fill_standard_descriptors()
     serves = "serve" in (sys.argv[1:] if arguments is None else arguments)[:1]
     if serves:
-        # Until the server takes it, the signal must not end the process: a service manager may
-        # send it at any time.
+        # A service manager may send SIGHUP at any time. Before the server has its own handler, the
+        # default one would end the process.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        # What a start imports and loads stays: looking through it again and again, 77 times, for
-        # 600 dead objects would be a tenth of the start. The collector begins when the server does.
+        # A start allocates objects that stay: 77 collections for 600 dead objects would take a
+        # tenth of its time. The server starts the collector.
         with collection_paused() if serves else nullcontext():
             from doorkeeper.cli.commands import doorkeeper  # noqa: PLC0415  not for importing main
 
             doorkeeper.main(arguments, prog_name="doorkeeper")
     except SystemExit as end:
         if "doorkeeper.runtime.threads" in sys.modules:
+            # A plug-in's thread that never ends must not keep the process alive.
             from doorkeeper.runtime.threads import leave_threads_behind  # noqa: PLC0415  imported then
 
             leave_threads_behind(end.code)
         raise
     except KeyboardInterrupt:
-        # While modules are imported; a command that runs says so itself.
+        # Ctrl-C during an import: Root.invoke reports that of a running command.
         from doorkeeper.cli.interrupts import end_interrupted  # noqa: PLC0415  as above
 
         end_interrupted()
@@ -78,21 +71,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         from doorkeeper.cli.terminal import fail  # noqa: PLC0415  as above
 
-        # What is still to be written has no place either, and Python would say so once more.
+        # Python flushes stdout at its exit, fails again, and would print a second message.
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
         fail([f"{error.filename or 'standard output'}: {error.strerror}"])
 
 
 def _fill_standard_descriptors() -> None:
-    """Put the null device where a parent closed stdin, stdout or stderr.
+    """Open the null device for standard streams that the parent process has closed.
 
-    Otherwise the next files that are opened take their numbers, and log lines go to sockets and
-    stores.
+    Otherwise the next files get their descriptors, and log lines are written to sockets and stores.
     """
     while (opened := os.open(os.devnull, os.O_RDWR)) <= STDERR:
         pass
     os.close(opened)
-    # Python leaves None in the place of a stream that was closed.
+    # Python has set the streams to None.
     sys.stdin = sys.stdin or os.fdopen(STDIN)
     sys.stdout = sys.stdout or os.fdopen(STDOUT, "w")
     sys.stderr = sys.stderr or os.fdopen(STDERR, "w")

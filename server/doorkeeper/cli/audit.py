@@ -1,4 +1,4 @@
-"""``doorkeeper audit``: ``verify`` and ``tail`` of an audit trail's folder."""
+"""``doorkeeper audit``: check and read the folder of an audit log."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 POLL_S: Final = 0.2
-"""How often a trail that is followed is looked at."""
+"""The interval of polls for new events; a poll lists a folder."""
 
 _output_option = click.option(
     "--output",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="For people, or JSON.",
+    help="The format: text or JSON.",
 )
 _folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 
@@ -36,7 +36,7 @@ _folder_argument = click.argument("folder", type=click.Path(path_type=Path))
     name="audit",
     epilog="""
 \b
-Exit statuses: 0 done; 1 the trail is not whole, or cannot be read; 2 wrong usage;
+Exit statuses: 0 done; 1 the audit log is incomplete, or cannot be read; 2 wrong usage;
 130 ended by Ctrl-C.
 
 \b
@@ -46,13 +46,13 @@ Examples:
 """,
 )
 def command() -> None:
-    """Check and read an audit trail (doorkeeper.audit.dir)."""
+    """Check and read an audit log (doorkeeper.audit.dir)."""
 
 
 @command.command(
     epilog="""
 \b
-Exit statuses: 0 the trail is whole; 1 it is not, or cannot be read; 2 wrong usage.
+Exit statuses: 0 complete; 1 incomplete, or not readable; 2 wrong usage.
 
 \b
 Examples:
@@ -63,12 +63,12 @@ Examples:
 @_folder_argument
 @_output_option
 def verify(folder: Path, output: str) -> None:
-    """Say whether FOLDER has every event: no gaps, no torn lines, in order."""
+    """Check that FOLDER has every event: no gaps, no torn lines, in order."""
     verdict: Verdict = _or_fail(folder, lambda: verify_log(folder))
     if output == "json":
         show_json(verdict.as_json())
     else:
-        show(_told(folder, verdict))
+        show(_verdict_lines(folder, verdict))
     if not verdict.is_whole:
         raise SystemExit(FAILED)
 
@@ -76,8 +76,8 @@ def verify(folder: Path, output: str) -> None:
 @command.command(
     epilog="""
 \b
-Each filter must be met; a filter that is given several times is met by any of
-its values.
+An event is printed if it matches every filter. A filter may be repeated, and
+then matches any of its values.
 
 \b
 Exit statuses: 0 done; 1 the folder cannot be read; 2 wrong usage; 130 ended
@@ -97,19 +97,31 @@ Examples:
     default=10,
     show_default=True,
     type=click.IntRange(0),
-    help="How many events to begin with.",
+    help="Begin with this many of the last events.",
 )
-@click.option("--from-start", is_flag=True, help="Begin with the first event.")
-@click.option("--follow/--no-follow", default=True, show_default=True, help="Wait for what comes.")
-@click.option("--kind", multiple=True, help="Only these: decision, change, login, ...")
+@click.option(
+    "--from-start", is_flag=True, help="Begin with the first event.  [default: the last --lines]"
+)
+@click.option("--follow/--no-follow", default=True, show_default=True, help="Wait for new events.")
+@click.option(
+    "--kind",
+    multiple=True,
+    help="Only events of this kind: decision, change, login, ...; may be repeated.",
+)
 @click.option(
     "--outcome",
     multiple=True,
     type=click.Choice(["ALLOWED", "DENIED", "SUCCEEDED", "FAILED"], case_sensitive=False),
-    help="Only events with this outcome.",
+    help="Only this outcome.",
 )
-@click.option("--principal", multiple=True, help="Only what this principal did: User:alice.")
-@click.option("--resource", multiple=True, help="Only what is about a resource of this name.")
+@click.option(
+    "--principal",
+    multiple=True,
+    help="Only events of this principal, such as User:alice; may be repeated.",
+)
+@click.option(
+    "--resource", multiple=True, help="Only events on a resource of this name; may be repeated."
+)
 @_output_option
 def tail(
     folder: Path,
@@ -120,10 +132,11 @@ def tail(
     output: str,
     **filters: tuple[str, ...],
 ) -> None:
-    """Print the last events of FOLDER, and those that come."""
+    """Print the last events of FOLDER, and wait for new ones."""
     trail = Tail(folder)
-    wanted = _Wanted(**filters)
+    wanted = _EventFilter(**filters)
     out = _print_json if output == "json" else _print_text
+    # A folder that does not exist would otherwise look like one without events.
     _or_fail(folder, lambda: sorted(folder.iterdir()))
     try:
         events = trail.new() if from_start else iter(_last(trail, wanted, lines))
@@ -131,22 +144,25 @@ def tail(
             for event in events:
                 if wanted.has(event):
                     out(event)
+            # For a reader behind a pipe: no event waits in a buffer for the next ones.
             sys.stdout.flush()
-            _tell_unreadable(trail)
+            _report_unreadable(trail)
             if not follow:
                 return
             time.sleep(POLL_S)
             events = _or_fail(folder, trail.new)
     except KeyboardInterrupt:
+        # The usual end of --follow: no message.
         raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
-        raise  # whoever read it has seen enough; Click ends without a word
+        # As behind head: the reader has closed the pipe, and Click ends without a message.
+        raise
     except OSError as error:
         fail([f"{error.filename or folder}: {error.strerror}"])
 
 
-class _Wanted:
-    """Which events are printed."""
+class _EventFilter:
+    """The filters of the options."""
 
     def __init__(
         self,
@@ -168,7 +184,7 @@ class _Wanted:
         }
 
     @property
-    def everything(self) -> bool:
+    def is_empty(self) -> bool:
         return not self._allowed
 
     def has(self, event: dict[str, Any]) -> bool:
@@ -176,6 +192,7 @@ class _Wanted:
 
     @staticmethod
     def _meets(event: dict[str, Any], name: str, values: set[str]) -> bool:
+        # A change has a list of resources where a decision has one.
         if name == "resource_name" and event.get("kind") == "change":
             acls = (*event.get("added", ()), *event.get("removed", ()))
             names = [each["resource_name"] for each in acls]
@@ -184,9 +201,9 @@ class _Wanted:
         return event.get(name) in values
 
 
-def _last(trail: Tail, wanted: _Wanted, lines: int) -> list[dict[str, Any]]:
-    """Return the last events that are wanted; with filters everything must be read for it."""
-    if wanted.everything:
+def _last(trail: Tail, wanted: _EventFilter, lines: int) -> list[dict[str, Any]]:
+    """Return the last events that match; with filters, every event must be read."""
+    if wanted.is_empty:
         return trail.last_lines(lines)
     found = [event for event in trail.new() if wanted.has(event)]
     return found[len(found) - lines if lines < len(found) else 0 :]
@@ -201,13 +218,13 @@ def _print_text(event: dict[str, Any]) -> None:
     try:
         line = format_event(event, paint)
     except (KeyError, TypeError):
-        # An event of a newer server, or of somebody else.
+        # An event of a newer server, or of another program.
         line = json.dumps(event)
     show([line])
 
 
 def _clean(value: Any) -> Any:  # noqa: ANN401 - what JSON may hold
-    """Return a value whose texts move no cursor: names come from clients."""
+    """Return a value without control characters in its texts: names come from clients."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, list):
@@ -217,13 +234,13 @@ def _clean(value: Any) -> Any:  # noqa: ANN401 - what JSON may hold
     return value
 
 
-def _tell_unreadable(trail: Tail) -> None:
+def _report_unreadable(trail: Tail) -> None:
     for name, why in trail.unreadable.items():
         say(f"{name}: {why}")
     trail.unreadable.clear()
 
 
-def _told(folder: Path, verdict: Verdict) -> Iterable[str]:
+def _verdict_lines(folder: Path, verdict: Verdict) -> Iterable[str]:
     for node in sorted(verdict.first):
         yield f"node {node}: events {verdict.first[node]} to {verdict.last[node]}"
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(verdict.events.items()))
@@ -231,7 +248,7 @@ def _told(folder: Path, verdict: Verdict) -> Iterable[str]:
     total = verdict.events.total()
     yield f"{verdict.files} files{writing}; {total} events: {kinds or 'none'}"
     if verdict.dropped:
-        yield paint(f"{verdict.dropped} were dropped, as the trail says itself", "yellow")
+        yield paint(f"{verdict.dropped} events were dropped, as the log itself records", "yellow")
     for problem in verdict.problems:
         place = problem.file if problem.line is None else f"{problem.file} line {problem.line}"
         colour = "yellow" if problem.kind == "clock" else "red"
@@ -239,9 +256,9 @@ def _told(folder: Path, verdict: Verdict) -> Iterable[str]:
     if (more := verdict.counts.total() - len(verdict.problems)) > 0:
         yield f"... and {more} more"
     if verdict.is_whole:
-        yield paint(f"{folder}: the trail is whole", "green")
+        yield paint(f"{folder}: the audit log is complete", "green")
     else:
-        yield paint(f"{folder}: the trail is not whole", "red", bold=True)
+        yield paint(f"{folder}: the audit log is incomplete", "red", bold=True)
 
 
 def _or_fail(folder: Path, call: Any) -> Any:  # noqa: ANN401 - whatever it returns

@@ -1,4 +1,4 @@
-"""The list of subcommands. Each is imported when it is called, so that --version is quick."""
+"""The list of subcommands. Each is imported when it is called, so that --version is fast."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from doorkeeper.version import __version__
 
 _MEMBERS = {
     "serve": Member("doorkeeper.cli.serve:command", "Start the server."),
-    "acls": Member("doorkeeper.cli.acls.edit:command", "Manage ACLs, and ask why they decide so."),
-    "users": Member("doorkeeper.cli.users.commands:command", "Manage users who log in by SCRAM."),
+    "acls": Member("doorkeeper.cli.acls.edit:command", "Manage ACLs, and explain decisions."),
+    "users": Member("doorkeeper.cli.users.commands:command", "Manage SCRAM users."),
     "store": Member(
         "doorkeeper.cli.store.commands:command", "Back up, restore, migrate, check and copy stores."
     ),
-    "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit trail."),
+    "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit log."),
     "config": Member(
-        "doorkeeper.cli.config:command", "Check a configuration file, and show what counts."
+        "doorkeeper.cli.config:command",
+        "Check, show and reset a configuration.",
     ),
     "frames": Member(
         "doorkeeper.cli.frames.commands:command",
-        "Print Kafka frames of a file or capture field by field.",
+        "Print the Kafka frames of a file or packet capture.",
     ),
     "users-file": Member(
         "doorkeeper.cli.users.users_file:command",
-        "Keep the users of PLAIN in a file of salted hashes.",
+        "Manage PLAIN users in a file of salted hashes.",
     ),
     "completion": Member(
         "doorkeeper.cli.completion:command", "Print the completion script of a shell."
@@ -37,20 +38,22 @@ _MEMBERS = {
 }
 
 
+# Click's own classes for these shells have faults that ours work around.
 for _shell in (JoinedBash, LastingZsh):
     add_completion_class(_shell)
 
 
 class Root(LazyGroup):
-    """The group of everything, which says of every command that Ctrl-C has ended it."""
+    """The group of all commands; it reports that Ctrl-C has ended one."""
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  that of the command
-        """Run the command that is named."""
+        """Run the command of the first word."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             end_interrupted()
         except click.Abort as abort:
+            # Click aborts a question at Ctrl-C and at the end of standard input alike.
             if not is_interrupt(abort):
                 raise
             end_interrupted()
@@ -62,8 +65,8 @@ class Root(LazyGroup):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""
 \b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
-130 ended by Ctrl-C; a server: 128 + n ended at once by a second signal n.
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
+130 ended by Ctrl-C; of serve: 128 + n stopped at once by a second signal n.
 
 \b
 Examples:

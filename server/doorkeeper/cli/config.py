@@ -1,4 +1,4 @@
-"""``doorkeeper config check``, ``show`` and ``reset``."""
+"""``doorkeeper config``: check a configuration, show its values, reset dynamic ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NS_PER_MS = 1_000_000
     name="config",
     epilog="""
 \b
-Exit statuses: 0 done; 1 the configuration is wrong, or it cannot be done, said on stderr;
+Exit statuses: 0 done; 1 failed, with the reason on stderr;
 2 wrong usage; 130 ended by Ctrl-C.
 
 \b
@@ -29,7 +29,7 @@ Examples:
 """,
 )
 def command() -> None:
-    """Check a configuration file, and show what counts."""
+    """Check a configuration, show its values, and reset dynamic ones."""
 
 
 @command.command(
@@ -49,9 +49,9 @@ Examples:
 def check(file: Path, overrides: tuple[str, ...]) -> None:
     """Print every error and warning of FILE.
 
-    What it names is looked at too: the authorizer, the catalog, login modules, certificates,
-    keytabs, users files, classes of others. They are made, configured and closed, not started, and
-    no other server is asked. The status is 1 where the server would not start with it.
+    The things that it names are checked too: the authorizer, the catalog, login modules,
+    certificates, keytabs, users files, plug-ins. They are created, configured and closed, but not
+    started, and no other server is asked.
     """
     from doorkeeper.app.config_check import check_configuration  # noqa: PLC0415  it is heavy
     from doorkeeper.app.errors import StartError  # noqa: PLC0415
@@ -67,12 +67,11 @@ def check(file: Path, overrides: tuple[str, ...]) -> None:
 
 @command.command(
     epilog="""
-Passwords are hidden, and so are values of keys that only plug-ins know; of a JAAS file, nothing but
-its name is shown. Values that were given
-while a server runs are in its store: kafka-configs.sh --describe tells them.
+Passwords and the values of keys that only plug-ins know are hidden; of a JAAS file, only the name
+is shown. Dynamic values are in the store: kafka-configs.sh --describe prints them.
 
 \b
-Exit statuses: 0 shown; 1 the configuration is wrong, each error is a line on stderr;
+Exit statuses: 0 shown; 1 the configuration has errors, each a line on stderr;
 2 wrong usage.
 
 \b
@@ -85,7 +84,8 @@ Examples:
 @override_option
 @array_option
 def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
-    """Print every value that counts, and where it comes from."""
+    """Print every value of the configuration, and its source."""
+    # Values that have no effect are listed too: a file may be shared with brokers.
     rows = origins_of(load_or_fail(file, overrides).settings)
     if output == "json":
         click.echo(json.dumps([row._asdict() for row in rows], indent=2, ensure_ascii=False))
@@ -97,10 +97,10 @@ def show(file: Path | None, overrides: tuple[str, ...], output: str) -> None:
 
 @command.command(
     epilog="""
-The server must be stopped. Afterwards the file's values count again.
+The server must be stopped. Afterwards it uses the values of its file again.
 
 \b
-Exit statuses: 0 done, also where there was nothing to forget; 1 it cannot be done, said on stderr;
+Exit statuses: 0 done, or nothing to forget; 1 failed, with the reason on stderr;
 2 wrong usage.
 
 \b
@@ -110,19 +110,21 @@ Examples:
 """
 )
 @click.argument("keys", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="Forget the values of all keys.")
+@click.option("--all", "every", is_flag=True, help="Forget the dynamic values of all keys.")
 @config_option
 @override_option
 def reset(
     keys: tuple[str, ...], file: Path | None, overrides: tuple[str, ...], *, every: bool
 ) -> None:
-    """Forget the values of KEYS that were given while a server ran."""
+    """Forget the dynamic values of KEYS, which kafka-configs.sh has set."""
+    # Without keys nothing is meant, rather than everything: an empty variable resets no key.
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
     from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
     from doorkeeper.offline.config_reset import forget  # noqa: PLC0415
     from doorkeeper.state.store import StorageError  # noqa: PLC0415
 
+    # Through the log of changes, so that the audit log and other nodes see the reset.
     settings = load_or_fail(file, overrides).settings
     try:
         forgotten = forget(settings, None if every else keys)

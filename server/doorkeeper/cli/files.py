@@ -1,4 +1,4 @@
-"""Files that commands write: the whole of it or nothing, whatever happens meanwhile."""
+"""Files that commands replace as a whole, so that a crash leaves the old or the new content."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put a file in the place of another, with the same mode; links are followed.
+    """Replace a file atomically and keep its mode; links are followed.
 
-    What is no plain file (a pipe, ``/dev/stdout``) is written to as it is, and so is a file in a
-    folder where none can be made beside it.
+    Anything but a regular file (a pipe, ``/dev/stdout``) is written to directly, and so is a file
+    in a folder that is not writable.
 
     Raises:
-        OSError: it cannot be written; what was there stays, where it is a plain file.
+        OSError: it cannot be written; a regular file keeps its content.
 
     """
     try:
@@ -25,6 +25,7 @@ def write_whole(path: Path, data: bytes) -> None:
     if before is not None and not stat.S_ISREG(before.st_mode):
         path.write_bytes(data)
         return
+    # The target of a symbolic link is replaced, not the link.
     place = Path(os.path.realpath(path))
     beside = place.with_name(f".{place.name}.{os.getpid()}")
     try:
@@ -40,9 +41,11 @@ def write_whole(path: Path, data: bytes) -> None:
                 os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
             file.write(data)
             file.flush()
+            # Without it, a power failure after the rename may leave an empty file.
             os.fsync(descriptor)
         beside.replace(place)
     except BaseException:
+        # Ctrl-C too must leave no temporary file behind.
         with suppress(OSError):
             beside.unlink()
         raise

@@ -1,6 +1,6 @@
-"""A group of commands of which some are imported when they are asked for, so that others are quick.
+"""A group of commands that are imported when they are called, so that others start fast.
 
-Lists, help and completion tell the name and a summary of each without importing it.
+Lists, help and completion have the name and a summary of each without importing it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Member(NamedTuple):
-    """Where a command stands, as ``module:name``, and what it does, in a line."""
+    """The place of a command, as ``module:name``, and a summary in a line."""
 
     place: str
     summary: str
 
 
 class LazyGroup(click.Group):
-    """A group with members that are there already, and others behind them."""
+    """A group with commands of its own, followed by members that are imported later."""
 
     def __init__(
         self,
@@ -31,16 +31,16 @@ class LazyGroup(click.Group):
         members: Mapping[str, Member],
         **options: Any,  # noqa: ANN401  as above
     ) -> None:
-        """Take the members that are imported later, by name."""
+        """Take the members by name."""
         super().__init__(*arguments, **options)
         self._members = members
 
     def list_commands(self, _context: click.Context) -> list[str]:
-        """Return all names, in the order in which they were given."""
+        """Return all names, in the order of the definitions."""
         return list(self._summaries())
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Return a command, imported where that is needed; None where there is none."""
+        """Return a command, imported if it is a member; None for an unknown name."""
         member = self._members.get(name)
         if member is None:
             return super().get_command(context, name)
@@ -49,13 +49,15 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    # Click's own would call get_command for each summary, and so import every member.
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names and summaries."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self._summaries().items()))
 
+    # As above.
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return what a word may become: names of commands, then options."""
+        """Complete a word to names of commands, then options."""
         names = [
             CompletionItem(name, help=summary)
             for name, summary in self._summaries().items()

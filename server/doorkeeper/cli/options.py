@@ -37,6 +37,7 @@ def _keep_jaas_file(context: click.Context, _: click.Parameter, file: str | None
 def _with_jaas_file(
     context: click.Context, _: click.Parameter, overrides: tuple[str, ...]
 ) -> tuple[str, ...]:
+    # Options are processed in no fixed order, but eager ones come first: the file is known here.
     file = context.meta.get(_JAAS_FILE)
     return (f"{JAAS_FILE_KEY}={file}", *overrides) if file else overrides
 
@@ -109,6 +110,8 @@ output_option = _table_or_json("The format: a table or JSON.")
 array_option = _table_or_json("The format: a table or one JSON array.")
 
 
+# Linux passes arguments as bytes, and Python decodes others than UTF-8 to lone surrogates, which
+# no message can carry.
 def utf8(value: str) -> str:
     """Return a text of the command line; the type of options that are sent in messages.
 

@@ -19,17 +19,16 @@ if TYPE_CHECKING:
     name="serve",
     epilog="""
 \b
-Without --config it listens on localhost:9092, keeps its data in ./data, and everyone on this
-machine is an administrator.
+Without --config the server listens on localhost:9092, keeps its data in ./data, and every client
+on this machine is a super user.
 
 \b
-SIGTERM and SIGINT: answer what is under way, then end. A second one: end at once.
-SIGHUP: read the configuration again: mechanisms, users, certificates, super users, log levels,
-the catalog.
+SIGTERM and SIGINT: answer the requests in flight, then stop. A second one: stop at once.
+SIGHUP: reload mechanisms, users, certificates, super users, log levels and the catalog.
 
 \b
-Exit statuses: 0 stopped by a signal; 1 it cannot start, each reason is a line on stderr;
-2 wrong usage; 128 + n ended at once by a second signal n.
+Exit statuses: 0 stopped by a signal; 1 it cannot start, with each reason as a line on stderr;
+2 wrong usage; 128 + n stopped at once by a second signal n.
 
 \b
 Examples:
@@ -43,6 +42,7 @@ Examples:
 @override_option
 def command(file: Path | None, overrides: tuple[str, ...]) -> None:
     """Start the server, and run until a signal ends it."""
+    # Before the heavy imports: a configuration with errors is reported at once.
     try:
         loaded = load(file, overrides)
     except ConfigError as error:

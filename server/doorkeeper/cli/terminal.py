@@ -50,6 +50,7 @@ def printable(text: str) -> str:
 def show(lines: Iterable[str]) -> None:
     """Print lines on stdout; characters that its encoding lacks are escaped."""
     text = "\n".join(lines)
+    # A name in another script must not end a command in a terminal that is set to ASCII.
     encoding = sys.stdout.encoding or "utf-8"
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
 
@@ -89,6 +90,7 @@ def say_once(text_of: Callable[[T], str]) -> Callable[[T], None]:
 
 def fail(problems: Iterable[object], status: int = FAILED) -> NoReturn:
     """Print each problem as one line on stderr and end the process."""
+    # One line each, so that logs keep a message together: servers send texts with line breaks.
     for problem in problems:
         text = printable(" ".join(str(problem).split("\n")))
         sys.stderr.write(f"doorkeeper: {text}\n")

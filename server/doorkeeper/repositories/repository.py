@@ -1,7 +1,6 @@
 """The interface of ACL repositories.
 
-A repository is read as a whole, searched, or changed in a session. Commands use it, and whatever
-keeps the ACLs of several clusters equal.
+A repository is read as a whole, searched, or changed in a session.
 
     repository        read    change    describes super users and defaults
     file              yes     no        no

@@ -44,7 +44,7 @@ def test_a_whole_trail(tmp_path: Path) -> None:
     assert result.stdout.splitlines() == [
         "node 1: events 3 to 4",
         "1 files; 2 events: 2 login",
-        f"{tmp_path}: the trail is whole",
+        f"{tmp_path}: the audit log is complete",
     ]
 
 

@@ -231,6 +231,7 @@ def take_location(
             given = [Address(AddressKind.STORE, folder)]
         elif default is not None:
             given = [default]
+    # Two addresses are refused even if they are equal: one of them is a slip.
     if len(given) != 1:
         raise click.UsageError(
             "give one of ADDRESS, --bootstrap-server, --bootstrap-controller and --config"
@@ -238,6 +239,7 @@ def take_location(
     [chosen] = given
     if command_config is not None and not any(each.is_live for each in (chosen, *others)):
         raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
+    # A configuration is no property of a client: for a live cluster it would be ignored.
     if not chosen.is_store and (is_overridden or file is not None):
         if has_policy:
             return Location(chosen, command_config, (), file, overrides)

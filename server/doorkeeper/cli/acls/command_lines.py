@@ -86,5 +86,6 @@ def _apply_command(binding: AclBinding, *, add: bool, location: Location) -> str
 
 
 def _options(binding: AclBinding) -> list[str] | None:
+    # A shell passes control characters on, but a terminal that shows the line does not.
     texts = (binding.pattern.name, *binding.entry[:2])
     return options_of(binding) if all(map(str.isprintable, texts)) else None

@@ -103,7 +103,7 @@ def command() -> None:
     answer questions. export, import, diff, plan and apply work on whole sets of ACLs. All of them
     work on live clusters (Kafka or Doorkeeper), on the store of a stopped server, and read files.
 
-    An administrator who is locked out stops the server and changes the ACLs in its store. The
+    After a lock-out, stop the server and change the ACLs in its store. The
     configured authorizer is then started without listeners, and the author of the changes is
     Server:doorkeeper.
     """
@@ -141,6 +141,7 @@ def add(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  tho
     """Add ACLs at ADDRESS; existing ones are kept."""
     location, wanted = _take_request(context, options, additions, changes=True)
 
+    # The tool compares with the present ACLs too, to print those that exist already.
     async def add_missing() -> None:
         async with location.repository().change(create=True) as session:
             for resource, bindings in wanted.items():
@@ -181,6 +182,8 @@ Examples:
 def remove(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  those above
     """Remove ACLs at ADDRESS, after a question for each resource."""
     location, wanted = _take_request(context, options, removals, changes=True)
+    # All questions come before the first connection: a user who thinks about an answer keeps
+    # neither a store nor a session open.
     filters = [
         each
         for resource, entries in wanted.items()
@@ -206,6 +209,7 @@ def _ask_to_remove(resource: ResourcePatternFilter, entries: Sequence[AccessCont
         )
     else:
         click.echo(f"Are you sure you want to delete all ACLs for resource filter `{shown}`? (y/n)")
+    # Not Click's prompt: the tool reads a line of any kind, and only "y" is a yes.
     answer: str = sys.stdin.readline()
     return answer.strip().lower() == "y"
 
@@ -244,6 +248,7 @@ def list_acls(context: click.Context, /, output: str, **options: Any) -> None:  
         return await location.repository().find(wanted.filters)
 
     found = _run(find(), location)
+    # The tool prints a block for each principal, also for one without ACLs.
     if output == "kafka":
         _print_as_kafka(found, wanted.principals)
         return
@@ -317,6 +322,7 @@ def _fail_as_kafka(location: Location) -> Iterator[None]:
         yield
     except RepositoryError as error:
         cause = error.__cause__
+        # Errors of a configuration file have no Java exception: they are printed as they are.
         if not location.address.is_live or hasattr(cause, "problems"):
             fail(error.problems)
         code, text = getattr(cause, "code", None), getattr(cause, "message", None)
@@ -328,6 +334,6 @@ def _fail_on_errors(location: Location, errors: Iterable[ApiError | None]) -> No
     if not found:
         return
     if location.address.is_live:
-        # As the tool does, which ends with the first exception.
+        # As in the tool, which stops at the first exception.
         fail([f"{FAILED}{java_text(found[0].code, found[0])}"])
     fail(dict.fromkeys(f"{each.code.name}: {each}" for each in found))

@@ -88,6 +88,8 @@ def side_effects(answer: Answer) -> list[str]:
     if answer.policy.allow_everyone:
         was_open = not answer.snapshot.covers(question.resource_type, question.name)
         after = changed(answer.snapshot, flip.added, flip.removed)
+        # With allow.everyone.if.no.acl.found, the first ACL of a resource closes it, and removing
+        # the last one opens it, whatever the ACL says.
         is_open = not after.covers(question.resource_type, question.name)
         if was_open and not is_open:
             found.append(
@@ -105,6 +107,7 @@ def side_effects(answer: Answer) -> list[str]:
 def _reach(binding: AclBinding, question: Question) -> str | None:
     """Return the other effects of a binding; None if the question covers all of them."""
     pattern, entry = binding
+    # Implied operations too: an ALLOW of Read also allows Describe.
     others = [each.name for each in effects(binding) if each is not question.operation]
     parts = [", ".join(others)] if others else []
     if pattern.pattern_type is PatternType.PREFIXED or pattern.name == WILDCARD:
@@ -157,6 +160,7 @@ def by_bearing(considered: Iterable[Considered]) -> list[Considered]:
 def _considered_lines(explanation: Explanation) -> list[str]:
     if not explanation.considered:
         return []
+    # Thousands of ACLs may cover a resource, and those of other principals are the most.
     shown = by_bearing(explanation.considered)[:SHOWN_MAX]
     width = max(len(row(each.binding)) for each in shown)
     lines = [f"considered ({COLUMNS}):"]

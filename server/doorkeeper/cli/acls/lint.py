@@ -110,6 +110,8 @@ def lint(
     if fix_file is not None and fix_file.suffix.lower() not in _FORMATS:
         raise click.UsageError(f"--fix-file: found {fix_file}; allowed: {', '.join(_FORMATS)}")
     state = take_state(options, status=FAILED, bare_principals=True)
+    # Codes are selected before the analysis, not after it: an ACL that stays may be the reason
+    # for which another one is not redundant.
     codes = (select or frozenset(CODES)) - ignore
     found = findings_of(state.policy.policy, state.snapshot, codes)
     if output == "json":
@@ -118,6 +120,7 @@ def lint(
     else:
         for each in found:
             show(_lines(each, state.location))
+        # On stderr, so that stdout has findings only.
         for line in state.lines():
             say(line)
     if fix_file is not None:
@@ -137,6 +140,7 @@ def _lines(finding: Finding, location: Location) -> list[str]:
     fix = finding.fix
     lines.append(f"  fix: {printable(fix.words)}")
     kafkas, ours = commands_of(fix.added, fix.removed, location)
+    # A fix without a command would look like a fix that needs none.
     if fix.removed and len(kafkas) < len(fix.added) + len(fix.removed):
         leaves = "; --fix-file leaves it out" if finding.severity is Severity.ERROR else ""
         lines.append(f"  kafka-acls.sh has no options to remove it{leaves}")
@@ -167,6 +171,7 @@ def _write(path: Path, snapshot: Snapshot, found: Sequence[Finding]) -> None:
         binding for each in found if each.severity is Severity.ERROR for binding in each.fix.removed
     }
     left = [each for each in find(snapshot, ANY_BINDING) if each not in redundant]
+    # newline="": the writer of CSV ends lines itself.
     try:
         text = write(left, _FORMATS[path.suffix.lower()])
         path.write_text(text, encoding="utf-8", newline="")

@@ -1,7 +1,7 @@
-"""The options of kafka-acls.sh, and the ACLs and filters that they come to.
+"""The options of kafka-acls.sh, and the ACLs and filters that they name.
 
 A refusal is a ``ValueError`` with the tool's own text. Each command takes the options of all three,
-as the tool does: those that it cannot use are hidden, and told as the tool tells them.
+as the tool does: those that it cannot use are hidden, and refused with the tool's text.
 
 Source: ``AclCommand`` (4.3.1).
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Entries = Sequence[AccessControlEntry]
 
 FAILED: Final = "Error while executing ACL command: "
-"""How the tool begins when it cannot go on; the name of a Java class mostly follows."""
+"""The beginning of the tool's errors; the name of a Java exception mostly follows."""
 
 _NO_RESOURCE = (
     "You must provide at least one resource: --topic <topic> or --cluster or --group <group> or"
@@ -60,7 +60,7 @@ _NAMED = {
 _PATTERNS = {each.name: each for each in PatternType if each is not PatternType.UNKNOWN}
 _CLUSTER = ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
 _OPERATIONS = {each.name.replace("_", "").lower(): each for each in AclOperation}
-_GIVEN = tuple(each for each in AclOperation if each > AclOperation.ANY)
+_OPERATIONS_OF_ACLS = tuple(each for each in AclOperation if each > AclOperation.ANY)
 
 
 _WORDS = {
@@ -71,14 +71,16 @@ _TRANSACTIONAL = {AclOperation.WRITE, AclOperation.DESCRIBE}
 
 
 class KafkaCommand(click.Command):
-    """A command that tells of unknown options, and of those without a value, as the tool does."""
+    """A command that refuses unknown options, and options without a value, as the tool does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words of the command line."""
+        # The tool reports wrong options before superfluous words, so both are collected first.
         ctx.allow_extra_args = True
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
+            # With status 1: scripts for the tool do not expect Click's status 2.
             fail([f"{error.option_name.lstrip('-')} is not a recognized option"])
         except click.BadOptionUsage as error:
             if "requires an argument" not in error.message:
@@ -105,7 +107,7 @@ def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
         default="literal",
         shell_complete=one_of(each.lower() for each in _PATTERNS),
         show_default=True,
-        help="How names are meant; add takes literal and prefixed.",
+        help="The type of patterns with the names; add takes literal and prefixed.",
     )
     for option in reversed((*options_of_resources(_several), pattern)):
         command = option(command)
@@ -113,40 +115,43 @@ def resource_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return what adds the options that say who may do what."""
+    """Return a decorator that adds the options of principals, hosts and operations."""
     options = (
-        _several("--allow-principal", "TYPE:NAME", "Who may", hidden=hidden),
-        _several("--deny-principal", "TYPE:NAME", "Who may not", hidden=hidden),
-        _several("--allow-host", "ADDRESS", "From where they may; else everywhere", hidden=hidden),
         _several(
-            "--deny-host", "ADDRESS", "From where they may not; else everywhere", hidden=hidden
+            "--allow-principal",
+            "TYPE:NAME",
+            "A principal to allow, such as User:alice",
+            hidden=hidden,
         ),
+        _several("--deny-principal", "TYPE:NAME", "Deny this principal", hidden=hidden),
+        _several("--allow-host", "ADDRESS", "A host to allow [default: all]", hidden=hidden),
+        _several("--deny-host", "ADDRESS", "A host to deny [default: all]", hidden=hidden),
         click.option(
             "--operation",
             metavar="OPERATION",
             multiple=True,
             type=utf8,
             hidden=hidden,
-            shell_complete=one_of(map(kafkas_word, _GIVEN)),
-            help="What: Read, Write, ...; else All; may be repeated.",
+            shell_complete=one_of(map(kafkas_word, _OPERATIONS_OF_ACLS)),
+            help="An operation: Read, Write, ...; may be repeated.  [default: All]",
         ),
         click.option(
             "--producer",
             is_flag=True,
             hidden=hidden,
-            help="What a producer needs: Write, Describe and Create on topics.",
+            help="The ACLs of a producer: Write, Describe and Create on topics.",
         ),
         click.option(
             "--consumer",
             is_flag=True,
             hidden=hidden,
-            help="What a consumer needs: Read and Describe on topics, Read on groups.",
+            help="The ACLs of a consumer: Read and Describe on topics, Read on groups.",
         ),
         click.option(
             "--idempotent",
             is_flag=True,
             hidden=hidden,
-            help="With --producer: IdempotentWrite on the cluster.",
+            help="With --producer: IdempotentWrite on the cluster too.",
         ),
     )
 
@@ -158,14 +163,15 @@ def entry_options(*, hidden: bool = False) -> Callable[[Callable[..., Any]], Cal
     return add
 
 
-principal_option = _several("--principal", "TYPE:NAME", "Only of this principal")
-no_principal_option = _several("--principal", "TYPE:NAME", "Of list", hidden=True)
-force_option = click.option("--force", is_flag=True, help="Do not ask.")
+principal_option = _several("--principal", "TYPE:NAME", "List only ACLs of this principal")
+# The tool takes these options with every action, and refuses --principal with its own text.
+no_principal_option = _several("--principal", "TYPE:NAME", "For list", hidden=True)
+force_option = click.option("--force", is_flag=True, help="Do not ask before the removal.")
 no_force_option = click.option("--force", is_flag=True, hidden=True)
 
 
 def check(action: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that do not go together; the first of them, in the tool's order.
+    """Refuse the first combination of options that the tool refuses, in its order.
 
     Raises:
         ValueError: with the tool's text.
@@ -225,7 +231,7 @@ def additions(options: Mapping[str, Any]) -> dict[ResourcePattern, list[AclBindi
 
 
 def removals(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[AccessControlEntry]]:
-    """Return what to remove: the entries by resource; without any, all of the resource.
+    """Return the entries to remove by resource; no entries mean all of the resource.
 
     Raises:
         ValueError: as for additions; principals may be missing.
@@ -237,20 +243,20 @@ def removals(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[Acc
 def filters_of(
     pattern: ResourcePatternFilter, entries: Sequence[AccessControlEntry]
 ) -> list[AclBindingFilter]:
-    """Return the filters of what to remove from a resource."""
+    """Return the filters for these entries of a resource; without entries, for all of them."""
     wanted = [AccessControlEntryFilter(*each) for each in entries] or [ANY_BINDING.entry]
     return [AclBindingFilter(pattern, entry) for entry in wanted]
 
 
 class Listing(NamedTuple):
-    """What to list: filters, and principals where only theirs are wanted."""
+    """The filters of a list; and its principals, none for all."""
 
     filters: tuple[AclBindingFilter, ...]
     principals: tuple[str, ...]
 
 
 def listing(options: Mapping[str, Any]) -> Listing:
-    """Return what to list: everything where nothing is named.
+    """Return the filters of a list; without resources, one for everything.
 
     Raises:
         ValueError: a principal has no colon.
@@ -268,10 +274,12 @@ def _grants(options: Mapping[str, Any]) -> dict[ResourcePatternFilter, list[Acce
         for pattern in patterns:
             found.setdefault(pattern, {}).update(dict.fromkeys(entries))
 
+    # --producer and --consumer stand for operations, which check has refused beside them.
     if not options["producer"] and not options["consumer"]:
         operations = dict.fromkeys(map(_operation, options["operation"] or ("All",)))
         entries = _entries(options, operations)
         grant(_some(options), entries)
+    # Both may be given: a client that consumes and produces.
     for word, operations_ in _WORDS.items():
         if options[word]:
             patterns = _some(options)
@@ -317,9 +325,10 @@ def _patterns(options: Mapping[str, Any]) -> list[ResourcePatternFilter]:
     found = []
     for option, resource_type in _NAMED.items():
         for name in options[option]:
-            # The tool takes blanks off all names but these.
+            # The tool strips blanks from all names except transactional ids.
             exact = name if resource_type is ResourceType.TRANSACTIONAL_ID else name.strip()
             found.append(ResourcePatternFilter(resource_type, exact, how))
+    # As in the tool, which ignores --cluster with another pattern type.
     if how is PatternType.LITERAL and (options["cluster"] or options.get("idempotent")):
         found.append(_CLUSTER)
     return list(dict.fromkeys(found))

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.repositories.repository import AclRepository
 
+# Of the format of the file; a reader refuses any other.
 VERSION: Final = 1
 
 
@@ -91,6 +92,7 @@ def plan_of(text: str) -> tuple[Plan, str | None]:
         FormatError: the text is not a plan.
 
     """
+    # Editors on Windows begin a file with a byte order mark.
     document = document_of(text.removeprefix("\ufeff"))
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise FormatError(f"expected is a plan: a mapping with version {VERSION}")
@@ -105,6 +107,7 @@ def plan_of(text: str) -> tuple[Plan, str | None]:
             parts[part] = from_document({"version": 1, "acls": document[part]})
         except FormatError as error:
             raise FormatError(f"{part}: {error}") from None
+    # Applied in any order, such a plan would contradict itself.
     both = sorted(set(parts["added"]) & set(parts["removed"]))
     if both:
         raise FormatError(f"added and removed: both have {row(both[0])}")

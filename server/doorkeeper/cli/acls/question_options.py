@@ -45,6 +45,7 @@ def _host(_context: click.Context, _parameter: click.Parameter, value: str) -> s
     """Return an address as Java writes it: Kafka compares hosts as texts."""
     if value == ANY_HOST:
         return ANY_HOST
+    # "::1" is "0:0:0:0:0:0:0:1" in Java, and an ACL for the one does not match the other.
     found = java_host(value)
     if found is None:
         raise click.BadParameter(f"found {value!r}; allowed: an address, or *")
@@ -115,6 +116,7 @@ def take_resource(options: dict[str, Any], operation: AclOperation) -> Resource:
     found = [Resource(kind, name) for kind, name in given.items() if name is not None]
     if options.pop("cluster"):
         found.append(Resource(ResourceType.CLUSTER, CLUSTER_NAME))
+    # An empty variable in a script would otherwise ask about a resource that cannot exist.
     for option, kind in _NAMED.items():
         if given[kind] == "":
             raise click.UsageError(f"--{option.replace('_', '-')} is empty; a resource has a name")
@@ -122,6 +124,7 @@ def take_resource(options: dict[str, Any], operation: AclOperation) -> Resource:
         names = ", ".join(f"--{each.replace('_', '-')}" for each in _NAMED)
         raise click.UsageError(f"give one of {names}, --cluster; found {len(found)}")
     supported = SUPPORTED_OPERATIONS[found[0].resource_type]
+    # Every such answer would be "denied", and the reason would be missed.
     if operation not in supported:
         allowed = ", ".join(map(kafkas_word, supported))
         raise click.UsageError(
@@ -144,6 +147,7 @@ class EffectivePolicy(NamedTuple):
 
     def lines(self) -> list[str]:
         """Return the settings as lines, by Kafka's names."""
+        # As in the configuration: distinguished names have commas.
         users = ";".join(sorted(self.policy.super_users)) or "none"
         everyone = str(self.policy.allow_everyone).lower()
         return [

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
+# 1 and 2 are failures and wrong usage, as in every command.
 DENIED: Final = 3
 """The status of ``explain --exit-status`` for a denied request."""
 
@@ -116,6 +117,7 @@ def take_state(
     If the ACLs cannot be read, the process ends with ``status``.
     """
     super_users, allow_everyone = options.pop("super_users"), options.pop("allow_everyone")
+    # The old spelling of an ADDRESS, whose value is always the name of a file.
     file: str | None = options.pop("acl_file")
     if file is not None:
         if options["address"] is not None:
@@ -128,6 +130,7 @@ def take_state(
         contents = asyncio.run(repository.read())
     except RepositoryError as error:
         fail(error.problems, status)
+    # A store has a policy, with its dynamic values; other addresses can have a configuration.
     policy = effective_policy(
         contents.policy or configured, super_users, allow_everyone=allow_everyone
     )
@@ -204,6 +207,7 @@ def explain(
     resource = take_resource(options, operation)
     state = take_state(options)
     question = Question(principal, host, operation, *resource)
+    # The state is read once: both answers are about the same ACLs.
     before = after = _answer(state, state.snapshot, question)
     if added or removed:
         after = _answer(state, _change(state.snapshot, added, removed), question)
@@ -215,6 +219,7 @@ def explain(
     else:
         head = [f"before: {sentence(before.explanation)}", "after:"] if added or removed else []
         show([*head, *lines_of(after), *state.lines()])
+    # Not the default: a denial is an answer, and set -e would end a script at it.
     if exit_status and not after.explanation.decision.allowed:
         raise SystemExit(DENIED)
 
@@ -230,6 +235,7 @@ def _change(snapshot: Snapshot, added: Sequence[str], removed: Sequence[str]) ->
         new = [each for text in added for each in _bindings_of(text)]
     except RepositoryError as error:
         fail(error.problems)
+    # Removing an absent ACL changes nothing, which is more likely a typing error than a wish.
     for each in old:
         if each not in snapshot:
             say(f"--without: there is no ACL {row(each)}")

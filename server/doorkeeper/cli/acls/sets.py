@@ -47,6 +47,7 @@ Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 CHANGES: Final = 2
 """The status of a plan with changes, and of sets that differ."""
 
+# A wrong file, or an empty variable in a script, mostly means many removals.
 REMOVALS_MAX: Final = 100
 
 _STATUSES = """\b
@@ -170,6 +171,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:  # 
     """Write the ACLs at ADDRESS, sorted."""
     owned = _selector(options)
     location = take_location(options)
+    # Sorted, so that exports of one set are equal byte by byte and can be kept in Git.
     try:
         found = sorted(each for each in read_bindings(location) if owned.selects(each))
         text = write(found, Format(format_name))
@@ -232,6 +234,8 @@ def diff(
         wanted = [each for each in read_bindings(location) if owned.selects(each)]
     except RepositoryError as error:
         fail(error.problems)
+    # Without ownership, which both sides have been reduced to: a plan refuses a wanted ACL that is
+    # not owned, a comparison just ignores it.
     show_plan(found := plan_changes(present, wanted), output)
     raise SystemExit(CHANGES if found else 0)
 
@@ -273,6 +277,7 @@ def plan(
         goal = read_bindings(Location(wanted, location.command_config))
         present = read_bindings(location)
         found = plan_changes(present, goal, owned, removals_max=removals_max)
+        # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
             write_whole(out_file, acl_plans.text_of(found, location.canonical()).encode())
     except RepositoryError as error:
@@ -384,6 +389,7 @@ def _rest_within(saved: Plan, removals_max: int, present: list[AclBinding]) -> P
 
 def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:
     """Return the changes of a plan that are still to make."""
+    # Others may have made some of the changes since, or an earlier apply was interrupted.
     there = set(present)
     added = tuple(each for each in saved.added if each not in there)
     removed = tuple(each for each in saved.removed if each in there)
@@ -421,6 +427,7 @@ def _load_plan(wanted: Address, owned: Selector, address: str | None) -> Plan:
         fail([f"{name}: {error}"])
     except OSError as error:
         fail([f"{name}: {error.strerror}"])
+    # A plan that was written by hand may have no address; it fits any.
     if None not in (made_for, address) and made_for != address:
         raise click.UsageError(
             f"{name} was made for {made_for}, not for {address}; --other-address applies it"

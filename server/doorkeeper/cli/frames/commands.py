@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.dissector.dissection import Dissection
 
 UNREADABLE = 2
-"""The status for an input that cannot be read, as for wrong usage."""
+"""The status for an unreadable input, as for wrong usage."""
 
 _APIS = declared_apis()
 
@@ -101,7 +101,7 @@ Examples:
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="For people, or a JSON object for each frame.",
+    help="The format: text, or a JSON object for each frame.",
 )
 @click.option("--json", "output", flag_value="json", help="The same as --output json.")
 def command(
@@ -132,6 +132,7 @@ def command(
                 broken |= dissection.error is not None
     except UnreadableInput as error:
         fail([f"{file}: {error}"], UNREADABLE)
+    # An empty capture is more likely a wrong --port than a connection without requests.
     if not number:
         where = f" of connections to port {' or '.join(map(str, ports))}" if found == "pcap" else ""
         say(f"{file}: no frames{where}")
@@ -155,7 +156,7 @@ def _dissections(
 
 
 def _response_type(api: str | None, version: int | None) -> ResponseType | None:
-    """Return what the options say of responses; None for requests.
+    """Return the API and version of the responses; None for requests.
 
     Raises:
         click.UsageError: one option without the other, no such API, or no such version.
@@ -167,9 +168,11 @@ def _response_type(api: str | None, version: int | None) -> ResponseType | None:
         raise click.UsageError("--response and --version need each other")
     by_name = {name.lower(): (key, name) for key, name in API_NAMES.items() if name in _APIS}
     by_name |= {str(key): (key, name) for key, name in by_name.values()}
+    # A name in any case, or the API key, as it is in logs and captures.
     if api.lower() not in by_name:
         raise click.BadParameter(f"{api!r} is none of {', '.join(_APIS)}", param_hint="--response")
     key, name = by_name[api.lower()]
+    # Of the declared messages: newer versions than the server answers are decoded too.
     count = version_count(name)
     if not 0 <= version < count:
         reason = f"{version}; {name} has the versions 0 to {count - 1}"

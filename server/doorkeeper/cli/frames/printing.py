@@ -29,6 +29,7 @@ _SHOWN_BYTES_MAX: Final = 64
 def print_text(number: int, dissection: Dissection, *, show_secrets: bool) -> None:
     """Print a frame as lines: its fields with their offsets, then the fault."""
     lines = _lines(number, dissection, show_secrets=show_secrets)
+    # Lines are joined: a system call for each would dominate the cost of large frames.
     while some := list(islice(lines, _LINES_AT_ONCE)):
         show(some)
 
@@ -122,6 +123,7 @@ def _record(api: str, field: Field, *, show_secrets: bool) -> dict[str, Any]:
         return record | {"value": None, "secret_bytes": _secret_size(value)}
     if isinstance(value, bytes):
         value = _uuid(value) if field.type == "uuid" else value.hex()
+    # JSON has no NaN and no infinity.
     if isinstance(value, float) and not math.isfinite(value):
         value = str(value)
     record["value"] = value
@@ -129,6 +131,7 @@ def _record(api: str, field: Field, *, show_secrets: bool) -> dict[str, Any]:
     return record if name is None else record | {"name": name}
 
 
+# Only texts and bytes can hold a secret; a null or a length shows that there is none.
 def _is_hidden(field: Field, *, show_secrets: bool) -> bool:
     return field.secret and not show_secrets and isinstance(field.value, str | bytes)
 

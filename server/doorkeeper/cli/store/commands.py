@@ -1,49 +1,65 @@
-"""``doorkeeper store``: ``create``, ``accept``, ``backup``, ``restore``, and those of others."""
+"""``doorkeeper store``: create, accept, back up, restore, migrate, check and copy stores.
+
+``create``, ``backup``, ``restore`` and ``accept`` work on the store of a configuration.
+``migrate``, ``check`` and ``copy`` take any store: a data folder, a URL or a configuration.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from doorkeeper.app.stores import identity_file_of
+from doorkeeper.cli.completion import files
 from doorkeeper.cli.options import config_option, load_or_fail
-from doorkeeper.cli.store import moves as store_moves
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.terminal import fail, progress
-from doorkeeper.offline.store_moves import accept as accept_store
-from doorkeeper.offline.store_moves import create as create_store
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.offline import store_moves
+from doorkeeper.offline.stores import Place, place_named, place_of
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.backup import backup as back_up
 from doorkeeper.storage.backup import restore as put_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from doorkeeper.config.settings import Settings
 
-NS_PER_MS = 1_000_000
+NS_PER_MS: Final = 1_000_000
 
-Done = TypeVar("Done")
+Result = TypeVar("Result")
 
 _data_dir_option = click.option(
     "--data-dir",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="The folder of the store; else doorkeeper.data.dir of --config, else ./data.",
+    help="The data folder of an embedded store."
+    "  [default: doorkeeper.data.dir of --config, or ./data]",
 )
+
+_store_option = click.option(
+    "--store",
+    metavar="STORE",
+    shell_complete=files,
+    help="A data folder, a postgresql:// URL, or a server.properties."
+    "  [default: the store of --config]",
+)
+
+_STATUSES = """
+\b
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
+"""
 
 
 @click.group(
     name="store",
-    epilog="""
-\b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
-130 ended by Ctrl-C.
-
+    epilog=f"""{_STATUSES}
 \b
 Examples:
   doorkeeper store backup acls.backup --config server.properties
@@ -56,8 +72,7 @@ def command() -> None:
     """Create, back up, restore, migrate, check and copy stores; choose Kafka's release."""
 
 
-for each in (store_moves.migrate, store_moves.check, store_moves.copy, release):
-    command.add_command(each)
+command.add_command(release)
 
 
 @command.command(
@@ -66,7 +81,7 @@ for each in (store_moves.migrate, store_moves.check, store_moves.copy, release):
 The server may be running. The copy is one file, readable by its owner only.
 
 \b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
 
 \b
 Examples:
@@ -77,9 +92,11 @@ Examples:
 @click.argument("target", type=click.Path(path_type=Path))
 @config_option
 @_data_dir_option
-@click.option("--overwrite", is_flag=True, help="Replace TARGET where it exists.")
+@click.option("--overwrite", is_flag=True, help="Replace TARGET if it exists.  [default: refuse]")
 def backup(target: Path, file: Path | None, data_dir: Path | None, *, overwrite: bool) -> None:
     """Copy the store to the file TARGET."""
+    # Of the embedded store, whatever the configuration names: a shared one is backed up with
+    # PostgreSQL's tools (pg_dump).
     folder = _settings(file, data_dir).data_dir
     _or_fail(lambda: back_up(folder, target, overwrite=overwrite, progress=progress("backup")))
     click.echo(f"{target}: a backup of the store in {folder}")
@@ -88,10 +105,10 @@ def backup(target: Path, file: Path | None, data_dir: Path | None, *, overwrite:
 @command.command(
     epilog="""
 \b
-The server must be stopped. What was in the folder is kept beside it.
+The server must be stopped. The previous store is kept beside it.
 
 \b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
 
 \b
 Examples:
@@ -103,7 +120,7 @@ Examples:
 @config_option
 @_data_dir_option
 def restore(source: Path, file: Path | None, data_dir: Path | None) -> None:
-    """Put the backup SOURCE in the place of the store."""
+    """Replace the store by the backup SOURCE."""
     settings = _settings(file, data_dir)
     aside = _or_fail(
         lambda: put_back(
@@ -122,11 +139,11 @@ def restore(source: Path, file: Path | None, data_dir: Path | None) -> None:
     epilog="""
 \b
 The first start of a server creates its store too, unless doorkeeper.store.create=false. --new
-begins an empty cluster in the place of a store that was lost: what is left of an embedded one is
-kept beside it; a shared database must be empty.
+creates a store with a new cluster id in the place of a lost one: the remains of an embedded
+store are kept beside it; a shared database must be empty.
 
 \b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
 
 \b
 Examples:
@@ -136,24 +153,28 @@ Examples:
 )
 @config_option
 @_data_dir_option
-@click.option("--new", is_flag=True, help="Begin an empty cluster, whatever was there before.")
+@click.option(
+    "--new",
+    is_flag=True,
+    help="Create a new cluster in the place of a lost store.  [default: refuse]",
+)
 def create(file: Path | None, data_dir: Path | None, *, new: bool) -> None:
     """Create an empty store."""
     settings = _settings(file, data_dir)
-    aside = _or_fail(lambda: asyncio.run(create_store(settings, new=new, now_ms=_now_ms)))
+    aside = _run(lambda: store_moves.create(settings, new=new, now_ms=_now_ms))
     kept = "" if aside is None else f"; the previous one is {aside}"
-    click.echo(f"{_shown(settings)}: an empty store{kept}")
+    click.echo(f"{_store_name(settings)}: an empty store{kept}")
 
 
 @command.command(
     epilog="""
 \b
 A server refuses a store that is not the one in its identity file, or is behind what the server
-acknowledged. This makes the identity file that of the store as it is now: changes that are not in
-it are given up. Of a shared store it is to be done for each node.
+acknowledged. This command writes the identity of the present store to the file: acknowledged
+changes that the store lacks are lost. With a shared store, run it for each node.
 
 \b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage.
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
 
 \b
 Examples:
@@ -164,29 +185,171 @@ Examples:
 @config_option
 @_data_dir_option
 def accept(file: Path | None, data_dir: Path | None) -> None:
-    """Use the store as it is, though it is not the one that the server knew."""
+    """Accept a store that is not the one that the server knows, or an older one."""
     settings = _settings(file, data_dir)
-    pin = _or_fail(lambda: asyncio.run(accept_store(settings, now_ms=_now_ms)))
-    click.echo(f"{_shown(settings)}: accepted: {pin}")
+    pin = _run(lambda: store_moves.accept(settings, now_ms=_now_ms))
+    click.echo(f"{_store_name(settings)}: accepted: {pin}")
+
+
+@command.command(
+    epilog="""
+\b
+Nodes of the previous version keep working with a migrated shared store. When all nodes have this
+version, --finish removes the parts that only the previous one needs. A server migrates its embedded
+store when it starts; a copy of the older store stays beside it.
+
+\b
+Exit statuses: 0 done, or nothing to do; 1 failed, with the reason on stderr; 2 wrong usage.
+
+\b
+Examples:
+  doorkeeper store migrate --config /etc/doorkeeper/server.properties --dry-run
+  doorkeeper store migrate --store postgresql://owner@db1/acls
+"""
+)
+@config_option
+@_store_option
+@click.option("--dry-run", is_flag=True, help="Print the SQL and change nothing.")
+@click.option("--finish", is_flag=True, help="Remove the parts for the previous version.")
+def migrate(file: Path | None, store: str | None, *, dry_run: bool, finish: bool) -> None:
+    """Create the tables of a store, or migrate them to this version."""
+    if dry_run and finish:
+        raise click.UsageError("--finish excludes --dry-run")
+    place = _place(file, store)
+    # Not a part of the migration: nodes of the previous version may still be running.
+    if finish:
+        done_now = _run(lambda: store_moves.finish(place))
+        what = "removed" if done_now else "nothing to do"
+        click.echo(f"{place.display_name}: the parts for the previous version: {what}")
+        return
+    done = _run(lambda: store_moves.migrate(place, now_ms=_now_ms, dry_run=dry_run))
+    if done.before == done.after:
+        click.echo(f"{place.display_name}: schema version {done.after}: nothing to do")
+        return
+    if dry_run:
+        # Only the SQL is on stdout, so that it can be piped into psql.
+        click.echo(done.statements, nl=False)
+    what = "would be created" if dry_run else "created"
+    if done.before:
+        what = (
+            f"would be migrated from {done.before}" if dry_run else f"migrated from {done.before}"
+        )
+    click.echo(f"{place.display_name}: schema version {done.after}: {what}", err=dry_run)
+
+
+@command.command(
+    epilog="""
+\b
+Reads everything, as of one moment; servers may be running. In a sound store the change log has no
+gap and leads to the rows of the tables.
+
+\b
+Exit statuses: 0 sound; 1 not sound, or not readable, with the reason on stderr; 2 wrong usage.
+
+\b
+Examples:
+  doorkeeper store check --config /etc/doorkeeper/server.properties
+  doorkeeper store check --store postgresql://owner@db1/acls
+"""
+)
+@config_option
+@_store_option
+def check(file: Path | None, store: str | None) -> None:
+    """Check that a store is sound."""
+    place = _place(file, store)
+    header, findings = _run(lambda: store_moves.check(place))
+    if findings:
+        fail(findings)
+    rows = ", ".join(f"{name} {number}" for name, number in header.rows.items())
+    click.echo(
+        f"{place.display_name}: sound; cluster {header.cluster_id}, revision {header.revision}"
+    )
+    click.echo(f"rows: {rows}")
+
+
+@command.command(
+    epilog="""
+\b
+STORE is a data folder, a postgresql:// URL, or a server.properties. All servers of both must be
+stopped. The cluster id, the change log and the revision are copied too. The copy is read
+back and compared. In PostgreSQL the role must own the tables.
+
+\b
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
+
+\b
+Examples:
+  doorkeeper store copy --from /var/lib/doorkeeper --to postgresql://owner@db1/acls
+  doorkeeper store copy --from node1.properties --to ./data --overwrite
+"""
+)
+@click.option(
+    "--from",
+    "source",
+    metavar="STORE",
+    required=True,
+    shell_complete=files,
+    help="The store to read.",
+)
+@click.option(
+    "--to",
+    "target",
+    metavar="STORE",
+    required=True,
+    shell_complete=files,
+    help="The store to write.",
+)
+@click.option(
+    "--overwrite", is_flag=True, help="Replace a target that is not empty.  [default: refuse]"
+)
+def copy(source: str, target: str, *, overwrite: bool) -> None:
+    """Copy everything from one store to another."""
+    places = _parse_place(source), _parse_place(target)
+    header, aside = _run(
+        lambda: store_moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=progress)
+    )
+    kept = "" if aside is None else f"; the previous one is {aside}"
+    click.echo(
+        f"{places[1].display_name}: {sum(header.rows.values())} rows of"
+        f" {places[0].display_name}, revision {header.revision}; compared{kept}"
+    )
 
 
 def _settings(file: Path | None, data_dir: Path | None) -> Settings:
-    """Return the configuration; a data folder counts instead of what that says of the store."""
+    """Return the configuration; a data folder replaces its store."""
     if data_dir is None:
         return load_or_fail(file, ()).settings
-    places = (f"doorkeeper.data.dir={data_dir}", "doorkeeper.store=embedded")
-    return load_or_fail(None, places).settings
+    # A file may name a shared store, and the user has asked for this folder.
+    overrides = (f"doorkeeper.data.dir={data_dir}", "doorkeeper.store=embedded")
+    return load_or_fail(None, overrides).settings
 
 
-def _shown(settings: Settings) -> str:
+def _store_name(settings: Settings) -> str:
     return str(settings.data_dir) if settings.store is None else settings.store.display_name
+
+
+def _place(file: Path | None, store: str | None) -> Place:
+    if store is not None and file is not None:
+        raise click.UsageError("--store and --config both name a store: give one of them")
+    return place_of(load_or_fail(file, ()).settings) if store is None else _parse_place(store)
+
+
+def _parse_place(text: str) -> Place:
+    try:
+        return place_named(text)
+    except ConfigError as error:
+        fail(error.problems)
 
 
 def _now_ms() -> int:
     return time.time_ns() // NS_PER_MS
 
 
-def _or_fail(work: Callable[[], Done]) -> Done:
+def _run(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+    return _or_fail(lambda: asyncio.run(work()))
+
+
+def _or_fail(work: Callable[[], Result]) -> Result:
     try:
         return work()
     except StorageError as error:

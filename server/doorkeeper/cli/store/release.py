@@ -1,4 +1,4 @@
-"""``doorkeeper store release``: shows or changes the release of Kafka whose rules count."""
+"""``doorkeeper store release``: show or change the release of Kafka whose rules apply."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 From 4.4 on, the host of an ACL may be a network in CIDR notation (KIP-1276), such as 10.0.0.0/8:
 the ACL holds for the addresses in it. With 4.3 a host is compared as text, so such an ACL matches
 no client. The release is part of the store: all nodes follow the same one. ApiVersions shows it as
-metadata.version: 30 for 4.3, 33 for 4.4. A store that says nothing follows 4.3.
+metadata.version: 30 for 4.3, 33 for 4.4. The default is 4.3.
 
 \b
 The servers must be stopped. Before the change, the ACLs whose hosts are networks are listed, with
-the principals that gain or lose by them, and it is asked.
+the principals that gain or lose permissions, and the command asks.
 
 \b
-Exit statuses: 0 done, or nothing to do; 1 it cannot be done, or the answer was no, said on stderr;
-2 wrong usage.
+Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
+stderr; 2 wrong usage.
 
 \b
 Examples:
@@ -51,9 +51,10 @@ Examples:
     "--data-dir",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="The folder of the store; else doorkeeper.data.dir of --config, else ./data.",
+    help="The data folder of an embedded store."
+    "  [default: doorkeeper.data.dir of --config, or ./data]",
 )
-@click.option("--yes", is_flag=True, help="Change it without asking.")
+@click.option("--yes", is_flag=True, help="Do not ask before the change.")
 def release(
     release: str | None,
     file: Path | None,
@@ -61,10 +62,11 @@ def release(
     *,
     yes: bool,
 ) -> None:
-    """Show the release of Kafka whose rules count, or follow RELEASE from now on."""
+    """Show the release of Kafka whose rules the store follows, or change it to RELEASE."""
     places = () if data_dir is None else (f"doorkeeper.data.dir={data_dir}",)
     settings = load_or_fail(file if data_dir is None else None, places).settings
 
+    # The embedded store is open meanwhile: no ACL comes between the list and the answer.
     def confirm(change: ReleaseChange) -> bool:
         show(lines_of(change))
         return yes or interrupts.confirm(f"Follow the rules of Kafka {change.after}?")
@@ -82,7 +84,7 @@ def release(
 
 
 def lines_of(change: ReleaseChange) -> list[str]:
-    """Return what the change would do, for people."""
+    """Return the effects of the change, a line for each ACL."""
     if not change.networks and not change.unreadable:
         return ["no ACL has a network for a host: no decision changes"]
     lines = []
@@ -99,6 +101,7 @@ def lines_of(change: ReleaseChange) -> list[str]:
 
 
 def _effect(binding: AclBinding, change: ReleaseChange) -> str:
+    # A DENY that begins to match takes permissions away.
     allows = binding.entry.permission_type is AclPermissionType.ALLOW
     gains = allows is change.begins
     return f"{printable(binding.entry.principal)} {'gains' if gains else 'loses'}"

@@ -1,7 +1,4 @@
-"""``doorkeeper users add``, ``set-password``, ``delete`` and ``list``.
-
-On the store of a stopped server, or over the wire with ``--bootstrap-server``.
-"""
+"""``doorkeeper users``: SCRAM users in the store of a stopped server, or of a live cluster."""
 
 from __future__ import annotations
 
@@ -26,18 +23,18 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 MECHANISMS: Final = tuple(DIGESTS)
 
 _NAME = re.compile(r"[\x01-\x7F]+")
-"""Whoever logs in by SCRAM writes the name in ASCII: see ``authn.scram_messages``."""
+"""A name with other characters could never log in: see ``authn.scram_messages``."""
 
 
 class Users(Protocol):
-    """The users of a store or of a server."""
+    """The users of a store or of a live cluster."""
 
     def iterations(self) -> Mapping[str, Mapping[str, int]]:
         """Return the iterations of each user by mechanism."""
         ...
 
     def put(self, user: str, iterations: Mapping[str, int], password: str) -> None:
-        """Give a user a password."""
+        """Set the password of a user, for each mechanism with its number of iterations."""
         ...
 
     def delete(self, user: str, mechanisms: Iterable[str]) -> None:
@@ -45,8 +42,8 @@ class Users(Protocol):
         ...
 
 
-class Where(NamedTuple):
-    """The options that say whose users."""
+class UsersLocation(NamedTuple):
+    """The options that choose a store or a live cluster."""
 
     file: Path | None
     overrides: tuple[str, ...]
@@ -56,7 +53,7 @@ class Where(NamedTuple):
 
 _STATUSES = """
 \b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C.
 """
 
@@ -72,10 +69,10 @@ Examples:
 """,
 )
 def command() -> None:
-    """Manage users who log in by SCRAM.
+    """Manage SCRAM users.
 
-    On the store of a stopped server, which is how the first administrator is made; or, with
-    --bootstrap-server, on a server that runs. kafka-configs.sh does the same over the wire.
+    In the store of a stopped server, as for the first administrator; or, with --bootstrap-server,
+    of a live cluster, as kafka-configs.sh does.
     """
 
 
@@ -85,12 +82,13 @@ def _where_options(function: Function) -> Function:
             "--command-config",
             metavar="FILE",
             type=click.Path(path_type=Path),
-            help="Properties of a Java client: security.protocol, sasl.mechanism, ...",
+            help="Client properties for --bootstrap-server: security.protocol, sasl.mechanism, ..."
+            "  [default: none, for PLAINTEXT]",
         ),
         click.option(
             "--bootstrap-server",
             metavar="HOST:PORT",
-            help="A server that runs; without it, the store of a stopped one.",
+            help="The live cluster.  [default: the store of --config]",
         ),
         override_option,
         config_option,
@@ -104,24 +102,24 @@ _mechanisms_option = click.option(
     "mechanisms",
     type=click.Choice(MECHANISMS),
     multiple=True,
-    help="Only this one; may be repeated.",
+    help="Only this mechanism; may be repeated.  [default: both, or those of the user]",
 )
 _iterations_option = click.option(
     "--iterations",
     type=click.IntRange(ITERATIONS_MIN, ITERATIONS_MAX),
-    help="How often the password is hashed.",
+    help="The number of iterations of the hash.  [default: 4096, or that of the user]",
 )
 _password_option = click.option(
     "--password-file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Its first line is the password; - is standard input. Else you are asked.",
+    help="Take the first line as the password; - is standard input.  [default: ask]",
 )
 
 
 @command.command(
     epilog=f"""
-The password is never an argument: it would be in the shell's history. It is typed, or the first
+The password is never an argument, which the shell's history would keep. It is typed, or the first
 line of a file or of standard input.
 {_STATUSES}
 \b
@@ -140,20 +138,22 @@ def add(
     mechanisms: tuple[str, ...],
     iterations: int | None,
     password_file: Path | None,
-    **options: Any,  # noqa: ANN401  those of Where
+    **options: Any,  # noqa: ANN401  those of the location
 ) -> None:
-    """Make the user NAME, for both mechanisms; the store is made where there is none."""
+    """Add the user NAME; a store that does not exist yet is created."""
     where = _where(**options)
     _check_name(name)
-    with _opened(where, make_store=True) as users:
+    with _open(where, make_store=True) as users:
         has = users.iterations().get(name, {})
         wanted = mechanisms or MECHANISMS
+        # Kafka's API would replace the password silently.
         there = [each for each in wanted if each in has]
         if there:
             raise ValueError(
                 f"{name} has a password for {' and '.join(there)};"
                 " doorkeeper users set-password changes it"
             )
+        # After the checks, so that no password is typed in vain.
         password = new_password(password_file)
         users.put(name, dict.fromkeys(wanted, iterations or ITERATIONS_MIN), password)
     click.echo(f"{name}: added for {' and '.join(wanted)}")
@@ -161,9 +161,8 @@ def add(
 
 @command.command(
     epilog=f"""
-It counts at once for who logs in or authenticates again; open sessions go on. Without --mechanism
-and --iterations, what the user has stays as it is. The password is typed, or the first line of
-a file or of standard input.
+The new password is needed for the next login; open sessions continue. The password is typed, or the
+first line of a file or of standard input.
 {_STATUSES}
 \b
 Examples:
@@ -182,15 +181,16 @@ def set_password(
     mechanisms: tuple[str, ...],
     iterations: int | None,
     password_file: Path | None,
-    **options: Any,  # noqa: ANN401  those of Where
+    **options: Any,  # noqa: ANN401  those of the location
 ) -> None:
-    """Give the user NAME another password."""
-    with _opened(_where(**options)) as users:
+    """Change the password of the user NAME."""
+    with _open(_where(**options)) as users:
         has = users.iterations().get(name)
         if not has:
-            raise ValueError(f"there is no user {name}; doorkeeper users add makes one")
+            raise ValueError(f"there is no user {name}; doorkeeper users add creates one")
         wanted = mechanisms or tuple(has)
         password = new_password(password_file)
+        # The number of iterations stays, so that a new password is no weaker than the old one.
         users.put(
             name,
             {each: iterations or has.get(each, ITERATIONS_MIN) for each in wanted},
@@ -201,7 +201,7 @@ def set_password(
 
 @command.command(
     epilog=f"""
-It counts at once for who logs in or authenticates again; open sessions go on.
+The user can no longer log in; open sessions continue until they authenticate again.
 {_STATUSES}
 \b
 Examples:
@@ -215,16 +215,17 @@ Examples:
 def delete(
     name: str,
     mechanisms: tuple[str, ...],
-    **options: Any,  # noqa: ANN401  those of Where
+    **options: Any,  # noqa: ANN401  those of the location
 ) -> None:
-    """Delete the user NAME, or what NAME has for a mechanism."""
-    with _opened(_where(**options)) as users:
+    """Delete the user NAME, or the credentials of NAME for a mechanism."""
+    with _open(_where(**options)) as users:
         has = users.iterations().get(name)
         if not has:
             raise ValueError(f"there is no user {name}")
+        # All are checked first, so that a typing error deletes nothing.
         absent = [each for each in mechanisms if each not in has]
         if absent:
-            raise ValueError(f"{name} has nothing for {' and '.join(absent)}")
+            raise ValueError(f"{name} has no credentials for {' and '.join(absent)}")
         gone = mechanisms or tuple(has)
         users.delete(name, gone)
     click.echo(f"{name}: deleted for {' and '.join(gone)}")
@@ -233,7 +234,7 @@ def delete(
 @command.command(
     name="list",
     epilog=f"""
-Neither passwords nor what is stored of them are shown.
+Neither passwords nor their hashes are shown.
 {_STATUSES}
 \b
 Examples:
@@ -243,9 +244,9 @@ Examples:
 )
 @array_option
 @_where_options
-def list_users(output: str, **options: Any) -> None:  # noqa: ANN401  those of Where
-    """Print users, their mechanisms and iterations."""
-    with _opened(_where(**options)) as users:
+def list_users(output: str, **options: Any) -> None:  # noqa: ANN401  those of the location
+    """List users with their mechanisms and iterations."""
+    with _open(_where(**options)) as users:
         rows = [
             {"user": user, "mechanism": mechanism, "iterations": iterations}
             for user, has in users.iterations().items()
@@ -264,53 +265,57 @@ def _where(
     overrides: tuple[str, ...],
     bootstrap_server: str | None,
     command_config: Path | None,
-) -> Where:
+) -> UsersLocation:
     if bootstrap_server is None and command_config is not None:
         raise click.UsageError("--command-config needs --bootstrap-server")
     if bootstrap_server is not None and (file is not None or overrides):
-        raise click.UsageError("--config is for a stopped server; --command-config for a running")
-    return Where(file, overrides, bootstrap_server, command_config)
+        raise click.UsageError(
+            "--config is for a stopped server; a live cluster has --command-config"
+        )
+    return UsersLocation(file, overrides, bootstrap_server, command_config)
 
 
 def _check_name(name: str) -> None:
     if _NAME.fullmatch(name) is None:
-        fail([f"{name!r}: a user of SCRAM has a name of ASCII characters; nobody else can log in"])
+        fail([f"{name!r}: a user of SCRAM has a name of ASCII characters"])
 
 
 @contextmanager
-def _opened(where: Where, *, make_store: bool = False) -> Iterator[Users]:
-    """Give the users; what cannot be done ends the process with a line."""
+def _open(where: UsersLocation, *, make_store: bool = False) -> Iterator[Users]:
+    """Give the users; an error ends the process."""
     try:
         if where.bootstrap_server is None:
-            with _of_store(where, make_store=make_store) as users:
+            with _open_store(where, make_store=make_store) as users:
                 yield users
         else:
-            with _of_server(where.bootstrap_server, where.command_config) as users:
+            with _open_cluster(where.bootstrap_server, where.command_config) as users:
                 yield users
     except (ValueError, OSError) as error:
         fail([error])
 
 
 @contextmanager
-def _of_store(where: Where, *, make_store: bool) -> Iterator[Users]:
+def _open_store(where: UsersLocation, *, make_store: bool) -> Iterator[Users]:
     from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
     from doorkeeper.offline.users import offline_users  # noqa: PLC0415
     from doorkeeper.state.store import StorageError  # noqa: PLC0415  as above
 
+    # The same store, audit log and author as in a start of the server.
     settings = load_or_fail(where.file, where.overrides).settings
     try:
         with offline_users(settings, make_store=make_store) as users:
             yield users
     except StorageError as error:
+        # The server that has the store can do the same over the wire.
         running = " in use by " in str(error)
-        hint = "; ask the server that uses it: --bootstrap-server" if running else ""
+        hint = "; use the server that has it: --bootstrap-server" if running else ""
         fail([f"{error}{hint}"])
     except StartError as error:
         fail(error.problems)
 
 
 @contextmanager
-def _of_server(addresses: str, file: Path | None) -> Iterator[Users]:
+def _open_cluster(addresses: str, file: Path | None) -> Iterator[Users]:
     from doorkeeper.cli.users.live import open_users  # noqa: PLC0415  it is heavy
     from doorkeeper.client.errors import ClientError  # noqa: PLC0415  as above
     from doorkeeper.client.properties import client_config  # noqa: PLC0415  as above

@@ -75,6 +75,7 @@ class LiveUsers:
 
     def _alter(self, changes: list[ScramPassword] | list[ScramDeletion]) -> None:
         done: list[str] = []
+        # One request for each mechanism: a result names the user, not the mechanism.
         for change in changes:
             (result,) = self._runner.run(self._client.alter_scram_credentials([change]))
             if result.error is not None:

@@ -1,4 +1,4 @@
-"""``doorkeeper users-file``: the file of PLAIN's users."""
+"""``doorkeeper users-file``: PLAIN users in a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 _STATUSES = """
 \b
-Exit statuses: 0 done; 1 it cannot be done, said on stderr; 2 wrong usage;
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C.
 """
 
@@ -38,15 +38,15 @@ Examples:
 """,
 )
 def command() -> None:
-    """Keep the users of PLAIN in a file of salted hashes."""
+    """Manage PLAIN users in a file of salted hashes."""
 
 
 @command.command(
     name="set",
     epilog=f"""
 \b
-The password is never an argument: it would be in the shell's history. FILE is made where it is
-missing. A server that has it as doorkeeper.sasl.plain.users.file takes the change within seconds.
+The password is never an argument, which the shell's history would keep. FILE is created if it does
+not exist. A server with this doorkeeper.sasl.plain.users.file reads the change within seconds.
 {_STATUSES}
 \b
 Examples:
@@ -60,10 +60,10 @@ Examples:
     "--password-file",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    help="Its first line is the password; - is standard input. Else you are asked.",
+    help="Take the first line as the password; - is standard input.  [default: ask]",
 )
 def set_password(file: Path, name: str, password_file: Path | None) -> None:
-    """Give the user NAME a password in FILE."""
+    """Set the password of the user NAME in FILE."""
     password = _or_fail(lambda: new_password(password_file))
     is_new = _or_fail(lambda: set_user(file, name, password, os.urandom(SALT_BYTES)))
     click.echo(f"{file}: {name} {'added' if is_new else 'has a new password'}")
@@ -80,7 +80,7 @@ Examples:
 @_file
 @_name
 def delete(file: Path, name: str) -> None:
-    """Take the user NAME out of FILE."""
+    """Delete the user NAME from FILE."""
     _or_fail(lambda: delete_user(file, name))
     click.echo(f"{file}: {name} deleted")
 

@@ -83,8 +83,8 @@ def test_migrate_says_what_it_did(tmp_path: Path) -> None:
     assert "would be migrated from 2" in dry.stderr
     assert "migrated from 2" in run("migrate", "--store", old).stdout
     assert "nothing to do" in run("migrate", "--store", old).stdout
-    assert "would be made" in run("migrate", "--store", new, "--dry-run").stderr
-    assert "schema version 4: made" in run("migrate", "--store", new).stdout
+    assert "would be created" in run("migrate", "--store", new, "--dry-run").stderr
+    assert "schema version 4: created" in run("migrate", "--store", new).stdout
 
 
 def test_the_store_may_come_from_the_configuration(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_user_is_deleted_by_mechanism_or_whole(run: Run) -> None:
     assert half.stdout == "alice: deleted for SCRAM-SHA-512\n"
     assert (wrong.exit_code, wrong.stderr) == (
         1,
-        "doorkeeper: alice has nothing for SCRAM-SHA-512\n",
+        "doorkeeper: alice has no credentials for SCRAM-SHA-512\n",
     )
     assert rest.stdout == "alice: deleted for SCRAM-SHA-256\n"
     assert (none.exit_code, none.stderr) == (1, "doorkeeper: there is no user alice\n")
@@ -144,7 +144,7 @@ def test_an_empty_password_is_refused(run: Run) -> None:
     """The user is not made; the store is, and is empty."""
     assert run("add alice", "\n").exit_code == 1
     assert run("set-password alice").stderr == (
-        "doorkeeper: there is no user alice; doorkeeper users add makes one\n"
+        "doorkeeper: there is no user alice; doorkeeper users add creates one\n"
     )
 
 
@@ -157,7 +157,7 @@ def test_a_server_that_runs_is_asked_instead(run: Run, tmp_path: Path) -> None:
     store.close()
     assert found.exit_code == 1
     assert "in use by" in found.stderr
-    assert found.stderr.endswith("ask the server that uses it: --bootstrap-server\n")
+    assert found.stderr.endswith("use the server that has it: --bootstrap-server\n")
 
 
 def test_no_server_is_told_in_a_line() -> None:

@@ -57,7 +57,7 @@ def test_the_first_line_counts(data: bytes, password: str, tmp_path: Path, given
     [
         (b"", "the first line is the password; it is empty"),
         (b"\nsecret\n", "the first line is the password; it is empty"),
-        (b"\xff\xfe\n", "the password is no text in UTF-8"),
+        (b"\xff\xfe\n", "the password is not UTF-8"),
         (b"x" * (PASSWORD_BYTES_MAX + 1), "a password has at most 65536 bytes"),
     ],
 )
@@ -99,5 +99,5 @@ def test_what_is_typed_is_held_to_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(click, "prompt", lambda *_words, **_options: "secret\udcff")
 
-    with pytest.raises(ValueError, match="what was typed: the password is no text in UTF-8"):
+    with pytest.raises(ValueError, match="the password: the password is not UTF-8"):
         new_password(None)
