@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 # A request for more partitions is rejected as a whole.
 PARTITIONS_PER_REQUEST_MAX = 10_000
 
-# A controller writes one record for each topic, setting and partition; most in one batch.
+# A controller writes one record for each topic, setting and partition, at most this many in one
+# batch.
 RECORDS_PER_REQUEST_MAX = 10_000
 
 # Default number of partitions of internal topics.
@@ -180,7 +181,6 @@ def _manual_placement(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[i
         seen.add(partition)
     if seen != set(range(len(seen))):
         raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
-    # The chosen brokers are not stored: replicas are computed, because topics hold no records.
     return len(seen), len(wanted.assignments[0][1])
 
 
