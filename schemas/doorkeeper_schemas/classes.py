@@ -93,7 +93,7 @@ def _constants(message: Message) -> list[str]:
     flexible = message.flexible_from
     return [
         *([f"API_KEY = {message.api_key}"] if message.api_key >= 0 else []),
-        "MIN_VERSION = 0",
+        f"MIN_VERSION = {message.versions.low}",
         f"MAX_VERSION = {message.versions.high}",
         f"FLEXIBLE_FROM = {'NEVER' if flexible == NEVER else flexible}",
     ]

@@ -67,9 +67,10 @@ def _message(message: Message) -> str:
     assignments, by_version = [], []
     known: dict[str, str] = {}
     for version in range(message.versions.high + 1):
-        source = node_source(message_tree(message, version))
+        # A version that is not there stands for the lowest one: tables are read by version.
+        source = node_source(message_tree(message, max(version, message.versions.low)))
         if source not in known:
-            known[source] = f"_{title}_V{version}"
+            known[source] = f"_{title}_V{max(version, message.versions.low)}"
             assignments.append(f"{known[source]} = {source}")
         by_version.append(known[source])
     listed = "".join(f"{name}, " for name in by_version)

@@ -91,7 +91,9 @@ def _tables(message: Message, functions: Functions, unpacks: Structs, packs: Str
     stem = snake(message.name).removeprefix("_")
     decoders, encoders, layouts = [], [], []
     names: dict[str, str] = {}
-    for version in range(message.versions.high + 1):
+    for each in range(message.versions.high + 1):
+        # A version that is not there stands for the lowest one: the tables are read by version.
+        version = max(each, message.versions.low)
         tree = message_tree(message, version)
         decoders.append(decoder(tree, functions, unpacks, stem, version))
         encoders.append(encoder(tree, functions, packs, stem, version))

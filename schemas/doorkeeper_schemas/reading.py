@@ -129,8 +129,8 @@ class _Reader(FileReader):
 
     def _message(self, top: Mapping[str, Any], title: str, part: str) -> Message:
         versions = self._versions(top.get("versions"), title)
-        if versions.low != 0 or versions.high >= NEVER:
-            raise self._error(title, "versions must be 0-N")
+        if versions.high >= NEVER:
+            raise self._error(title, "versions must end: 0-N, or M-N")
         flexible = top.get("flexible")
         return Message(
             name=title,

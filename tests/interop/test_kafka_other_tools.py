@@ -122,6 +122,17 @@ class TestTopics:
         fewer = run("kafka-topics", "--alter --topic grown --partitions 2", status=1)
         assert "currently has 4 partition(s); 2 would not be an increase." in fewer.text
 
+    def test_offsets_and_leaders(self, run: Run, topic: Callable[[str], str]) -> None:
+        """Each partition ends at 0, and its preferred broker leads it."""
+        run("kafka-topics", f"--create --topic {topic('empty')} --partitions 2")
+
+        ends = run("kafka-get-offsets", "--topic empty --time -1").stdout.splitlines()
+        assert ends == ["empty:0:0", "empty:1:0"]
+        elected = run(
+            "kafka-leader-election", "--election-type preferred --topic empty --partition 1"
+        )
+        assert "Valid replica already elected for partitions empty-1" in elected.text
+
     def test_describe_all(self, run: Run) -> None:
         """--describe without a topic shows all of them."""
         shown = run("kafka-topics", "--describe").stdout

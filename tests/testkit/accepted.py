@@ -120,8 +120,19 @@ def _epoch(_request: str, answer: Any, _other: Any) -> Any:
     return answer
 
 
+FORWARDED = (
+    "CreateAcls",
+    "DeleteAcls",
+    "AlterUserScram",
+    "ElectLeaders",
+    "AlterPartitionReassignments",
+    "ListPartitionReassignments",
+)
+"""Requests that a broker hands to its controller, which refuses them with its own texts."""
+
+
 def _hop(request: str, answer: Any, _other: Any) -> Any:
-    if not request.startswith(("CreateAcls", "DeleteAcls", "AlterUserScram")):
+    if not request.startswith(FORWARDED):
         return answer
     return _texts(answer, lambda text: DESCRIPTION.sub("Request(...)", text))
 
@@ -266,7 +277,7 @@ ACCEPTED: tuple[Accepted, ...] = (
     ),
     Accepted(
         name="hop-description",
-        reason="a refused change of ACLs or users describes the client's own request;"
+        reason="a refusal of the controller's describes the client's own request;"
         " a broker describes its hop to the controller",
         witness=create(creation(), user="alice"),
         mask=_hop,

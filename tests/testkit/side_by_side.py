@@ -67,6 +67,7 @@ SETS = (
     "credential_infos",
     "entries",
     "values",
+    "replica_election_results",
 )
 """Fields whose order a broker leaves open."""
 
@@ -229,7 +230,7 @@ def changed(step: Step, seen: Any) -> bool:
         for row in seen.get(name) or ()
     ]
     kind = type(step.request).__name__
-    return kind.startswith(CHANGES) and any(row["error_code"] == 0 for row in rows)
+    return kind.startswith(CHANGES) and any(row.get("error_code") == 0 for row in rows)
 
 
 def replaced(value: Any, ids: Mapping[bytes, bytes]) -> Any:

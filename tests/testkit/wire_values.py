@@ -41,7 +41,8 @@ def message_class(name: str) -> type[Message]:
 def message_versions() -> Iterator[tuple[str, int]]:
     """Yield every message in every version."""
     for name in MODULES:
-        for version in range(message_class(name).MAX_VERSION + 1):
+        kind = message_class(name)
+        for version in range(kind.MIN_VERSION, kind.MAX_VERSION + 1):
             yield name, version
 
 

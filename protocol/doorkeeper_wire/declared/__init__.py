@@ -27,7 +27,7 @@ def tree(message: str, version: int) -> Any:
 
 
 def trees(message: str) -> tuple[Any, ...]:
-    """Return the trees of a message, one for each version from 0 on.
+    """Return the trees of a message by version; one that is not there has the lowest one's.
 
     Raises:
         LookupError: when there is no such message.

@@ -59,6 +59,12 @@ def request_fields(header: RequestHeader, principal: Principal) -> dict[str, obj
     }
 
 
+def _nested(topics: str, partitions: str = "partitions") -> Callable[[Any], Any]:
+    """Return what finds items that are grouped by topic."""
+    rows, items = attrgetter(topics), attrgetter(partitions)
+    return lambda response: chain.from_iterable(map(items, rows(response)))
+
+
 ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
     "AlterClientQuotasResponse": attrgetter("entries"),
     "AlterConfigsResponse": attrgetter("responses"),
@@ -75,9 +81,13 @@ ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
     "FindCoordinatorResponse": attrgetter("coordinators"),
     "IncrementalAlterConfigsResponse": attrgetter("responses"),
     "MetadataResponse": attrgetter("topics"),
-    "ProduceResponse": lambda response: chain.from_iterable(
-        map(attrgetter("partition_responses"), response.responses)
-    ),
+    "AlterPartitionReassignmentsResponse": _nested("responses"),
+    "AlterReplicaLogDirsResponse": _nested("results"),
+    "DeleteRecordsResponse": _nested("topics"),
+    "ElectLeadersResponse": _nested("replica_election_results", "partition_result"),
+    "ListOffsetsResponse": _nested("topics"),
+    "OffsetForLeaderEpochResponse": _nested("topics"),
+    "ProduceResponse": _nested("responses", "partition_responses"),
 }
 """The items of responses whose items have error codes, by the name of the response's class.
 

@@ -117,7 +117,15 @@ class Rare(NamedTuple):
 
 RARE: Final = (
     Rare(0, "produce", 0, 13),
+    Rare(2, "list_offsets", 1, 11),
+    Rare(21, "delete_records", 0, 2),
+    Rare(23, "offset_for_leader_epoch", 2, 4),
+    Rare(34, "alter_replica_log_dirs", 1, 2),
+    Rare(35, "describe_log_dirs", 1, 5),
     Rare(37, "create_partitions", 0, 3, on_controller=True),
+    Rare(43, "elect_leaders", 0, 2, on_controller=True),
+    Rare(45, "alter_partition_reassignments", 0, 1, on_controller=True),
+    Rare(46, "list_partition_reassignments", 0, 0, on_controller=True),
 )
 
 

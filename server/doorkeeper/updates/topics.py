@@ -10,6 +10,7 @@ from doorkeeper.state.outcome import Results, commit
 from doorkeeper.topics.alteration import altered_topic
 from doorkeeper.topics.partitions import plan_partitions
 from doorkeeper.topics.plans import plan_alteration, plan_topics
+from doorkeeper.topics.reassignment import plan_reassignments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
     from doorkeeper.topics.partitions import WantedPartitions
+    from doorkeeper.topics.reassignment import Reassignment
 
 
 async def change_topics(
@@ -55,6 +57,26 @@ async def add_partitions(
 
     def plan(state: State) -> Change:
         change, errors[:] = plan_partitions(state.topics, wanted, broker_ids)
+        return change
+
+    try:
+        await commit(services.log, plan, origin_of(context.authorizable))
+    except ApiError as not_stored:
+        return Results([error or not_stored for error in errors])
+    return Results(errors)
+
+
+async def reassign_partitions(
+    services: Services,
+    context: RequestContext,
+    wanted: Sequence[Reassignment],
+    broker_ids: Sequence[int],
+) -> Results:
+    """Move partitions in one revision; the values are errors or None, in this order."""
+    errors: list[ApiError | None] = [None] * len(wanted)
+
+    def plan(state: State) -> Change:
+        change, errors[:] = plan_reassignments(state.topics, wanted, broker_ids)
         return change
 
     try:

@@ -1,0 +1,128 @@
+"""ListOffsets (2), versions 1-11: looks up offsets of partitions by time.
+
+Needs DESCRIBE on each topic (29). No partition holds records: its first offset and its end are 0,
+and there is no record of any time, nor one of the largest time (-1).
+
+    v2  isolation levels     v4  leader epochs     v6  flexible     v7  the largest time (-3)
+    v8  the first local offset (-4)     v9  the last offset in tiered storage (-5)
+    v10 a time-out           v11 the first offset that waits for tiered storage (-6)
+
+A negative time that the version does not have is 35; a partition that the request names twice is
+42, in one row.
+A node that does not lead the partition answers 6, also where a client knows another leader's epoch
+(74, 75). Refused topics come after all others.
+
+Source: ``handleListOffsetRequest`` and ``ReplicaManager.fetchOffset`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import allowed_names, needs
+from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.topics.leadership import LEADER_EPOCH, error_of_leader, error_of_replica
+from doorkeeper.topics.placement import Places
+from doorkeeper_wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+    ListOffsetsTopicResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.api.node import Node
+    from doorkeeper.request_context import RequestContext
+
+(_DESCRIBE,) = needs(2)
+
+_VERSIONS: Final = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11}
+"""The negative times, and the first version that has each."""
+
+_BOUNDS: Final = (-1, -2, -4)
+"""The times that mean the beginning or the end of a log."""
+
+_DEBUGGER: Final = -2
+"""The replica id of a client that any replica may answer."""
+
+
+def handle(request: ListOffsetsRequest, context: RequestContext, node: Node) -> ListOffsetsResponse:
+    """Look up each partition of the topics that the caller may describe."""
+    named = Counter((t.name, p.partition_index) for t in request.topics for p in t.partitions)
+    twice = {place for place, count in named.items() if count > 1}
+    allowed = allowed_names(node, context, _DESCRIBE, [topic.name for topic in request.topics])
+    places = Places(node.brokers(context.authorizable.listener_name))
+    version = context.authorizable.request_version
+    error_of = error_of_replica if request.replica_id == _DEBUGGER else error_of_leader
+
+    def row(topic: ListOffsetsTopic, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+        if (topic.name, asked.partition_index) in twice:
+            error = ErrorCode.INVALID_REQUEST
+        elif asked.timestamp < 0 and version < _VERSIONS.get(asked.timestamp, version + 1):
+            error = ErrorCode.UNSUPPORTED_VERSION
+        else:
+            error = error_of(
+                node.topics.get(topic.name),
+                asked.partition_index,
+                places,
+                node.node_id,
+                asked.current_leader_epoch,
+            )
+        if error is ErrorCode.NONE and asked.timestamp in _BOUNDS:
+            return ListOffsetsPartitionResponse(
+                partition_index=asked.partition_index,
+                offset=0,
+                leader_epoch=LEADER_EPOCH if version >= 4 else -1,
+            )
+        return _empty(asked, error)
+
+    rows: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
+    for topic in request.topics:
+        if topic.name in allowed:
+            found = {asked.partition_index: row(topic, asked) for asked in topic.partitions}
+            rows.setdefault(topic.name, {}).update(found)
+    shown = [
+        ListOffsetsTopicResponse(name=name, partitions=tuple(found.values()))
+        for name, found in rows.items()
+    ]
+    refused = [
+        _refused(topic, _DESCRIBE.refusal) for topic in request.topics if topic.name not in allowed
+    ]
+    return ListOffsetsResponse(topics=(*shown, *refused))
+
+
+def _empty(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(
+        partition_index=asked.partition_index, error_code=error.value
+    )
+
+
+def _refused(topic: ListOffsetsTopic, code: ErrorCode) -> ListOffsetsTopicResponse:
+    return ListOffsetsTopicResponse(
+        name=topic.name, partitions=tuple(_empty(asked, code) for asked in topic.partitions)
+    )
+
+
+def refuse(
+    request: ListOffsetsRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> ListOffsetsResponse:
+    """Answer the same error for every partition."""
+    code, _ = answer_of(error)
+    return ListOffsetsResponse(topics=tuple(_refused(topic, code) for topic in request.topics))
+
+
+API = Api(
+    key=2,
+    name="ListOffsets",
+    min_version=1,
+    max_version=11,
+    request=ListOffsetsRequest,
+    handle=handle,
+    refuse=refuse,
+)

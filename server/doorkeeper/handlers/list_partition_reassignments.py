@@ -1,0 +1,72 @@
+"""ListPartitionReassignments (46), version 0: lists the reassignments in progress: none.
+
+Needs DESCRIBE on the cluster (31). A reassignment moves no records here, so that it has ended when
+it is answered.
+
+Source: ``ControllerApis.handleListPartitionReassignments`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import needs, require_on_cluster
+from doorkeeper.errors import answer_of
+from doorkeeper_wire.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.api.node import Node
+    from doorkeeper.request_context import RequestContext
+
+(_DESCRIBE,) = needs(46)
+
+
+def handle(
+    request: ListPartitionReassignmentsRequest,  # noqa: ARG001  the form of Api.handle
+    context: RequestContext,
+    node: Node,
+) -> ListPartitionReassignmentsResponse:
+    """Return an empty list to a caller that may describe the cluster."""
+    require_on_cluster(node, context, _DESCRIBE)
+    return ListPartitionReassignmentsResponse(error_message=None)
+
+
+def refuse(
+    request: ListPartitionReassignmentsRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> ListPartitionReassignmentsResponse:
+    """Answer an error for the whole request, with the partitions that it names."""
+    code, text = answer_of(error)
+    return ListPartitionReassignmentsResponse(
+        error_code=code.value,
+        error_message=text,
+        topics=tuple(
+            OngoingTopicReassignment(
+                name=topic.name,
+                partitions=tuple(
+                    OngoingPartitionReassignment(partition_index=index)
+                    for index in topic.partition_indexes
+                ),
+            )
+            for topic in request.topics or ()
+        ),
+    )
+
+
+API = Api(
+    key=46,
+    name="ListPartitionReassignments",
+    min_version=0,
+    max_version=0,
+    request=ListPartitionReassignmentsRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)

@@ -1,0 +1,103 @@
+"""OffsetForLeaderEpoch (23), versions 2-4: tells where the epoch of a leader ended.
+
+Needs CLUSTER_ACTION on the cluster, else DESCRIBE on each topic (29). No partition holds records,
+and each has had one leader, of epoch 0, which ends at offset 0, as every epoch below does. A later
+one is unknown, and so is -1: both are answered -1.
+A node that does not lead the partition answers 6, also where a client knows another leader's epoch
+(74, 75). Refused topics come after all others.
+
+    v3  the replica that asks     v4  flexible
+
+Source: ``handleOffsetForLeaderEpochRequest`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.topics.leadership import LEADER_EPOCH, UNKNOWN_EPOCH, error_of_leader
+from doorkeeper.topics.placement import Places
+from doorkeeper_wire.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+    OffsetForLeaderTopicResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.api.node import Node
+    from doorkeeper.request_context import RequestContext
+
+_CLUSTER_ACTION, _DESCRIBE = needs(23)
+
+
+def handle(
+    request: OffsetForLeaderEpochRequest, context: RequestContext, node: Node
+) -> OffsetForLeaderEpochResponse:
+    """Answer for each partition of the topics that the caller may describe."""
+    names = [topic.topic for topic in request.topics]
+    allowed = frozenset(names)
+    if not is_allowed(node, context, _CLUSTER_ACTION):
+        allowed = allowed_names(node, context, _DESCRIBE, names)
+    places = Places(node.brokers(context.authorizable.listener_name))
+
+    def end(name: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+        topic = node.topics.get(name)
+        epoch = asked.current_leader_epoch
+        error = error_of_leader(topic, asked.partition, places, node.node_id, epoch)
+        if error is ErrorCode.NONE and UNKNOWN_EPOCH != asked.leader_epoch <= LEADER_EPOCH:
+            return EpochEndOffset(
+                partition=asked.partition, leader_epoch=asked.leader_epoch, end_offset=0
+            )
+        return EpochEndOffset(partition=asked.partition, error_code=error.value)
+
+    shown = [_row(topic, end) for topic in request.topics if topic.topic in allowed]
+    refused = [
+        _refused(topic, _DESCRIBE.refusal) for topic in request.topics if topic.topic not in allowed
+    ]
+    return OffsetForLeaderEpochResponse(topics=(*shown, *refused))
+
+
+def _row(
+    topic: OffsetForLeaderTopic, end: Callable[[str, OffsetForLeaderPartition], EpochEndOffset]
+) -> OffsetForLeaderTopicResult:
+    return OffsetForLeaderTopicResult(
+        topic=topic.topic, partitions=tuple(end(topic.topic, each) for each in topic.partitions)
+    )
+
+
+def _refused(topic: OffsetForLeaderTopic, code: ErrorCode) -> OffsetForLeaderTopicResult:
+    return _row(
+        topic,
+        lambda _name, each: EpochEndOffset(partition=each.partition, error_code=code.value),
+    )
+
+
+def refuse(
+    request: OffsetForLeaderEpochRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> OffsetForLeaderEpochResponse:
+    """Answer the same error for every partition."""
+    code, _ = answer_of(error)
+    return OffsetForLeaderEpochResponse(
+        topics=tuple(_refused(topic, code) for topic in request.topics)
+    )
+
+
+API = Api(
+    key=23,
+    name="OffsetForLeaderEpoch",
+    min_version=2,
+    max_version=4,
+    request=OffsetForLeaderEpochRequest,
+    handle=handle,
+    refuse=refuse,
+)
