@@ -43,8 +43,10 @@ check FILE` prints every error and warning of one.
   key is a warning, since plug-ins receive every key as it is given. An unknown key under
   `doorkeeper.` stops the start.
 - A Java class of others, for `principal.builder.class` or
-  `sasl.server.callback.handler.class`, and config providers (`${file:...}`) stop the start: they
-  would change who may do what.
+  `sasl.server.callback.handler.class`, and config providers (`${file:...}`, also
+  where `config.providers` is empty) stop the start: they would change who may do what.
+- A file without a key, and a configuration without an authorizer, which allows everything, are
+  warnings; `doorkeeper config check --strict` fails. A file with a NUL byte is refused.
 - The rules between listeners are Kafka's, but for one: where nothing names the listener between
   nodes and none is called PLAINTEXT, it is the first that clients may dial.
 - Passwords are never printed, logged or described; nor is the text of a JAAS entry that is

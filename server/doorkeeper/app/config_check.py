@@ -16,7 +16,7 @@ from doorkeeper.app.listeners import ServerSecurity
 from doorkeeper.authn.credentials import ITERATIONS_MIN
 from doorkeeper.authn.provider import Sources
 from doorkeeper.config.errors import ConfigError
-from doorkeeper.config.loading import Loaded, load
+from doorkeeper.config.loading import STANDARD_AUTHORIZER, Loaded, load
 from doorkeeper.config.naming import LISTENER_PREFIX
 from doorkeeper.logger import NoLog
 from doorkeeper.logs.command_log import command_logs
@@ -48,7 +48,19 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
     problems += without_duplicates(check_shared_store(loaded.settings), problems)
     if problems:
         raise StartError(*problems)
-    return Loaded(loaded.settings, (*loaded.warnings, *warnings))
+    without = without_authorizer(loaded.settings)
+    return Loaded(loaded.settings, (*loaded.warnings, *warnings, *without))
+
+
+def without_authorizer(settings: Settings) -> list[str]:
+    """Return a warning about a server that allows everything; none where there is an authorizer."""
+    if settings.authorizer_class_name.strip():
+        return []
+    text = (
+        "everything is allowed: there is no authorizer; to enable ACLs set"
+        f" authorizer.class.name={STANDARD_AUTHORIZER}"
+    )
+    return [text]
 
 
 _OF_ALL_DOORS: Final = (

@@ -17,8 +17,8 @@ from doorkeeper.logs.pipeline import Logs
 import structlog  # isort: skip
 
 from doorkeeper.app.assembly import Assembly
+from doorkeeper.app.config_check import without_authorizer
 from doorkeeper.app.reload import reload
-from doorkeeper.config.loading import STANDARD_AUTHORIZER
 from doorkeeper.connection.connection import Connection
 from doorkeeper.net import new_runner
 from doorkeeper.runtime.garbage_collection import limit_collections
@@ -159,16 +159,8 @@ class _Process:
             acls=0 if authorizer is None else authorizer.acl_count(),
             ms=process_age_ms(),
         )
-        if authorizer is not None:
-            return
-        text = (
-            "everything is allowed: there is no authorizer; to enable ACLs set"
-            f" authorizer.class.name={STANDARD_AUTHORIZER}"
-        )
-        if any(listener.authenticates for listener in settings.listeners):
-            self._log.warning(text)
-        else:
-            self._log.info(text)
+        for warning in without_authorizer(settings):
+            self._log.warning(warning)
 
     def _stop(self, number: int) -> None:
         if self._stopping.is_set():

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from doorkeeper.cli.options import array_option, config_option, load_or_fail, override_option
-from doorkeeper.cli.terminal import fail
+from doorkeeper.cli.terminal import fail, printable
 from doorkeeper.config.origins import origins_of
 
 NS_PER_MS = 1_000_000
@@ -35,18 +35,20 @@ def command() -> None:
 @command.command(
     epilog="""
 \b
-Exit statuses: 0 the server can start with it; 1 it cannot, each error is a line on stderr;
-2 wrong usage.
+Exit statuses: 0 the server can start with it; 1 it cannot, each error is a line on stderr,
+or there are warnings and --strict is given; 2 wrong usage.
 
 \b
 Examples:
   doorkeeper config check server.properties
+  doorkeeper config check server.properties --strict
   doorkeeper config check server.properties --override listeners=PLAINTEXT://localhost:0
 """
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @override_option
-def check(file: Path, overrides: tuple[str, ...]) -> None:
+@click.option("--strict", is_flag=True, help="Warnings are errors.")
+def check(file: Path, overrides: tuple[str, ...], *, strict: bool) -> None:
     """Print every error and warning of FILE.
 
     The things that it names are checked too: the authorizer, the catalog, login modules,
@@ -61,7 +63,9 @@ def check(file: Path, overrides: tuple[str, ...]) -> None:
     except StartError as error:
         fail(error.problems)
     for warning in loaded.warnings:
-        click.echo(f"warning: {warning}")
+        click.echo(f"warning: {printable(warning)}")
+    if strict and loaded.warnings:
+        fail([f"{file}: {len(loaded.warnings)} warnings, and --strict allows none"])
     click.echo(f"{file}: the server can start with it")
 
 

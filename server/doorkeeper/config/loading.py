@@ -44,6 +44,8 @@ WITHOUT_A_FILE = tuple(
 """The entries without a file, before the overrides."""
 
 _INDIRECT = re.compile(r"\$\{[^}]*:[^}]*\}")
+_USUAL_PROVIDERS = re.compile(r"\$\{(file|dir|directory|env)[\w-]*:[^}]*\}")
+"""References to the providers that Kafka ships, by their usual names."""
 
 
 class Loaded(NamedTuple):
@@ -68,7 +70,10 @@ def load(file: Path | None, overrides: Sequence[str] = ()) -> Loaded:
     if problems:
         raise ConfigError(problems, entries, loaded.settings)
     if file is not None:
-        return loaded
+        if any(entry.source.startswith(f"{file} line ") for entry in entries):
+            return loaded
+        empty = f"{file}: there is no key in the file: all keys have their defaults"
+        return Loaded(loaded.settings, (empty, *loaded.warnings))
     first = _without_a_file(loaded.settings)
     return Loaded(loaded.settings, (first, *loaded.warnings))
 
@@ -224,12 +229,15 @@ def _prefixes_without_listener(entries: Mapping[str, Entry], settings: Settings)
 
 
 def _check_indirect(given: RawConfig, entries: Mapping[str, Entry]) -> None:
-    """Reject values that a broker would get from a config provider, if it has any."""
+    """Reject values that a broker would get from a config provider, if it has any.
+
+    Without providers a broker takes the reference as it stands, as a password for example.
+    """
     providers = entries.get("config.providers")
-    if providers is None or not providers.value.strip():
-        return
+    has_any = providers is not None and bool(providers.value.strip())
+    reference = _INDIRECT if has_any else _USUAL_PROVIDERS
     for entry in entries.values():
-        if _INDIRECT.search(entry.value) and find_key(entry.key).key is not None:
+        if reference.search(entry.value) and find_key(entry.key).key is not None:
             given.problem_at(entry, "config providers are not supported: give the value itself")
 
 

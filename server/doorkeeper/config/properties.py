@@ -26,7 +26,7 @@ def read(path: Path) -> list[Entry]:
     """Read a file.
 
     Raises:
-        ConfigError: the file cannot be read, or has malformed escapes.
+        ConfigError: the file cannot be read, is binary, or has malformed escapes.
 
     """
     try:
@@ -34,6 +34,10 @@ def read(path: Path) -> list[Entry]:
     except OSError as error:
         text = f"cannot be read: {error.strerror or error}"
         raise ConfigError([Problem(str(path), "", text)]) from error
+    if b"\0" in data:
+        # Java would take it; no value that counts holds one, and every binary file does.
+        text = f"found a NUL at byte {data.index(0)}; expected is a text of lines, key=value"
+        raise ConfigError([Problem(str(path), "", text)])
     return parse(data, str(path))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.config.loading import STANDARD_AUTHORIZER
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG
 from testkit.stores import config, fill
@@ -17,10 +18,60 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+STANDARD = f"authorizer.class.name={STANDARD_AUTHORIZER}"
+
+
+def check(*words: object) -> tuple[int, str, str]:
+    """Run the check; return status, output and errors."""
+    result = CliRunner().invoke(doorkeeper, ["config", "check", *map(str, words)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_file_without_an_authorizer(tmp_path: Path) -> None:
+    """The server allows everything, which is a warning, and with --strict an error."""
+    file = tmp_path / "server.properties"
+    file.write_text("num.partitions=3\n")
+
+    status, out, _ = check(file)
+    strict = check(file, "--strict")
+
+    assert status == 0
+    assert out.startswith("warning: everything is allowed: there is no authorizer;")
+    assert (strict[0], strict[2]) == (
+        1,
+        f"doorkeeper: {file}: 1 warnings, and --strict allows none\n",
+    )
+    file.write_text(STANDARD)
+    assert check(file, "--strict") == (0, f"{file}: the server can start with it\n", "")
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    """It is a warning: a deployment may have written nothing."""
+    file = tmp_path / "server.properties"
+    file.write_text("# later\n\n")
+
+    status, out, _ = check(file, "--override", STANDARD)
+
+    assert status == 0
+    assert out.startswith(f"warning: {file}: there is no key in the file")
+
+
+def test_files_that_are_no_properties(tmp_path: Path) -> None:
+    """Binary data, a folder and a file that is not there: one line, status 1."""
+    (tmp_path / "binary").write_bytes(b"\x7fELF\x02\x00=\n")
+
+    found = [check(tmp_path / name) for name in ("binary", "", "absent")]
+
+    assert [(status, out) for status, out, _ in found] == [(1, "")] * 3
+    assert "found a NUL at byte 5" in found[0][2]
+    assert "cannot be read: Is a directory" in found[1][2]
+    assert "cannot be read: No such file" in found[2][2]
+
+
 def test_a_right_file(tmp_path: Path) -> None:
     """Warnings are printed, and that the server can start."""
     file = tmp_path / "server.properties"
-    file.write_text("log.dirs=/x\n")
+    file.write_text(f"log.dirs=/x\n{STANDARD}\n")
 
     result = CliRunner().invoke(doorkeeper, ["config", "check", str(file)])
 

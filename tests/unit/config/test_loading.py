@@ -73,7 +73,8 @@ def test_with_a_file_nothing_is_added() -> None:
     assert settings.super_users == ""
     assert settings.listeners[0].host == ""
     assert settings.node_id == 1
-    assert warnings == ()
+    (warning,) = warnings
+    assert "there is no key in the file" in warning
 
 
 def test_kafkas_own_file_starts_unchanged() -> None:
@@ -132,11 +133,19 @@ def test_a_repeated_key_is_a_warning() -> None:
     assert "line 2: num.partitions replaces the one of" in warnings[0]
 
 
+@pytest.mark.parametrize("name", ["file", "dir", "directory", "env", "envVar"])
+def test_references_to_usual_providers_are_refused(name: str) -> None:
+    """A broker without providers would take the reference as the password itself."""
+    (problem,) = problems_of(f"broker.rack=${{{name}:/secrets:rack}}\n")
+
+    assert "config providers are not supported" in problem
+
+
 def test_config_providers_are_refused_where_they_are_used() -> None:
     """A value that a broker would fetch elsewhere stops the start; without providers it is text."""
-    indirect = "broker.rack=${file:/secrets:rack}\n"
+    indirect = "broker.rack=${vault:/secrets:rack}\n"
 
-    assert settings_of(indirect).broker_rack == "${file:/secrets:rack}"
+    assert settings_of(indirect).broker_rack == "${vault:/secrets:rack}"
     problems = problems_of(f"config.providers=file\n{indirect}")
     assert "config providers are not supported" in problems[0]
 

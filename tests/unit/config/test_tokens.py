@@ -21,7 +21,7 @@ def test_there_is_none_by_default() -> None:
     assert settings.delegation_token_max_lifetime_ms == 7 * 86_400_000
     assert settings.delegation_token_expiry_time_ms == 86_400_000
     assert settings.delegation_token_expiry_check_interval_ms == 3_600_000
-    assert loaded_from("").warnings == ()
+    assert loaded_from("num.partitions=1\n").warnings == ()
 
 
 def test_a_secret_is_never_shown() -> None:

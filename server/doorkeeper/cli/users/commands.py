@@ -16,7 +16,7 @@ from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.users.passwords import new_password
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -157,6 +157,7 @@ def add(
         password = new_password(password_file)
         users.put(name, dict.fromkeys(wanted, iterations or ITERATIONS_MIN), password)
     click.echo(f"{name}: added for {' and '.join(wanted)}")
+    _warn_of_unoffered(where, name, [*wanted] if mechanisms else [])
 
 
 @command.command(
@@ -258,6 +259,25 @@ def list_users(output: str, **options: Any) -> None:  # noqa: ANN401  those of t
     width = max((len(str(row["user"])) for row in rows), default=0)
     for row in rows:
         click.echo(f"{row['user']!s:{width}}  {row['mechanism']}  {row['iterations']} iterations")
+
+
+def _warn_of_unoffered(where: Where, name: str, named: Sequence[str]) -> None:
+    """Warn where no listener of the configuration offers a mechanism that the user was added for.
+
+    ``named`` are those of the command line; without any it is enough that one is offered. What a
+    server that runs offers is not known here.
+    """
+    if where.bootstrap_server is not None:
+        return
+    listeners = load_or_fail(where.file, where.overrides).settings.listeners
+    offered = {mechanism.name for listener in listeners for mechanism in listener.mechanisms}
+    missing = [each for each in named or MECHANISMS if each not in offered]
+    if missing and (named or len(missing) == len(MECHANISMS)):
+        click.echo(
+            f"warning: no listener offers {' or '.join(missing)}: {name} cannot log in by it until"
+            " sasl.enabled.mechanisms of a SASL listener names it",
+            err=True,
+        )
 
 
 def _where(

@@ -26,10 +26,15 @@ BOTH = "alice  SCRAM-SHA-256  4096 iterations\nalice  SCRAM-SHA-512  4096 iterat
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Run a command line on a store in a folder, with a password on standard input."""
-    folder = ["--override", f"doorkeeper.data.dir={tmp_path / 'data'}"]
+    folder = [
+        *("--override", f"doorkeeper.data.dir={tmp_path / 'data'}"),
+        *("--override", "listeners=SASL_PLAINTEXT://localhost:9092"),
+        *("--override", "sasl.enabled.mechanisms=SCRAM-SHA-256,SCRAM-SHA-512"),
+    ]
 
-    def invoke(line: str, password: str = "alice-secret\n") -> Result:
-        return CliRunner().invoke(doorkeeper, ["users", *line.split(), *folder], input=password)
+    def invoke(line: str, password: str = "alice-secret\n", after: str = "") -> Result:
+        words = ["users", *line.split(), *folder, *after.split()]
+        return CliRunner().invoke(doorkeeper, words, input=password)
 
     return invoke
 
@@ -43,6 +48,38 @@ def test_the_first_administrator_is_made_before_the_first_start(run: Run, tmp_pa
     assert run("list").stdout == BOTH
     for file in (tmp_path / "data").iterdir():
         assert b"alice-secret" not in file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("offered", "named", "missing"),
+    [
+        ("PLAINTEXT", "", "SCRAM-SHA-256 or SCRAM-SHA-512"),
+        ("PLAIN", "--mechanism SCRAM-SHA-512", "SCRAM-SHA-512"),
+        ("SCRAM-SHA-256", "--mechanism SCRAM-SHA-512", "SCRAM-SHA-512"),
+        ("SCRAM-SHA-256", "--mechanism SCRAM-SHA-256", ""),
+        ("SCRAM-SHA-256", "", ""),
+    ],
+)
+def test_a_mechanism_that_no_listener_offers_is_told(
+    run: Run, offered: str, named: str, missing: str
+) -> None:
+    """The user is added all the same: the listener may come later."""
+    protocol = "PLAINTEXT" if offered == "PLAINTEXT" else "SASL_PLAINTEXT"
+    overrides = (
+        f"--override listeners=L://localhost:9092 --override sasl.enabled.mechanisms={offered}"
+    )
+    overrides += f" --override listener.security.protocol.map=L:{protocol}"
+    if offered == "PLAIN":
+        overrides += " --override sasl.server.callback.handler.class=x.Y"
+
+    added = run(f"add alice {named}", after=overrides)
+
+    assert added.exit_code == 0
+    assert added.stdout.startswith("alice: added for")
+    if missing:
+        assert added.stderr.startswith(f"warning: no listener offers {missing}: alice cannot")
+    else:
+        assert added.stderr == ""
 
 
 def test_a_user_is_added_once(run: Run) -> None:
