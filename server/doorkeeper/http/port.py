@@ -11,6 +11,7 @@ import logging
 import socket
 import ssl
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
@@ -115,7 +116,7 @@ class HttpPort:
         Raises:
             BindError: the address is not available, or is not loopback and lacks https and a login.
         """
-        self._server = _Handlers(pages, self._logger)
+        self._server = _Handlers(pages, self._logger, self._settings.host)
         self._listener = Listener(
             self._spec,
             admission=self._admission,
@@ -126,6 +127,7 @@ class HttpPort:
             logger=self._logger,
         )
         address = self._listener.address
+        self._server.only_local_names = is_loopback(address) and not self._settings.has_login
         if not (self._settings.is_encrypted and self._settings.has_login) and not is_loopback(
             address
         ):
@@ -207,10 +209,13 @@ class _Handler(web.RequestHandler):
 class _Handlers(web.Server):
     """Creates handlers, and answers their requests."""
 
-    def __init__(self, pages: Pages, logger: Logger) -> None:
+    def __init__(self, pages: Pages, logger: Logger, own_name: str) -> None:
         super().__init__(self._answer)
         self._pages = pages
         self._our_logger = logger
+        self._own_name = own_name.lower()
+        self.only_local_names = True
+        """Whether a request for another host is refused: on loopback without a login."""
 
     def __call__(self) -> web.RequestHandler:
         return _Handler(
@@ -226,6 +231,10 @@ class _Handlers(web.Server):
         )
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if self.only_local_names:
+            name = host_name(request.headers.get("Host", ""))
+            if name != self._own_name and not is_local_name(name):
+                return _response(_of_status(HTTPStatus.MISDIRECTED_REQUEST))
         asked = PageRequest(
             request.method,
             request.path,
@@ -243,6 +252,29 @@ class _Handlers(web.Server):
         if page.status == HTTPStatus.UNAUTHORIZED or page.guessed:
             await asyncio.sleep(FAILED_LOGIN_S)
         return _response(page)
+
+
+def host_name(header: str) -> str:
+    """Return the host of a ``Host`` header, in lower case, without port and brackets."""
+    host = header.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].removesuffix(".")
+
+
+def is_local_name(name: str) -> bool:
+    """Return whether no DNS server can make a browser send a request for this host here.
+
+    A page of a foreign name that its DNS server suddenly resolves to 127.0.0.1 is that name's own
+    page to a browser, which lets it read the answers (DNS rebinding).
+    """
+    if not name or name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _of_status(status: HTTPStatus) -> Page:

@@ -103,6 +103,44 @@ async def test_a_head_has_no_body() -> None:
 
 
 @pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("LOCALHOST:9404", 200),
+        ("node.localhost.:9404", 200),
+        ("127.0.0.1:9404", 200),
+        ("[::1]:9404", 200),
+        ("10.0.0.7", 200),
+        ("evil.example:9404", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("1", 421),
+    ],
+)
+async def test_on_loopback_a_request_for_another_host_is_refused(host: str, status: int) -> None:
+    """Else a page in a browser could read the metrics once its name resolves here."""
+    async with running() as port:
+        reply = await send(port.number, f"GET /livez HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        old = await send(port.number, b"GET /livez HTTP/1.0\r\n\r\n")
+
+        assert reply.status == status
+        assert (b"alive" in reply.body) is (status == 200)
+        assert old.status == 200
+
+
+async def test_names_of_other_machines_are_for_ports_with_a_login(tmp_path: Path) -> None:
+    """Prometheus asks for ``node-1:9404``; who has no token reads nothing."""
+    (tmp_path / "tokens").write_text(f"{TOKEN}\n")
+    files = {**key_pair(tmp_path), "tokens_file": tmp_path / "tokens"}
+    tls = client_context()
+    async with running(host="0.0.0.0", **files) as port:
+        data = f"GET /readyz HTTP/1.1\r\nHost: node-1\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+        reply = await send(port.number, data.encode(), tls=tls)
+
+        assert reply.status == 200
+
+
+@pytest.mark.parametrize(
     "data",
     [
         b"GARBAGE\r\n\r\n",
