@@ -33,3 +33,16 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     )
 
     assert (verdict.returncode, verdict.stderr) == (0, "")
+
+
+def test_the_unit_keeps_passwords_from_other_users() -> None:
+    """They are in a file of root's alone, which systemd hands on; the manager is notified."""
+    text = UNIT.read_text(encoding="utf-8")
+
+    assert "-m 0600 kafka.jaas /etc/doorkeeper/kafka.jaas" in text
+    for line in (
+        "Type=notify",
+        "LoadCredential=kafka.jaas:/etc/doorkeeper/kafka.jaas",
+        "Environment=DOORKEEPER_JAAS_FILE=%d/kafka.jaas",
+    ):
+        assert line in text.splitlines()

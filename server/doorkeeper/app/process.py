@@ -23,6 +23,7 @@ from doorkeeper.connection.connection import Connection
 from doorkeeper.net import new_runner
 from doorkeeper.runtime.garbage_collection import limit_collections
 from doorkeeper.runtime.process_age import process_age_ms
+from doorkeeper.runtime.service_manager import ADDRESS, ServiceManager
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class _Process:
         self._log: Logger = structlog.get_logger("doorkeeper.server")
         self._stopping = asyncio.Event()
         self._reloading: set[asyncio.Future[None]] = set()
+        self._manager = ServiceManager(os.environ.get(ADDRESS))
 
     async def run(self) -> None:
         """Start, serve and drain."""
@@ -127,9 +129,11 @@ class _Process:
                 limit_collections()
                 loop.add_signal_handler(signal.SIGHUP, self._reload, assembly)
                 self._log_start(assembly)
+                self._manager.ready()
                 await self._stopping.wait()
                 for reloading in self._reloading:
                     reloading.cancel()
+            self._manager.stopping()
             self._log.info("stopping")
         self._log.info("stopped")
 
@@ -182,6 +186,12 @@ class _Process:
         os._exit(SIGNAL_STATUS + number)
 
     def _reload(self, assembly: Assembly) -> None:
+        self._manager.reloading(time.monotonic_ns())
         reloading = asyncio.ensure_future(reload(self._file, self._overrides, assembly))
         self._reloading.add(reloading)
-        reloading.add_done_callback(self._reloading.discard)
+        reloading.add_done_callback(self._reloaded)
+
+    def _reloaded(self, reloading: asyncio.Future[None]) -> None:
+        self._reloading.discard(reloading)
+        if not self._reloading and not self._stopping.is_set():
+            self._manager.ready()

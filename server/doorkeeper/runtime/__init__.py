@@ -1,1 +1,1 @@
-"""Python's run time: threads, slices of long work on the event loop, the garbage collector."""
+"""Run time: threads, slices of long work, the garbage collector, the service manager."""

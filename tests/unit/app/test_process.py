@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,26 @@ def test_it_says_that_it_started_and_stops_on_a_signal(tmp_path: Path) -> None:
     assert len(line["cluster_id"]) == 22
     assert line["acls"] == 0
     assert line["ms"] > 0
+
+
+def test_the_service_manager_is_told(tmp_path: Path) -> None:
+    """READY after the start and after a reload, RELOADING before it, STOPPING at the end."""
+    address = str(tmp_path / "notify")
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as manager:
+        manager.settimeout(60)
+        manager.bind(address)
+        with Serving(tmp_path, environment={"NOTIFY_SOCKET": address}) as server:
+            first = manager.recv(100)
+            assert server.of("started") or server.line("started")
+            server.process.send_signal(signal.SIGHUP)
+            told = [manager.recv(100) for _ in range(2)]
+            assert server.stop() == 0
+            last = manager.recv(100)
+
+    assert first == b"READY=1"
+    assert told[0].startswith(b"RELOADING=1\nMONOTONIC_USEC=")
+    assert told[1] == b"READY=1"
+    assert last == b"STOPPING=1"
 
 
 def test_the_warning_of_a_start_without_a_file(tmp_path: Path) -> None:

@@ -1,0 +1,48 @@
+"""What the service manager is told."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.runtime.service_manager import ServiceManager
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def listening(address: str) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    made.settimeout(60)
+    made.bind(address)
+    return made
+
+
+@pytest.mark.parametrize("kind", ["path", "abstract"])
+def test_each_change_is_a_datagram(kind: str, tmp_path: Path) -> None:
+    """In systemd's form; a reload carries the time of the monotonic clock in microseconds."""
+    name = str(tmp_path / "notify") if kind == "path" else f"@{tmp_path}"
+    with closing(listening(name.replace("@", "\0", 1))) as receiving:
+        manager = ServiceManager(name)
+
+        manager.ready()
+        manager.reloading(5_000_999)
+        manager.stopping()
+
+        assert [receiving.recv(100) for _ in range(3)] == [
+            b"READY=1",
+            b"RELOADING=1\nMONOTONIC_USEC=5000",
+            b"STOPPING=1",
+        ]
+
+
+@pytest.mark.parametrize("address", [None, "", "/nowhere/notify", "x" * 200])
+def test_without_a_manager_nothing_happens(address: str | None) -> None:
+    """No variable, nothing listening, an address that is too long: the server goes on."""
+    manager = ServiceManager(address)
+
+    manager.ready()
+    manager.stopping()
