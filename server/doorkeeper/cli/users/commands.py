@@ -261,7 +261,7 @@ def list_users(output: str, **options: Any) -> None:  # noqa: ANN401  those of t
         click.echo(f"{row['user']!s:{width}}  {row['mechanism']}  {row['iterations']} iterations")
 
 
-def _warn_of_unoffered(where: Where, name: str, named: Sequence[str]) -> None:
+def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) -> None:
     """Warn where no listener of the configuration offers a mechanism that the user was added for.
 
     ``named`` are those of the command line; without any it is enough that one is offered. What a
