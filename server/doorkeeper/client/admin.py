@@ -24,9 +24,12 @@ from doorkeeper.client.bindings import (
     matched_binding,
     refusal,
 )
+from doorkeeper.client.connection import SOFTWARE_NAME
 from doorkeeper.client.errors import ApiFailure, ClientError, error_of
 from doorkeeper.client.nodes import Nodes, RetryNeeded
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.version import __version__
+from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
@@ -143,6 +146,23 @@ class AdminClient:
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)
         return sorted(bindings_of(answer))
+
+    async def metadata_version(self) -> int:
+        """Return the newest level of ``metadata.version`` that the server supports; 0 if unknown.
+
+        Raises:
+            ClientError: there is no response.
+        """
+        request = ApiVersionsRequest(
+            client_software_name=SOFTWARE_NAME, client_software_version=__version__
+        )
+        answer = await self.call(request, ApiVersionsResponse)
+        levels = (
+            each.max_version
+            for each in answer.supported_features
+            if each.name == "metadata.version"
+        )
+        return next(levels, 0)
 
     async def create_acls(self, bindings: Sequence[AclBinding]) -> list[Created]:
         """Create bindings in one request; the results are in order.

@@ -29,6 +29,8 @@ LEVELS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
 OLDEST: Final = "4.3"
 """The release of a store that says nothing of it."""
 
+NEWEST: Final = "4.4"
+
 NETWORKS_FROM: Final = 32
 """The level from which on hosts may be networks: 4.4-IV1."""
 

@@ -21,7 +21,8 @@ from doorkeeper.authorizer.standard_keys import read_policy
 from doorkeeper.config.loading import with_stored_values
 from doorkeeper.config.plug_ins import UnusableClass
 from doorkeeper.errors import AuthorizerFault
-from doorkeeper.kinds.declared import ACL, CONFIG
+from doorkeeper.kinds.declared import ACL, CONFIG, FEATURE
+from doorkeeper.kinds.features import has_networks, metadata_level
 from doorkeeper.offline.acls import open_acls
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
@@ -102,7 +103,8 @@ class StoreRepository(AclRepository):
             raise StartError(str(error)) from error
         settings, _ = with_stored_values(settings, dynamic_values(stored.configs, settings.node_id))
         bindings = sorted(each.binding for each in stored.bindings)
-        return AclContents(bindings, policy_of(settings))
+        networks = has_networks(metadata_level(stored.features))
+        return AclContents(bindings, policy_of(settings), networks=networks)
 
 
 async def _read_store(settings: Settings) -> StoredRows:
@@ -110,7 +112,9 @@ async def _read_store(settings: Settings) -> StoredRows:
         return await asyncio.to_thread(read_acls, settings.data_dir / DATABASE_NAME)
     store = await open_store(settings)
     try:
-        return StoredRows(list(store.rows(ACL)), list(store.rows(CONFIG)))
+        return StoredRows(
+            list(store.rows(ACL)), list(store.rows(CONFIG)), list(store.rows(FEATURE))
+        )
     finally:
         await store.aclose()
 

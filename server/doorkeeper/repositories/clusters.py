@@ -10,6 +10,7 @@ from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
 from doorkeeper.config.errors import ConfigError
+from doorkeeper.kinds.features import has_networks
 from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.repository import (
@@ -52,9 +53,11 @@ class ClusterRepository(AclRepository):
             RepositoryError: the cluster cannot be reached, or refuses.
 
         """
-        found = await self.find([ANY_BINDING])
+        async with self.change() as session:
+            found = await session.find([ANY_BINDING])
+            networks = await session.matches_networks()
         bindings = known_bindings(found)
-        return AclContents(bindings, unknown=len(found) - len(bindings))
+        return AclContents(bindings, unknown=len(found) - len(bindings), networks=networks)
 
     async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
         """Return the bindings that match any of the filters, sorted, each once.
@@ -116,6 +119,15 @@ class ClusterSession(AclSession):
                 found.update(dict.fromkeys(await self._client.describe_acls(wanted)))
         # The client has sorted the answer to one filter.
         return list(found) if len(filters) == 1 else sorted(found)
+
+    async def matches_networks(self) -> bool | None:
+        """Say whether the cluster matches networks; None if it does not tell its release.
+
+        Kafka 4.4 matches them whichever level of the feature is finalized.
+        """
+        with self._translate_errors():
+            level = await self._client.metadata_version()
+        return has_networks(level) if level else None
 
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Create bindings; return the error of each, or None, in order."""

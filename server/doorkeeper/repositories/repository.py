@@ -35,6 +35,8 @@ class AclContents(NamedTuple):
     """The class that decides there; None if it is StandardAuthorizer, or is not known."""
     unknown: int = 0
     """The number of ACLs that ``bindings`` lacks: a newer server has codes unknown here."""
+    networks: bool | None = None
+    """Whether hosts that are networks match the addresses in them; None if it is not known."""
 
 
 class AclSession(ABC):

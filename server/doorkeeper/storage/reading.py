@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.kinds.declared import ACL, CONFIG
+from doorkeeper.kinds.declared import ACL, CONFIG, FEATURE
 from doorkeeper.storage import migrations, old_layout, schema
 from doorkeeper.storage.database import connect_readonly, sqlite_errors
 from doorkeeper.storage.sqlite import read_rows
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.kinds.acls import StoredBinding
-    from doorkeeper.kinds.declared import StoredConfig
+    from doorkeeper.kinds.declared import StoredConfig, StoredFeature
 
 
 class StoredRows(NamedTuple):
-    """ACLs and dynamic configuration, from one consistent snapshot."""
+    """ACLs, dynamic configuration and features, from one consistent snapshot."""
 
     bindings: list[StoredBinding]
     configs: list[StoredConfig]
+    features: list[StoredFeature]
 
 
 def read_acls(path: Path) -> StoredRows:
@@ -32,7 +33,8 @@ def read_acls(path: Path) -> StoredRows:
 
     """
     with sqlite_errors(path), closing(connect_readonly(path)) as connection:
-        connection.execute("BEGIN")  # one snapshot for both
+        connection.execute("BEGIN")  # one snapshot for all
         version = migrations.check_readable(connection, path)
         read = read_rows if version >= schema.VERSION else old_layout.read
-        return StoredRows(list(read(connection, ACL)), list(read(connection, CONFIG)))
+        features = list(read(connection, FEATURE)) if version >= schema.VERSION else []
+        return StoredRows(list(read(connection, ACL)), list(read(connection, CONFIG)), features)

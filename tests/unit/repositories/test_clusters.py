@@ -13,6 +13,7 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.clusters import ClusterRepository
 from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.repositories.repository import AclContents
 from testkit.acl import READ, WRITE, allow, topic, wanted
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
         monkeypatch.setattr(AdminClient, method, call)
 
+    answer("metadata_version", 30)
     return answer
 
 
@@ -56,12 +58,23 @@ async def test_bindings_that_several_filters_match_are_returned_once(
     assert await cluster.find([ANY_BINDING]) == ACLS
 
 
+@pytest.mark.parametrize(("level", "networks"), [(0, None), (30, False), (33, True)])
+async def test_the_release_tells_whether_networks_match(
+    answer: Callable[..., None], level: int, *, networks: bool | None
+) -> None:
+    """A cluster that names no features leaves it open."""
+    answer("describe_acls", ACLS)
+    answer("metadata_version", level)
+
+    assert (await ClusterRepository(ADDRESS).read()).networks is networks
+
+
 async def test_acls_of_a_newer_cluster_are_counted(answer: Callable[..., None]) -> None:
     """They are found, and they are no part of the contents."""
     answer("describe_acls", [ACLS[0], UNKNOWN])
     cluster = ClusterRepository(ADDRESS)
 
-    assert await cluster.read() == ([ACLS[0]], None, None, 1)
+    assert await cluster.read() == AclContents([ACLS[0]], unknown=1, networks=False)
     assert await cluster.find([ANY_BINDING]) == [ACLS[0], UNKNOWN]
 
 

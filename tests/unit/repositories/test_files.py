@@ -10,6 +10,7 @@ from doorkeeper.acl.model import ANY_BINDING, ResourceType
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import FileRepository
+from doorkeeper.repositories.repository import AclContents
 from testkit.acl import READ, allow, topic, wanted
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ async def test_a_file_of_any_format_has_each_binding_once(tmp_path: Path) -> Non
     (tmp_path / "acls.csv").write_text(f"{HEADER}\n{ROW}\n{ROW}\n")
     found = repository(tmp_path / "acls.csv")
 
-    assert await found.read() == ([A], None, None, 0)
+    assert await found.read() == AclContents([A])
     assert found.description == str(tmp_path / "acls.csv")
 
 

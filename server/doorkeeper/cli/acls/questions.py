@@ -40,6 +40,7 @@ from doorkeeper.cli.acls.question_options import (
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.options import deprecated_option, output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.kinds.features import LEVELS, NEWEST, OLDEST, has_networks
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 
@@ -85,7 +86,14 @@ class AclState(NamedTuple):
     def lines(self) -> list[str]:
         """Return the origin of an answer as lines."""
         lines = [f"ACLs: {len(self.snapshot)}, of {self.description}", *self.policy.lines()]
+        if self.snapshot.networks:
+            lines.append(f"rules: those of Kafka {self.release}, for hosts that are networks")
         return lines if self.note is None else [*lines, f"note: {self.note}"]
+
+    @property
+    def release(self) -> str:
+        """Return the release of Kafka whose rules count."""
+        return NEWEST if self.snapshot.matches_networks else OLDEST
 
     def record(self) -> dict[str, Any]:
         """Return the origin of an answer for JSON."""
@@ -94,6 +102,7 @@ class AclState(NamedTuple):
             "acls": len(self.snapshot),
             "note": self.note,
             "policy": self.policy.record(),
+            "kafka": self.release,
         }
 
 
@@ -106,7 +115,14 @@ def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
         config_help="Shorthand for the address config:FILE, a server.properties. Beside the address"
         " of a file or a live cluster: the source of super.users and the like."
     )
-    return location(policy_options(old(command)))
+    release = click.option(
+        "--kafka",
+        "release",
+        type=click.Choice(list(LEVELS)),
+        help="The release of Kafka whose rules count: from 4.4 on a host may be a network."
+        f"  [default: that of the store or cluster; {NEWEST} for files]",
+    )
+    return location(policy_options(release(old(command))))
 
 
 def take_state(
@@ -117,6 +133,7 @@ def take_state(
     If the ACLs cannot be read, the process ends with ``status``.
     """
     super_users, allow_everyone = options.pop("super_users"), options.pop("allow_everyone")
+    release: str | None = options.pop("release")
     # The old spelling of an ADDRESS, whose value is always the name of a file.
     file: str | None = options.pop("acl_file")
     if file is not None:
@@ -142,7 +159,10 @@ def take_state(
         )
     elif contents.unknown:
         note = unknown_note(contents.unknown)
-    snapshot = snapshot_of(contents.bindings)
+    networks = contents.networks is not False
+    if release is not None:
+        networks = has_networks(LEVELS[release])
+    snapshot = snapshot_of(contents.bindings).with_network_matching(enabled=networks)
     return AclState(location, repository.description, note, policy, snapshot)
 
 

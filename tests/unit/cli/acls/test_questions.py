@@ -10,6 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.kinds.features import release_change
+from testkit.acl import READ, allow, topic
 from testkit.stores import adding, fill
 
 if TYPE_CHECKING:
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Result]
 
+NETWORKED = allow("a", READ, topic("t"), "10.0.0.0/8")
 HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
 READS = "User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*"
 DENIED = "User:bob,TOPIC,LITERAL,orders,WRITE,DENY,10.0.0.1"
@@ -228,6 +234,28 @@ def test_a_configuration_beside_a_file_is_the_source_of_the_policy(
     ]
     assert wrong.exit_code == 2
     assert "principalType:principalName" in wrong.stderr
+
+
+def test_the_release_decides_what_networks_match(tmp_path: Path) -> None:
+    """By default the newest for files, and that of a store; --kafka overrides both."""
+    (tmp_path / "acls.csv").write_text(
+        f"{HEADER}\nUser:a,TOPIC,LITERAL,t,READ,ALLOW,10.0.0.0/8\n"
+        "User:a,TOPIC,LITERAL,t,READ,DENY,10.3.0.0/16\n"
+    )
+    change = {**release_change("4.3"), **edit(ACL, set=[StoredBinding("a" * 22, NETWORKED)])}
+    asyncio.run(fill(tmp_path / "data", change))
+
+    def lines(source: str, *words: str) -> list[str]:
+        line = ["acls", "who-can", "--operation", "Read", "--topic", "t", source, *words]
+        return CliRunner().invoke(doorkeeper, line).stdout.splitlines()
+
+    file, store = str(tmp_path / "acls.csv"), f"store:{tmp_path / 'data'}"
+    newest = "rules: those of Kafka 4.4, for hosts that are networks"
+    assert lines(file)[0] == "User:a  from 10.0.0.0/8 except 10.3.0.0/16"
+    assert lines(file)[-1] == newest
+    assert lines(file, "--kafka", "4.3")[0] == "User:a  from 10.0.0.0/8"
+    assert lines(store)[-1] == newest.replace("4.4", "4.3")
+    assert lines(store, "--kafka", "4.4")[-1] == newest
 
 
 def test_another_authorizer_is_a_note(tmp_path: Path) -> None:
