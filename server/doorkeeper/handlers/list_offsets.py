@@ -90,7 +90,7 @@ def handle(request: ListOffsetsRequest, context: RequestContext, node: Node) -> 
         for name, found in rows.items()
     ]
     refused = [
-        _refused(topic, _DESCRIBE.refusal) for topic in request.topics if topic.name not in allowed
+        _refusal(topic, _DESCRIBE.refusal) for topic in request.topics if topic.name not in allowed
     ]
     return ListOffsetsResponse(topics=(*shown, *refused))
 
@@ -101,7 +101,7 @@ def _empty(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitio
     )
 
 
-def _refused(topic: ListOffsetsTopic, code: ErrorCode) -> ListOffsetsTopicResponse:
+def _refusal(topic: ListOffsetsTopic, code: ErrorCode) -> ListOffsetsTopicResponse:
     return ListOffsetsTopicResponse(
         name=topic.name, partitions=tuple(_empty(asked, code) for asked in topic.partitions)
     )
@@ -114,7 +114,7 @@ def refuse(
 ) -> ListOffsetsResponse:
     """Answer the same error for every partition."""
     code, _ = answer_of(error)
-    return ListOffsetsResponse(topics=tuple(_refused(topic, code) for topic in request.topics))
+    return ListOffsetsResponse(topics=tuple(_refusal(topic, code) for topic in request.topics))
 
 
 API = Api(

@@ -60,7 +60,7 @@ def handle(
 
     shown = [_row(topic, end) for topic in request.topics if topic.topic in allowed]
     refused = [
-        _refused(topic, _DESCRIBE.refusal) for topic in request.topics if topic.topic not in allowed
+        _refusal(topic, _DESCRIBE.refusal) for topic in request.topics if topic.topic not in allowed
     ]
     return OffsetForLeaderEpochResponse(topics=(*shown, *refused))
 
@@ -73,7 +73,7 @@ def _row(
     )
 
 
-def _refused(topic: OffsetForLeaderTopic, code: ErrorCode) -> OffsetForLeaderTopicResult:
+def _refusal(topic: OffsetForLeaderTopic, code: ErrorCode) -> OffsetForLeaderTopicResult:
     return _row(
         topic,
         lambda _name, each: EpochEndOffset(partition=each.partition, error_code=code.value),
@@ -88,7 +88,7 @@ def refuse(
     """Answer the same error for every partition."""
     code, _ = answer_of(error)
     return OffsetForLeaderEpochResponse(
-        topics=tuple(_refused(topic, code) for topic in request.topics)
+        topics=tuple(_refusal(topic, code) for topic in request.topics)
     )
 
 

@@ -49,7 +49,7 @@ def plan_reassignments(
             continue
         assert topic is not None, "refused by _replicas"
         row = rows.get(each.name) or row_of(topic)
-        rows[each.name] = _moved(row, each.partition, replicas)
+        rows[each.name] = _row_after(row, each.partition, replicas)
         errors.append(None)
     return edit(TOPIC, set=rows.values()), errors
 
@@ -86,7 +86,7 @@ def _replicas(
     return replicas
 
 
-def _moved(row: StoredTopic, partition: int, replicas: Sequence[int]) -> StoredTopic:
+def _row_after(row: StoredTopic, partition: int, replicas: Sequence[int]) -> StoredTopic:
     assignments = [*row.assignments, *[""] * (partition + 1 - len(row.assignments))]
     assignments[partition] = text_of(replicas)
     return row._replace(assignments=tuple(assignments))
