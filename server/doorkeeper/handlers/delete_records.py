@@ -1,8 +1,8 @@
 """DeleteRecords (21), versions 0-2: deletes the records of partitions before an offset.
 
 Needs DELETE on each topic (29). No partition holds records: to delete those before the end (-1) or
-before offset 0 succeeds, and any other offset is out of range (1). Kafka's own topics are refused (17), and
-topics that are only compacted (44). A node that does not lead the partition answers 6.
+before offset 0 succeeds, and any other offset is out of range (1). Kafka's own topics are refused
+(17), and topics that are only compacted (44). A node that does not lead the partition answers 6.
 
     v2  flexible
 
