@@ -254,6 +254,7 @@ def filter_result(result: AclDeleteResult) -> DeleteAclsFilterResult:
 def _matching_acl(result: AclBindingDeleteResult) -> DeleteAclsMatchingAcl:
     pattern, entry = result.binding
     code, text = (0, None) if result.error is None else answer_of(result.error)
+    # ``int`` of the code: ErrorCode.value is a slow property, and there may be 100,000 rows.
     return DeleteAclsMatchingAcl(
         error_code=int(code),
         error_message=text,

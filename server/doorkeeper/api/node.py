@@ -101,7 +101,7 @@ class AuthorizerReads(Protocol):
         operation: AclOperation,
         resource_type: ResourceType,
     ) -> AuthorizationResult:
-        """Say whether the caller may do this to any resource of a type (KIP-679)."""
+        """Return whether the caller may do this to any resource of a type (KIP-679)."""
         ...
 
 

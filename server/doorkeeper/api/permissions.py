@@ -52,6 +52,7 @@ class Need(NamedTuple):
         # References count in the audit log: a broker has one for each occurrence in the request.
         return Action(
             self.operation,
+            # Always LITERAL: the authorizer itself looks for prefixes that cover the name.
             ResourcePattern(self.resource_type, name, PatternType.LITERAL),
             references,
             self.log_if_allowed,

@@ -443,7 +443,7 @@ class Connection:
         """Return the API if this listener serves it, or has a refusal for it."""
         api = self._apis(header.api_key)
         if api is None or not api.min_version <= header.api_version <= api.max_version:
-            api = _unserved(header, api)
+            api = _refusing_api(header, api)
         if api is None or not (api.on_controller if self.peer.controller else api.on_broker):
             raise disabled_api(header)
         return api
@@ -453,7 +453,7 @@ class Connection:
     ) -> bytes:
         """Answer an unsupported version; only ApiVersions has an answer, in version 0."""
         if api.key == API_VERSIONS:
-            # The body is not read: nobody knows what it holds.
+            # The body is not read: the layout of the version is unknown.
             response = api.refuse(None, header.api_version, error)
             assert response is not None, "ApiVersions has a form for errors"
             return self._encode(header, response, version=0)
@@ -694,8 +694,8 @@ def _principal_fault(error: BaseException) -> LogEvent:
     return LogEvent("no principal could be made for a connection", {"cause": one_line(error)})
 
 
-def _unserved(header: RequestHeader, served: Api | None) -> Api | None:
-    """Return the API that refuses this version, where Kafka has it; else what is served."""
+def _refusing_api(header: RequestHeader, served: Api | None) -> Api | None:
+    """Return the API that refuses this version, if Kafka has it; else ``served``."""
     if header.api_key == API_VERSIONS:
         return served
     # Imported when such a request arrives: the declarations of sixty APIs would cost every start.

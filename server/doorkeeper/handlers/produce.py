@@ -1,17 +1,17 @@
-"""Produce (0), versions 0-13: authorizes a producer as a broker does, and takes no records.
+"""Produce (0), versions 0-13: authorizes a producer, and refuses its records.
 
 The API is listed because clients take its absence for a broken server: every call of a Java client
-2.1 to 2.7 fails then, and franz-go reads the age of a server from its highest version.
+2.1 to 2.7 fails then, and franz-go derives a server's release from its highest version.
 
 Transactional records need a transactional id, and WRITE on it: 53 in every partition without. Each
-topic needs WRITE: 29 without. What is left is 3 where the topic has no such partition, 100 where
-nothing has the id (version 13 names topics by id), and otherwise 44 POLICY_VIOLATION: no client
-sends records again after it, none refreshes its metadata, and its text is true of a server whose
-policy is to store no records. From version 8 on a text says so.
+topic needs WRITE: 29 without. Other partitions get 3 if the topic has no such partition, 100 if the
+id is unknown (version 13 names topics by id), else 44 POLICY_VIOLATION: no client retries after it
+or refreshes its metadata, and its text is true of a server whose policy is to store no records.
+Texts are sent from version 8 on.
 
-With acks 0 there is no answer: an error closes the connection, as on a broker. Versions 0 to 2 went
-with Kafka 4.0, which still lists them (KAFKA-18659) and closes the connection; here they are
-answered like the others.
+With acks 0 there is no answer: an error closes the connection, as on a broker. Kafka 4.0 removed
+versions 0 to 2, still lists them (KAFKA-18659) and closes the connection; here they are answered
+like the others.
 
 Source: ``handleProduceRequest``, ``ProduceRequest.getErrorResponse`` and
 ``RequestUtils.hasTransactionalRecords`` of the broker 4.3.1.

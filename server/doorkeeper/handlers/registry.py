@@ -197,7 +197,7 @@ def apis(*, optional: bool = False) -> ApiTable:
 
 
 def is_offered(each: Api | Rare, *, controller: bool) -> bool:
-    """Say whether listeners of a kind answer an API."""
+    """Return whether listeners of a kind serve an API."""
     return each.on_controller if controller else each.on_broker
 
 

@@ -1,15 +1,15 @@
-"""APIs of Kafka that no handler serves: each request is authorized, and refused in its own form.
+"""Refuses the APIs of Kafka without a handler: each request is authorized first.
 
-A client that sends without looking at ApiVersions (sarama, and what is built on it) would lose its
-connection, and the requests behind, if the server closed it as a broker closes on unknown keys. So
-every version of Kafka 4.4 that the kind of listener has in Kafka gets a whole response:
+A client that ignores ApiVersions (sarama, and libraries based on it) would lose its connection, and
+the requests behind, if the server closed it as a broker closes on unknown keys. So every version of
+Kafka 4.4 that the kind of listener has in Kafka gets a whole response:
 
-    what the table of operations asks for is asked first; a denial has the API's own code
-    everything else has 35 UNSUPPORTED_VERSION, which is what clients expect of an older broker
+    a permission of the table of operations is missing   the API's own code
+    all others      35 UNSUPPORTED_VERSION, which clients expect of an older broker
 
-The code stands at the top where the response has one there, and otherwise in each row. Where some
-rows are denied, each row has its own code, as in a broker's answer. Bodies are read as strictly as
-those of other requests, without generated code: this module, and the declarations behind it, are
+The code is at the top where the response has one there, and otherwise in each row. If some rows are
+denied, each row has its own code, as in a broker's answer. Bodies are read as strictly as those of
+other requests, without generated code: this module, and the declarations that it reads, are
 imported when the first such request arrives.
 
 Source: ``KafkaApis`` and the ``getErrorResponse`` of each request (4.3.1).
@@ -114,14 +114,14 @@ SAME: Final = frozenset(
         "TransactionalId",
     }
 )
-"""The fields of rows that say what the row is about; in the request they have the same names."""
+"""The fields that identify a row; in the request they have the same names."""
 
 NAMES: Final[dict[ResourceType, tuple[str, ...]]] = {
     ResourceType.GROUP: ("GroupId",),
     ResourceType.TRANSACTIONAL_ID: ("TransactionalId",),
     ResourceType.TOPIC: ("Topics.Name", "Topics.TopicId"),
 }
-"""Where requests name resources, those in ``NAMES_OF`` aside."""
+"""The fields of requests that name resources, without those in ``NAMES_OF``."""
 
 _SUBTOPOLOGIES: Final = "Topology.Subtopologies"
 
@@ -157,7 +157,7 @@ NAMES_OF: Final[dict[tuple[int, ResourceType], tuple[str, ...]]] = {
 FETCH, INIT_PRODUCER_ID, ADD_PARTITIONS_TO_TXN = 1, 22, 24
 
 Denials = dict[str, dict[object, ErrorCode]]
-"""The code of each denied name, or topic id, by where the request names it."""
+"""The code of each denied name, or topic id, by its place in the request."""
 
 
 class Asked(NamedTuple):
@@ -168,7 +168,7 @@ class Asked(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A response that says no; ``error_code`` stands for all of it."""
+    """A response with an error; ``error_code`` stands for all of it."""
 
     fields: tuple[Field, ...]
     values: Mapping[str, Any]
@@ -183,7 +183,7 @@ class Refusal(NamedTuple):
 
 @cache
 def api_of(key: int) -> Api | None:
-    """Return an API that refuses; None where Kafka has none, or a handler serves all of it."""
+    """Return an API that refuses; None for an API unknown to Kafka or served in all versions."""
     declared = UNSERVED.get(key)
     return None if declared is None else _Unserved(key, declared).api()
 
@@ -211,11 +211,10 @@ class _Unserved:
         )
 
     def decode(self, frame: bytes, offset: int, version: int) -> tuple[Asked, int]:
-        """Return the request, and where it ends.
+        """Return the request, and the offset of its end.
 
         Raises:
-            Malformed: it is none of this API.
-
+            Malformed: the bytes are no request of this API.
         """
         declared = self._declared
         flexible = version >= declared.flexible_from
@@ -223,7 +222,7 @@ class _Unserved:
         return Asked(values, version), end
 
     def handle(self, request: Asked, context: RequestContext, node: Node) -> Refusal:
-        """Refuse, for want of a permission or of a handler."""
+        """Refuse: a permission or a handler is missing."""
         denials: Denials = {}
         granted = False
         required = REQUIRED[self._key]
@@ -242,16 +241,14 @@ class _Unserved:
         return f"Doorkeeper does not serve {self._declared.name}."
 
     def refuse(self, request: Asked, version: int, error: BaseException) -> Refusal:  # noqa: ARG002  the form of Api.refuse
-        """Answer an error of the whole request."""
         code, text = answer_of(error)
         return self._response(request, code, text, {})
 
     def _ask_cluster(self, context: RequestContext, node: Node, need: Need) -> bool:
-        """Say whether the caller may do this to the cluster.
+        """Return whether the caller has this permission on the cluster.
 
         Raises:
-            ApiError: it may not, and that decides.
-
+            ApiError: the denial of the whole request.
         """
         if is_allowed(node, context, need):
             return True
@@ -268,17 +265,17 @@ class _Unserved:
         need: Need,
         denials: Denials,
     ) -> None:
-        """Ask about the resources that the request names, and note the denials of rows.
+        """Check the named resources, and record the denials of rows.
 
         Raises:
-            ApiError: one is denied, and the response has no rows for such resources.
-
+            ApiError: a resource is denied, and the response has no rows for such resources.
         """
         if self._key == INIT_PRODUCER_ID and need.resource_type is ResourceType.TOPIC:
             _ask_any_topic(context, node, need)
             return
         by_place = {
-            place: _named(request.values, place, node) for place in self._places(request, need)
+            place: _resources_at(request.values, place, node)
+            for place in self._places(request, need)
         }
         names = [name for found in by_place.values() for _, name in found]
         allowed = allowed_names(node, context, need, names)
@@ -289,14 +286,14 @@ class _Unserved:
             denials.setdefault(place, {}).update(dict.fromkeys(denied, need.refusal))
 
     def _places(self, request: Asked, need: Need) -> Iterator[str]:
-        """Yield where this version of the request names resources of a type."""
+        """Yield the places where this version of the request names resources of a type."""
         kind = need.resource_type
         for place in NAMES_OF.get((self._key, kind), NAMES[kind]):
             if _is_present(self._declared.request, place.split("."), request.version):
                 yield place
 
     def _has_rows(self, place: str) -> bool:
-        """Say whether the response has a row for each resource that is named there."""
+        """Return whether the response has a row for each resource named there."""
         array, _, _ = place.rpartition(".")
         return bool({place, array.rpartition(".")[2]} & set(self._rows.values()))
 
@@ -316,7 +313,7 @@ class _Unserved:
 
 
 class _Rows:
-    """Makes the rows of a response from those of its request."""
+    """Builds the rows of a response from those of its request."""
 
     def __init__(self, sources: Mapping[str, str], version: int, denials: Denials) -> None:
         self._sources = sources
@@ -350,7 +347,7 @@ class _Rows:
         error: tuple[ErrorCode, str | None],
     ) -> Values:
         asked = item if isinstance(item, dict) else {"*": item}
-        denied = self._denied(asked, path)
+        denied = self._denial(asked, path)
         if denied is not None:
             error = denied, None
         row = _error(*error)
@@ -360,7 +357,7 @@ class _Rows:
                 row[each.name] = asked[source]
         return row | self.of(field.fields, asked, f"{path}.", error)
 
-    def _denied(self, asked: Mapping[str, Any], path: str) -> ErrorCode | None:
+    def _denial(self, asked: Mapping[str, Any], path: str) -> ErrorCode | None:
         for place, codes in self._denials.items():
             if place == path and "*" in asked:
                 return codes.get(asked["*"])
@@ -371,7 +368,7 @@ class _Rows:
 
 
 def _error(code: ErrorCode, text: str | None) -> Values:
-    """Return the fields of an error, under all names that they have."""
+    """Return the fields of an error, under all their names."""
     found: Values = {"ErrorCode": code.value, "PartitionErrorCode": code.value}
     if text is not None:
         found["ErrorMessage"] = text
@@ -379,7 +376,7 @@ def _error(code: ErrorCode, text: str | None) -> Values:
 
 
 def _applies(key: int, place: int, request: Asked) -> bool:
-    """Say whether a row of the table of operations counts for a request."""
+    """Return whether a row of the table of operations applies to a request."""
     values = request.values
     when = REQUIRED[key][place].when
     if when.startswith("internal topics"):
@@ -397,11 +394,10 @@ def _applies(key: int, place: int, request: Asked) -> bool:
 
 
 def _ask_any_topic(context: RequestContext, node: Node, need: Need) -> None:
-    """Ask whether the caller may do this to any topic at all (KIP-679).
+    """Check the permission on any topic at all (KIP-679).
 
     Raises:
-        ApiError: it may not.
-
+        ApiError: it is denied.
     """
     authorizer = node.authorizer
     if authorizer is None:
@@ -414,7 +410,7 @@ def _ask_any_topic(context: RequestContext, node: Node, need: Need) -> None:
 
 
 def _is_present(fields: tuple[Field, ...], names: list[str], version: int) -> bool:
-    """Say whether a version of a message has the field at the end of a path."""
+    """Return whether a version of a message has the field at the end of a path."""
     first, *rest = names
     for field in fields:
         if field.name == first and field.low <= version <= field.high:
@@ -423,7 +419,7 @@ def _is_present(fields: tuple[Field, ...], names: list[str], version: int) -> bo
 
 
 def _items(values: Mapping[str, Any], path: str) -> Iterator[Any]:
-    """Yield what is at the end of a path, through arrays; nothing for null."""
+    """Yield the values at the end of a path, through arrays; none for null."""
     first, _, rest = path.partition(".")
     found = values[first]
     if found is None:
@@ -435,10 +431,10 @@ def _items(values: Mapping[str, Any], path: str) -> Iterator[Any]:
             yield each
 
 
-def _named(values: Values, place: str, node: Node) -> list[tuple[object, str]]:
-    """Return what stands at a place, with the name that it stands for.
+def _resources_at(values: Values, place: str, node: Node) -> list[tuple[object, str]]:
+    """Return the values at a place, each with the name of its resource.
 
-    An id that no topic has names nothing, and is not asked about.
+    An unknown topic id has no name, and is not checked.
     """
     found = list(_items(values, place))
     if not place.endswith("TopicId"):

@@ -25,6 +25,7 @@ class Readiness:
 
     def now(self) -> dict[str, CheckResult]:
         """Run all checks; a check that raises has failed."""
+        # All checks run, so that the page shows every fault and not the first one only.
         return {name: _run(check) for name, check in self._checks.items()}
 
 

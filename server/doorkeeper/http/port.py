@@ -319,7 +319,7 @@ def _tls_of(settings: HttpSettings, logger: Logger) -> FileValue[ssl.SSLContext]
         made.minimum_version = ssl.TLSVersion.TLSv1_2
         made.set_alpn_protocols(["http/1.1"])
         try:
-            # A password is given, so that an encrypted key fails and nobody is asked.
+            # A password is given, so that an encrypted key fails instead of prompting.
             made.load_cert_chain(certificate, key, password="")
         except ssl.SSLError as error:
             reason = (error.reason or "no certificate, or an encrypted key").lower()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.logs.pipeline import Logs
 
-# First the log: it keeps structlog from importing what nobody needs.
+# The log comes first: it keeps structlog from importing rich and greenlet.
 import structlog  # isort: skip
 
 if TYPE_CHECKING:

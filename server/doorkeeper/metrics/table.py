@@ -207,8 +207,8 @@ AUTHENTICATIONS: Final = Metric(
     name="doorkeeper_authentications_total",
     kind=MetricKind.COUNTER,
     doc=(
-        "SASL authentications, also those of connections that authenticate anew: succeeded or"
-        ' failed. Where no mechanism was agreed on it is "none".'
+        "SASL authentications and re-authentications that succeeded or failed."
+        ' The mechanism is "none" if none was chosen.'
     ),
     labels=("mechanism", "result"),
     kafka=_SOCKETS.format("{successful,failed}-{authentication,reauthentication}-total"),

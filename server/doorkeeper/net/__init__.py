@@ -1,20 +1,19 @@
-"""The sockets: everything between the operating system and the connections.
+"""Listeners, sockets and channels: the layer between the operating system and connections.
 
-options            a listener as the configuration describes it
+options            the configuration of a listener
 addresses          binding, and addresses as Java writes them
-admission          how many connections there may be
+admission          limits on the number of connections
 listener           accepting
-handshakes         TLS handshakes in progress; handshake_log logs those that fail
-context            what connections share: the parts that they use, updates in flight
+handshakes         TLS handshakes in progress; handshake_log logs failures
+context            the parts that connections share, and updates in flight
 channel            one connection's socket
 connection_log     the log lines of one connection; request_log those of its requests
-peer_log           lines about the input of peers, cut and limited in number
-chunked_responses  responses that are built a slice at a time
-fair_queue         the work of connections that have not authenticated
-transports         whether a transport is encrypted, and the peer's certificates
+chunked_responses  responses that are built in slices
+fair_queue         the work of unauthenticated connections
+transports         encryption and peer certificates of a transport
 ledger             bytes held over all connections
 server             all of it: bind, open, drain
-loops              uvloop, or asyncio where there is none
+loops              uvloop where it is installed, else asyncio
 """
 
 from doorkeeper.logger import Logger

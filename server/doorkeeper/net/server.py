@@ -80,7 +80,7 @@ class Server:
         self._audit_log = audit_log
         self._request_log = request_log
         self._security = {spec.name: spec.security for spec in self._specs}
-        # What a listener began with goes when its last connection does: nobody else holds it.
+        # The initial security must be freed with the last connection that uses it (decision 0105).
         self._specs = tuple(spec.replace(security=UNAUTHENTICATED) for spec in self._specs)
         self._listeners: dict[str, Listener] = {}
         self._channels: dict[Channel, ListenerSpec] = {}

@@ -166,6 +166,7 @@ class DelegationTokens:
 
         def plan(state: State) -> Change:
             nonlocal shown
+            # A plan may run more than once; only the token of its last run counts.
             change, token = self._plan(wish, state.tokens)
             shown = SignedToken(token, self._hmac(token.token_id))
             return change
@@ -235,6 +236,7 @@ class DelegationTokens:
         self._sweep_later()
 
     async def _delete(self, expired: Sequence[StoredToken]) -> None:
+        # In several changes: one of all expired tokens would keep other writers waiting.
         for first in range(0, len(expired), SWEPT_MAX):
             some = expired[first : first + SWEPT_MAX]
             for row in some:
