@@ -1,4 +1,4 @@
-"""The Kafka protocol as values: frames, headers and messages, without input or output.
+"""The Kafka protocol as values: frames, headers and messages, without I/O.
 
     frames = FrameBuffer(size_max).receive(data)
     header, at = decode_request_header(frame)
@@ -8,8 +8,8 @@
 
 The messages are in `doorkeeper_wire.messages.<api>`, headers in `doorkeeper_wire.headers`, API keys
 in `doorkeeper_wire.api_keys`; `doorkeeper_wire.declared` has the same messages as `construct`
-trees. Only the latter needs anything but the standard library. Nothing generated is imported from
-here, so that the generator can run when its output is missing or wrong.
+trees, and is the only part with a dependency. Nothing generated is imported from here, so that the
+generator can run if its output is missing or wrong.
 """
 
 from doorkeeper_wire.errors import (

@@ -1,8 +1,8 @@
-"""What the members of a classic consumer group tell each other through the coordinator.
+"""The messages of classic consumer groups, which members exchange through the coordinator.
 
-To the coordinator these are opaque bytes: the metadata and the assignment of a member, as
+For the coordinator these are opaque bytes: the metadata and the assignment of a member, as
 DescribeGroups returns them. Consumers write a version as int16, then the message in it. A reader
-that knows only lower versions reads the one it knows, since later ones add at the end.
+that knows only lower versions reads its highest one, since later ones append fields.
 
 Source: ConsumerProtocol of kafka-clients.
 """
@@ -29,8 +29,8 @@ def encode_subscription(subscription: ConsumerProtocolSubscription, version: int
     """Return the metadata of a member: the version, then the subscription.
 
     Raises:
-        Unencodable: when a field cannot carry its value.
-        Unsupported: when there is no such version.
+        Unencodable: a field cannot carry its value.
+        Unsupported: there is no such version.
     """
     return _VERSION.pack(version) + subscription.encode(version)
 
@@ -39,18 +39,18 @@ def decode_subscription(data: bytes) -> ConsumerProtocolSubscription:
     """Return the subscription in the metadata of a member.
 
     Raises:
-        Malformed: when it is none.
+        Malformed: the bytes are not a subscription.
     """
     version = _read_version(data, ConsumerProtocolSubscription.MAX_VERSION)
     return ConsumerProtocolSubscription.decode(data, _VERSION.size, version)[0]
 
 
 def encode_assignment(assignment: ConsumerProtocolAssignment, version: int) -> bytes:
-    """Return the assignment of a member: the version, then what it was given.
+    """Return the assignment of a member: the version, then the assigned partitions.
 
     Raises:
-        Unencodable: when a field cannot carry its value.
-        Unsupported: when there is no such version.
+        Unencodable: a field cannot carry its value.
+        Unsupported: there is no such version.
     """
     return _VERSION.pack(version) + assignment.encode(version)
 
@@ -59,14 +59,14 @@ def decode_assignment(data: bytes) -> ConsumerProtocolAssignment:
     """Return the assignment of a member.
 
     Raises:
-        Malformed: when it is none.
+        Malformed: the bytes are not an assignment.
     """
     version = _read_version(data, ConsumerProtocolAssignment.MAX_VERSION)
     return ConsumerProtocolAssignment.decode(data, _VERSION.size, version)[0]
 
 
 def _read_version(data: bytes, version_max: int) -> int:
-    """Read the version; one above ours is read as ours."""
+    """Read the version; one above the highest known one is read as that."""
     if len(data) < _VERSION.size:
         raise Malformed("version", 0, f"needs 2 bytes, {len(data)} are there")
     version: int = _VERSION.unpack_from(data)[0]

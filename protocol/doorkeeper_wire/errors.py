@@ -1,25 +1,25 @@
-"""What can go wrong on the wire, as exceptions.
+"""The exceptions of the codec.
 
     WireError
-      Malformed      bytes that are no such message
-      InvalidFrame   a length prefix that is negative or above the cap
-      UnknownApi     a request header whose API key Kafka does not have
-      Unencodable    a value that its field cannot carry
-        Unsupported  a value, or a message, that this version cannot carry
+      Malformed      the bytes are not such a message
+      InvalidFrame   a length prefix is negative or above the limit
+      UnknownApi     a request header has an API key that Kafka does not have
+      Unencodable    a field cannot carry a value
+        Unsupported  a version cannot carry a value, or there is no such version
 
-The codec never raises anything else for input from outside, and never knows Kafka's error codes.
+The codec raises nothing else for external input, and does not know Kafka's error codes.
 """
 
 
 class WireError(Exception):
-    """Something on the wire, or meant for it, breaks the protocol's rules."""
+    """A violation of the protocol's rules, in received data or in values to send."""
 
 
 class Malformed(WireError):
-    """Bytes that do not make the message: where, in which field, and why.
+    """The bytes are not a message: where, in which field, and why.
 
     `field` is a path in Kafka's structs, such as `creations.principal`; `offset` counts bytes from
-    the beginning of the data that was given to the decoder.
+    the beginning of the decoder's data.
     """
 
     def __init__(self, field: str, offset: int, reason: str) -> None:
@@ -30,7 +30,7 @@ class Malformed(WireError):
 
 
 class InvalidFrame(WireError):
-    """A frame announces a size that is negative or above the cap."""
+    """A frame announces a size that is negative or above the limit."""
 
     def __init__(self, size: int, size_max: int) -> None:
         found = f"frame of {size} bytes"
@@ -40,7 +40,7 @@ class InvalidFrame(WireError):
 
 
 class UnknownApi(WireError):
-    """A request header names an API key that Kafka does not have."""
+    """A request header has an API key that Kafka does not have."""
 
     def __init__(self, api_key: int, api_version: int, correlation_id: int) -> None:
         super().__init__(f"api key {api_key}, version {api_version}: no such API")
@@ -50,7 +50,7 @@ class UnknownApi(WireError):
 
 
 class Unencodable(WireError):
-    """A value cannot be written into its field: wrong type, out of range, too long, or null."""
+    """A field cannot carry a value: wrong type, out of range, too long, or null."""
 
     def __init__(self, field: str, reason: str) -> None:
         super().__init__(f"{field}: {reason}")
@@ -59,4 +59,4 @@ class Unencodable(WireError):
 
 
 class Unsupported(Unencodable):
-    """This version of the message cannot say what was asked of it, and must not drop it."""
+    """The version lacks a field that is set and must not be dropped, or does not exist."""

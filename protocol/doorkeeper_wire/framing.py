@@ -1,9 +1,9 @@
-"""Cuts a stream of bytes into frames: an int32 size, then as many bytes.
+"""Splits a byte stream into frames: an int32 size, then that many bytes.
 
-The buffer does no input or output, and holds no more than has arrived: a size is a promise of the
-peer, nothing is allocated for it, and a frame above the cap is refused before it is gathered.
-Chunks are kept as they came and joined once, when a frame is whole; small ones are gathered first,
-so that a peer which sends byte by byte costs no more than its bytes.
+The buffer does no I/O, and holds no more than the bytes received: nothing is allocated for an
+announced size, and a frame above the limit is rejected before it is buffered. Chunks are kept as
+received and joined once the frame is complete; small ones are merged first, so that a peer which
+sends single bytes costs no more memory than its bytes.
 """
 
 from struct import Struct
@@ -11,40 +11,39 @@ from struct import Struct
 from doorkeeper_wire.errors import InvalidFrame
 
 _PREFIX_BYTES = 4
+# Reads a size in place: less than half the cost of slicing.
 _INT32_AT = Struct(">i").unpack_from
-"""Reads a size where it stands: less than half the cost of cutting it out."""
-
+# Smaller chunks are merged: the overhead of an object would exceed their bytes.
 _CHUNK_BYTES_MIN = 4096
-"""A smaller chunk is appended to the one before it: as an object it would outweigh its bytes."""
 
 
 class FrameBuffer:
-    """Bytes of one connection on their way to become frames.
+    """The received bytes of one connection.
 
-    After an `InvalidFrame` the stream cannot be followed any more; the connection must go.
+    After an `InvalidFrame` frame boundaries are lost; the connection must be closed.
     """
 
     __slots__ = ("_chunks", "_needed", "_size", "buffered", "is_between_frames", "size_max")
 
     def __init__(self, size_max: int) -> None:
-        """Begin an empty stream whose frames have at most `size_max` bytes behind the prefix."""
+        """Start an empty stream with frames of at most `size_max` bytes after the prefix."""
         self.size_max = size_max
         self.buffered = 0
-        """How many bytes are held and not yet part of a frame."""
+        """The number of bytes held that are not part of a returned frame."""
         self.is_between_frames = True
-        """Whether the next byte is the first of a frame: nothing of one has arrived."""
+        """Whether the next byte is the first of a frame."""
         self._chunks: list[bytes | bytearray] = []
         self._size = -1
         self._needed = _PREFIX_BYTES
 
     def receive(self, data: bytes) -> list[bytes]:
-        """Take what has arrived; return the frames that are whole now, without their prefix.
+        """Add received bytes; return the complete frames, without their prefix.
 
-        Frames before an invalid one are returned first; the next call, with or without data,
-        judges it again, by the cap of then.
+        Frames before an invalid one are returned first; the next call, with or without data, checks
+        it again, against the limit at that time.
 
         Raises:
-            InvalidFrame: for a size that is negative or above the cap.
+            InvalidFrame: a size is negative or above the limit.
         """
         if data:
             if self.is_frame(data):
@@ -56,7 +55,7 @@ class FrameBuffer:
         return self._cut(b"".join(self._chunks))
 
     def is_frame(self, data: bytes) -> bool:
-        """Say whether these bytes, the next to arrive, are one frame and no more."""
+        """Return whether these bytes, the next to arrive, are exactly one frame."""
         size = len(data) - _PREFIX_BYTES
         return self.is_between_frames and 0 <= size <= self.size_max and _INT32_AT(data)[0] == size
 
@@ -72,7 +71,7 @@ class FrameBuffer:
         self.is_between_frames = False
 
     def _cut(self, held: bytes) -> list[bytes]:
-        """Return the whole frames of what is held, and keep the rest."""
+        """Return the complete frames of the held bytes, and keep the rest."""
         frames: list[bytes] = []
         at, end = 0, len(held)
         while True:
@@ -82,6 +81,7 @@ class FrameBuffer:
                     break
                 (size,) = _INT32_AT(held, at)
                 if not 0 <= size <= self.size_max:
+                    # Complete frames are returned now; the next call raises the error.
                     if not frames:
                         raise InvalidFrame(size, self.size_max)
                     self._needed = _PREFIX_BYTES

@@ -1,9 +1,10 @@
-"""Headers: what stands before the body of each request and response.
+"""Headers of requests and responses.
 
-The API and its version decide which header it is: flexible versions have request header 2 and
-response header 1, the others 1 and 0. ApiVersions is the exception that lets two strangers talk:
-its response has header 0 in every version, and a request of a version that is not known is read by
-the same rule as the known ones. Request header 0 is read for nobody; its only user is long gone.
+The API and its version determine the version of the header: flexible versions have request header 2
+and response header 1, the others 1 and 0. ApiVersions is an exception, which allows a client to
+negotiate with an unknown server: its response has header 0 in every version, and a request in an
+unknown version is read by the same rule as the known ones. Request header 0 is not supported; only
+ControlledShutdown version 0 used it.
 
 Sources: RequestHeader, ResponseHeader and ApiMessageType of kafka-clients.
 """
@@ -34,19 +35,19 @@ _SIZE_ID_AND_NO_TAGS = Struct(">iix")
 
 
 def request_header_version(api_key: int, api_version: int) -> int:
-    """Return the version of the request header that goes with an API in a version.
+    """Return the version of the request header for an API in a version.
 
     Raises:
-        LookupError: for an API that Kafka does not have.
+        LookupError: Kafka has no such API.
     """
     return 2 if api_version >= FLEXIBLE_FROM[api_key] else 1
 
 
 def response_header_version(api_key: int, api_version: int) -> int:
-    """Return the version of the response header that goes with an API in a version.
+    """Return the version of the response header for an API in a version.
 
     Raises:
-        LookupError: for an API that Kafka does not have.
+        LookupError: Kafka has no such API.
     """
     if api_key == ApiKey.API_VERSIONS:
         return 0
@@ -54,11 +55,11 @@ def response_header_version(api_key: int, api_version: int) -> int:
 
 
 def decode_request_header(frame: bytes) -> tuple[RequestHeader, int]:
-    """Return the header of a request, and where the body begins.
+    """Return the header of a request, and the offset of the body.
 
     Raises:
-        Malformed: when the frame holds no header.
-        UnknownApi: when the API key is none of Kafka's.
+        Malformed: the frame has no valid header.
+        UnknownApi: Kafka has no such API key.
     """
     if len(frame) < _FIXED.size:
         raise Malformed("header", 0, f"needs {_FIXED.size} bytes, {len(frame)} are there")
@@ -69,31 +70,31 @@ def decode_request_header(frame: bytes) -> tuple[RequestHeader, int]:
 
 
 def encode_request_header(header: RequestHeader) -> bytes:
-    """Return the bytes of a request header, in the version that its API asks for.
+    """Return the bytes of a request header, in the version for its API.
 
     Raises:
-        LookupError: for an API that Kafka does not have.
-        Unencodable: when a field cannot carry its value.
+        LookupError: Kafka has no such API.
+        Unencodable: a field cannot carry its value.
     """
     return header.encode(request_header_version(header.api_key, header.api_version))
 
 
 def encode_request(header: RequestHeader, body: bytes) -> bytes:
-    """Return a whole request with its size before it: size, header, body.
+    """Return a whole request: size, header, body.
 
     Raises:
-        LookupError: for an API that Kafka does not have.
-        Unencodable: when a field of the header cannot carry its value.
+        LookupError: Kafka has no such API.
+        Unencodable: a field of the header cannot carry its value.
     """
     encoded = encode_request_header(header)
     return b"".join((_SIZE.pack(len(encoded) + len(body)), encoded, body))
 
 
 def encode_response(api_key: int, api_version: int, correlation_id: int, body: bytes) -> bytes:
-    """Return a whole response with its size before it: size, header, body.
+    """Return a whole response: size, header, body.
 
     Raises:
-        LookupError: for an API that Kafka does not have.
+        LookupError: Kafka has no such API.
     """
     if response_header_version(api_key, api_version):
         return _SIZE_ID_AND_NO_TAGS.pack(5 + len(body), correlation_id) + body
@@ -103,10 +104,10 @@ def encode_response(api_key: int, api_version: int, correlation_id: int, body: b
 def decode_response_header(
     frame: bytes, api_key: int, api_version: int
 ) -> tuple[ResponseHeader, int]:
-    """Return the header of the response to a request of ours, and where the body begins.
+    """Return the header of a response to a client's request, and the offset of the body.
 
     Raises:
-        LookupError: for an API that Kafka does not have.
-        Malformed: when the frame holds no header.
+        LookupError: Kafka has no such API.
+        Malformed: the frame has no valid header.
     """
     return ResponseHeader.decode(frame, 0, response_header_version(api_key, api_version))

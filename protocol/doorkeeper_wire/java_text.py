@@ -1,8 +1,8 @@
-"""UTF-8 as Java reads it: nothing is refused, what is malformed becomes U+FFFD.
+"""UTF-8 decoding like Java's: malformed sequences become U+FFFD.
 
-Python's own replacement agrees with Java's but for encoded surrogates (ED A0 80 to ED BF BF).
-Java reads the three bytes of one as one malformed sequence, Python as three. Java also takes the
-first two bytes together when the third is missing or no continuation byte.
+Python's own replacement agrees with Java's but for encoded surrogates (ED A0 80 to ED BF BF). Java
+reads the three bytes of one as one malformed sequence, Python as three. Java also takes the first
+two bytes together if the third is missing or no continuation byte.
 
     ED A0 80          Java: one U+FFFD     Python's errors="replace": three
     ED A0 BD ED B8 80 Java: two            Python: six
@@ -14,16 +14,16 @@ Source: String.decodeUTF8 of the JDK; a running broker (a Metadata request for s
 import codecs
 
 JAVA = "doorkeeper-java"
-"""The name under which the replacement is registered: `bytes.decode("utf-8", JAVA)`."""
+"""The name of the registered error handler: `bytes.decode("utf-8", JAVA)`."""
 
 _REPLACEMENT = "\ufffd"
 
 
 def replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """Replace one malformed sequence; return the replacement and where decoding goes on.
+    """Replace one malformed sequence; return the replacement and the offset to continue from.
 
     Raises:
-        UnicodeError: the error itself, when it is not one of decoding.
+        UnicodeError: the error itself, if it is not one of decoding.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error
@@ -39,5 +39,5 @@ codecs.register_error(JAVA, replace_as_java)
 
 
 def decode_text(data: bytes) -> str:
-    """Return the text that Java would read from these bytes; never fails."""
+    """Decode bytes like Java; never fails."""
     return data.decode("utf-8", JAVA)

@@ -1,4 +1,4 @@
-"""The layout of a message in one version, for naming the value that could not be encoded.
+"""The layout of a message in one version, which locates a value that cannot be encoded.
 
 A layout is a tuple of `(field, kind)`. A kind is a plain one ("int16", "text", "nullable text",
 "bytes", "uuid", "bool" ...), or an `Items` of texts, numbers or a struct, or a `Part`.
@@ -27,20 +27,20 @@ Kind: TypeAlias = str | Items | Part
 Layout: TypeAlias = tuple[tuple[str, Kind], ...]
 
 _TYPES = {"bytes": bytes, "float64": int | float}
-"""Plain kinds of which every value can be written."""
+"""Plain kinds all of whose values can be encoded."""
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 def unencodable(record: object, layout: Layout, error: Exception) -> Unencodable:
-    """Return the error that names the first field of the record that cannot be written."""
+    """Return an error that names the first field of the record that cannot be encoded."""
     return _fault(record, layout, "") or Unencodable(type(record).__name__, repr(error))
 
 
 def _fault(record: object, layout: Layout, path: str) -> Unencodable | None:
     for name, kind in layout:
         if not hasattr(record, name):
-            return _refused(path.rstrip(".") or "message", record, "is no such struct")
+            return _fault_of(path.rstrip(".") or "message", record, "is no such struct")
         fault = _value_fault(getattr(record, name), kind, path + name)
         if fault:
             return fault
@@ -50,13 +50,13 @@ def _fault(record: object, layout: Layout, path: str) -> Unencodable | None:
 def _value_fault(value: object, kind: Kind, path: str) -> Unencodable | None:
     if isinstance(kind, str):
         reason = _plain_fault(value, kind)
-        return _refused(path, value, reason) if reason else None
+        return _fault_of(path, value, reason) if reason else None
     if isinstance(kind, Part):
         return None if value is None else _fault(value, kind.of, path + ".")
     if value is None:
         return None if kind.nullable else Unencodable(path, "null, where null is not allowed")
     if not isinstance(value, tuple | list):
-        return _refused(path, value, "is no array")
+        return _fault_of(path, value, "is no array")
     for item in value:
         fault = (
             _value_fault(item, kind.of, path)
@@ -69,7 +69,7 @@ def _value_fault(value: object, kind: Kind, path: str) -> Unencodable | None:
 
 
 def _plain_fault(value: object, kind: str) -> str:
-    """Return what is wrong with a value of a plain kind; nothing when it can be written."""
+    """Return the fault of a value of a plain kind, "" if it can be encoded."""
     kind, nullable = kind.removeprefix("nullable "), kind.startswith("nullable ")
     if value is None:
         return "" if nullable else "where null is not allowed"
@@ -103,10 +103,10 @@ def _tags_fault(record: object, path: str) -> Unencodable | None:
             case (int(tag), bytes()) if previous < tag <= TAG_MAX:
                 previous = tag
             case _:
-                return _refused(name, found, "must be (tag, bytes) with tags that ascend")
+                return _fault_of(name, found, "must be (tag, bytes) with tags that ascend")
     return None
 
 
-def _refused(field: str, value: object, reason: str) -> Unencodable:
+def _fault_of(field: str, value: object, reason: str) -> Unencodable:
     shown = repr(value)
     return Unencodable(field, f"{shown if len(shown) <= 80 else shown[:77] + '...'} {reason}")

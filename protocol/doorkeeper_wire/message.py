@@ -1,9 +1,9 @@
-"""The base of all messages and structs: values that never change.
+"""The base classes of messages and structs: immutable values.
 
-A struct is a class of slots whose fields are keywords with defaults. It is built as its *draft*, a
-base class with the same slots that takes plain assignments, and then becomes the struct by having
-its class set: half the price of a frozen dataclass, whose construction goes through
-`object.__setattr__` for each field. See docs/decisions/0010-message-classes.md.
+A struct is a class with slots whose fields are keywords with defaults. It is built as its *draft*,
+a base class with the same slots that allows assignments, and becomes the struct by a change of
+`__class__`: half the cost of a frozen dataclass, whose construction calls `object.__setattr__` for
+each field. See docs/decisions/0010-message-classes.md.
 """
 
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias
@@ -13,26 +13,26 @@ from doorkeeper_wire.layout import Layout, unencodable
 from doorkeeper_wire.writing import ENCODE_ERRORS
 
 Tags: TypeAlias = tuple[tuple[int, bytes], ...]
-"""Tagged fields as they came: tag and bytes."""
+"""Unknown tagged fields: tag and bytes."""
 
 new = object.__new__
 NEVER = 32767
-"""The version from which a message is flexible, when no version is."""
+"""The value of FLEXIBLE_FROM for messages without flexible versions."""
 
 
 class Record:
-    """A struct of a message: immutable, compared and shown by its fields."""
+    """A struct of a message: immutable, compared and printed by its fields."""
 
     __slots__ = ()
     FIELDS: ClassVar[tuple[str, ...]] = ()
     SECRETS: ClassVar[tuple[str, ...]] = ()
-    """Fields that are not shown, since they would let a reader log in."""
+    """Fields that repr hides, since they would allow a reader to log in."""
 
     def replace(self, **changes: Any) -> Self:  # noqa: ANN401 - fields of any type
         """Return a copy with some fields changed.
 
         Raises:
-            TypeError: for a name that is no field.
+            TypeError: a name is not a field.
         """
         values = {name: getattr(self, name) for name in self.FIELDS}
         return type(self)(**(values | changes))
@@ -46,10 +46,10 @@ class Record:
         return hash((type(self), *(getattr(self, name) for name in self.FIELDS)))
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={self._shown(name)}" for name in self.FIELDS)
+        fields = ", ".join(f"{name}={self._field_repr(name)}" for name in self.FIELDS)
         return f"{type(self).__name__}({fields})"
 
-    def _shown(self, name: str) -> str:
+    def _field_repr(self, name: str) -> str:
         return "<hidden>" if name in self.SECRETS else repr(getattr(self, name))
 
     def __copy__(self) -> Self:
@@ -60,11 +60,11 @@ class Record:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {name: getattr(self, name) for name in self.FIELDS}
-        return _rebuilt, (type(self), values)
+        return _rebuild, (type(self), values)
 
 
 class Frozen:
-    """Refuses every assignment: the second base of each finished struct."""
+    """Prohibits assignments: the second base of each finished struct."""
 
     __slots__ = ()
 
@@ -75,14 +75,14 @@ class Frozen:
         raise AttributeError(f"{type(self).__name__}.{name}: messages do not change")
 
 
-def _rebuilt(kind: type[Record], values: dict[str, Any]) -> Record:
+def _rebuild(kind: type[Record], values: dict[str, Any]) -> Record:
     return kind(**values)
 
 
 class Message(Record):
-    """A message or header: a struct that can be decoded and encoded in several versions.
+    """A message or header: a struct with codecs for several versions.
 
-    `API_KEY` is -1 for what is no request or response of an API.
+    `API_KEY` is -1 for messages that are no request or response of an API.
     """
 
     __slots__ = ()
@@ -96,13 +96,13 @@ class Message(Record):
 
     @classmethod
     def decode(cls, data: bytes, offset: int, version: int) -> tuple[Self, int]:
-        """Return the message that begins at `offset`, and where it ends.
+        """Return the message at `offset`, and the offset of its end.
 
-        Bytes behind the end are the caller's affair; a broker ignores them.
+        Bytes after the end are not checked; a broker ignores them.
 
         Raises:
-            Malformed: when the bytes are no such message.
-            Unsupported: when there is no such version.
+            Malformed: the bytes are not such a message.
+            Unsupported: there is no such version.
         """
         cls._check(version)
         found: tuple[Self, int] = cls.DECODERS[version](data, offset, len(data))
@@ -111,12 +111,12 @@ class Message(Record):
     def encode(self, version: int) -> bytes:
         """Return the bytes of the message in a version.
 
-        A field that the version does not have is left out when it may be ignored; when it must
-        not be and is set, the message is refused, as by Kafka.
+        A field that the version lacks is dropped if it is ignorable; otherwise, if it is set, the
+        message is rejected, as by Kafka.
 
         Raises:
-            Unencodable: when a field cannot carry its value.
-            Unsupported: when there is no such version, or it cannot say what is set.
+            Unencodable: a field cannot carry its value.
+            Unsupported: there is no such version, or it lacks a field that is set.
         """
         self._check(version)
         out: list[bytes] = []
@@ -125,6 +125,7 @@ class Message(Record):
             return b"".join(out)
         except Unencodable:
             raise
+        # Encoders do not check values; the layout finds the faulty field afterwards.
         except ENCODE_ERRORS as error:
             raise unencodable(self, self.LAYOUTS[version], error) from error
 

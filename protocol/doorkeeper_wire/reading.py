@@ -1,17 +1,17 @@
-"""What the generated decoders call when a value is not the short, well-formed one.
+"""The slow path of the generated decoders: long, null and malformed values.
 
 A decoder reads each run of fixed-size fields with one `struct.Struct`, together with the length
-prefix of what follows: one byte where lengths are compact, an int16 or int32 where they are not.
-Short, well-formed values are then cut out in place; everything else comes here, with the length
-that the run has read: the whole of it, or the first byte of a compact one. Each function returns
-the value and where it ended, or raises `Malformed`.
+prefix of the next value: one byte if lengths are compact, an int16 or int32 if not. Short,
+well-formed values are then sliced in place; all others are read here, with the length that the run
+has read: the whole of it, or the first byte of a compact one. Each function returns the value and
+the offset of its end, or raises `Malformed`.
 
-Lengths on the wire: compact ones are unsigned varints of the length plus one, so that 0 means
-null; the others are int16 (text) or int32 (bytes, arrays), where a negative number means null.
-An unsigned varint is at most five bytes and, as in Java, the int32 that they make: 2**31 and more
-are negative numbers. Hence a compact length of 2**32 - 1 is null, and a count of 2**31 tags none.
+Lengths on the wire: compact ones are unsigned varints of the length plus one, so that 0 means null;
+the others are int16 (text) or int32 (bytes, arrays), where a negative number means null. An
+unsigned varint is at most five bytes and, as in Java, the int32 that they make: 2**31 and more are
+negative numbers. Hence a compact length of 2**32 - 1 is null, and a count of 2**31 tags none.
 
-Nothing is allocated from a claimed length: it is first compared with the bytes that are there.
+Nothing is allocated for an announced length: it is first compared with the bytes left.
 
 Sources: ByteUtils.readUnsignedVarint and ByteBufferAccessor of kafka-clients, and the read methods
 that Kafka's MessageDataGenerator writes.
@@ -26,13 +26,13 @@ TEXT_BYTES_MAX = 32767
 """The longest text on the wire, in UTF-8 bytes, compact or not."""
 
 TAG_MAX = 0x7FFFFFFE
-"""The highest tag that can be written; Kafka reads the one above it, and refuses to write it."""
+"""The highest tag that can be written; Kafka accepts the next one when reading only."""
 
 
 def truncated(data: bytes, at: int, codes: str, *fields: str) -> Malformed:
-    """Return the error for a run of fixed-size fields that begins at `at` and does not fit.
+    """Return the error for a run of fixed-size fields at `at` that exceeds the data.
 
-    `codes` are the struct codes of the fields, with spaces between.
+    `codes` are the struct codes of the fields, separated by spaces.
     """
     field, needed = fields[-1], 0
     for code, name in zip(codes.split(), fields, strict=True):
@@ -77,7 +77,7 @@ def compact_size(data: bytes, at: int, first: int, field: str) -> tuple[int, int
 
 
 def refused_null(field: str, at: int) -> Malformed:
-    """Return the error for null where the field has none."""
+    """Return the error for null in a field that is not nullable."""
     return Malformed(field, at, "null, where null is not allowed")
 
 
@@ -92,7 +92,6 @@ def nullable_octets(data: bytes, at: int, size: int, field: str) -> tuple[bytes 
 
 
 def octets(data: bytes, at: int, size: int, field: str) -> tuple[bytes, int]:
-    """Read `size` bytes."""
     value, stop = nullable_octets(data, at, size, field)
     if value is None:
         raise refused_null(field, at)
@@ -142,25 +141,25 @@ def compact_text(data: bytes, at: int, first: int, field: str) -> tuple[str, int
 
 
 class BoundedBytes(bytes):
-    """Bytes whose arrays and tagged fields have so many elements in all, to be decoded once.
+    """Bytes that limit the total number of decoded array elements and tagged fields.
 
     An element of a few bytes becomes an object of some hundred: a count that fits the bytes may
-    still cost a hundred times their size.
+    still cost a hundred times their size. Each object is decoded once.
     """
 
     elements_left: int
 
     def take(self, at: int, count: int, field: str) -> None:
-        """Count elements that are about to be read."""
+        """Count elements before they are read."""
         self.elements_left -= max(count, 0)
         if self.elements_left < 0:
             raise Malformed(field, at, f"{count} more elements are more than allowed in all")
 
 
-def bounded(data: bytes, elements_max: int) -> bytes:
-    """Return bytes that decode as they are, but with so many elements at most."""
+def limit_elements(data: bytes, elements_max: int) -> bytes:
+    """Return bytes that decode like `data`, but with at most `elements_max` elements."""
     if len(data) <= elements_max:
-        # Each element has a byte at least.
+        # Each element takes at least one byte.
         return data
     limited = BoundedBytes(data)
     limited.elements_left = elements_max
@@ -170,10 +169,10 @@ def bounded(data: bytes, elements_max: int) -> bytes:
 def nullable_array(
     data: bytes, at: int, count: int, element_bytes_min: int, field: str
 ) -> tuple[int, int]:
-    """Judge the count of an array; return it, or a negative number for null.
+    """Check the count of an array; return it, or a negative number for null.
 
-    Kafka refuses a count above the number of bytes left. Elements that need more than a byte each
-    would fail later; they are refused here, before anything is allocated for them.
+    Kafka rejects a count above the number of bytes left. If elements take more than a byte each,
+    too many of them are rejected here too, before anything is allocated for them.
     """
     left = len(data) - at
     if count > left // element_bytes_min:
@@ -184,7 +183,7 @@ def nullable_array(
 
 
 def array(data: bytes, at: int, count: int, element_bytes_min: int, field: str) -> tuple[int, int]:
-    """Judge the count of an array, as `nullable_array`; null is refused."""
+    """Check the count of an array like `nullable_array`; null is rejected."""
     if count < 0:
         raise refused_null(field, at)
     return nullable_array(data, at, count, element_bytes_min, field)
@@ -193,7 +192,7 @@ def array(data: bytes, at: int, count: int, element_bytes_min: int, field: str) 
 def compact_nullable_array(
     data: bytes, at: int, first: int, element_bytes_min: int, field: str
 ) -> tuple[int, int]:
-    """Judge the compact count of an array, as `nullable_array`."""
+    """Check the compact count of an array like `nullable_array`."""
     count, at = compact_size(data, at, first, field)
     return nullable_array(data, at, count, element_bytes_min, field)
 
@@ -201,13 +200,13 @@ def compact_nullable_array(
 def compact_array(
     data: bytes, at: int, first: int, element_bytes_min: int, field: str
 ) -> tuple[int, int]:
-    """Judge the compact count of an array, as `array`."""
+    """Check the compact count of an array like `array`."""
     count, at = compact_size(data, at, first, field)
     return array(data, at, count, element_bytes_min, field)
 
 
 def texts(data: bytes, at: int, count: int, field: str) -> tuple[tuple[str, ...], int]:
-    """Read `count` texts, each behind an int16 length."""
+    """Read `count` texts, each after an int16 length."""
     found = []
     for _ in range(count):
         start = at + 2
@@ -219,7 +218,7 @@ def texts(data: bytes, at: int, count: int, field: str) -> tuple[tuple[str, ...]
 
 
 def compact_texts(data: bytes, at: int, count: int, field: str) -> tuple[tuple[str, ...], int]:
-    """Read `count` texts, each behind a compact length."""
+    """Read `count` texts, each after a compact length."""
     found = []
     for _ in range(count):
         if at >= len(data):
@@ -230,7 +229,7 @@ def compact_texts(data: bytes, at: int, count: int, field: str) -> tuple[tuple[s
 
 
 def tag_count(data: bytes, at: int, first: int, field: str) -> tuple[int, int]:
-    """Read the rest of the number of tagged fields; it may be negative, which means none."""
+    """Read the rest of the number of tagged fields; a negative number means none."""
     count, at = (first, at) if first < 0x80 else more(data, at, first, field)
     if isinstance(data, BoundedBytes):
         data.take(at, count, field)
@@ -238,21 +237,21 @@ def tag_count(data: bytes, at: int, first: int, field: str) -> tuple[int, int]:
 
 
 def tag_head(data: bytes, at: int, field: str) -> tuple[int, int, int]:
-    """Read the tag and the size of a tagged field; return them and where its value begins."""
+    """Read the tag and the size of a tagged field; return them and the offset of its value."""
     tag, at = uvarint(data, at, field)
     size, at = uvarint(data, at, field)
     return tag, size, at
 
 
 def tag_value(data: bytes, at: int, size: int, field: str) -> tuple[bytes, int]:
-    """Read the value of a tagged field that we do not know."""
+    """Read the value of an unknown tagged field."""
     if size < 0:
         raise Malformed(field, at, f"a tagged field of {size} bytes")
     return octets(data, at, size, field)
 
 
 def tags(data: bytes, at: int, first: int, field: str) -> tuple[tuple[tuple[int, bytes], ...], int]:
-    """Read the tagged fields of a struct that knows none; they keep order and duplicates."""
+    """Read the tagged fields of a struct that knows none; order and duplicates are kept."""
     count, at = tag_count(data, at, first, field)
     found = []
     for _ in range(count):

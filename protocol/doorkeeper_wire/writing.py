@@ -1,11 +1,11 @@
-"""What the generated encoders call, and how a value that cannot be written is named.
+"""Support of the generated encoders, and the cache of encoded texts.
 
-An encoder appends pieces to a list and joins them once. Runs of fixed-size fields are packed by
-one `struct.Struct`; a text comes with its length from a small cache, because principals, hosts and
-names repeat (1.15 to 1.45 times faster, and never slower by more than the clearing of it).
+An encoder appends parts to a list and joins them once. Runs of fixed-size fields are packed by one
+`struct.Struct`; texts with their lengths come from a small cache, because principals, hosts and
+names repeat (1.15 to 1.45 times faster; in the worst case slower by the cost of clearing it).
 
-Encoders do not check values one by one. What a struct, a join or a cache refuses is found again
-by `layout.unencodable`, which walks the message with its layout and names the field.
+Encoders do not check values. After an error of struct, join or cache, `layout.unencodable` walks
+the message with its layout and names the field.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from doorkeeper_wire.errors import Unsupported
 from doorkeeper_wire.reading import TAG_MAX, TEXT_BYTES_MAX
 
 ENCODE_ERRORS = (StructError, TypeError, AttributeError, ValueError, OverflowError)
-"""What an encoder may fail with when a field holds what it cannot carry."""
+"""The errors of an encoder for a value that a field cannot carry."""
 
 _CACHED_TEXTS_MAX = 4096
 _CACHED_TEXT_CHARS_MAX = 128
@@ -27,7 +27,7 @@ def _uvarint(value: int) -> bytes:
     """Return the unsigned varint of a number from 0 to 2**32 - 1.
 
     Raises:
-        ValueError: for any other number.
+        ValueError: the number is out of range.
     """
     if not 0 <= value < 0x1_0000_0000:
         raise ValueError(value)
@@ -40,7 +40,7 @@ def _uvarint(value: int) -> bytes:
 
 
 class _Uvarints(dict[int, bytes]):
-    """Unsigned varints by number; those of one or two bytes are kept."""
+    """Unsigned varints by number; those of one or two bytes are cached."""
 
     def __missing__(self, value: int) -> bytes:
         encoded = _uvarint(value)
@@ -54,7 +54,7 @@ UVARINT = _Uvarints()
 
 
 class _Texts(dict[str | None, bytes]):
-    """Texts with their length before them, made when asked for; at most some thousands are kept."""
+    """Encoded texts with their lengths, computed on demand; a bounded cache."""
 
     def __init__(self, length: Callable[[int], bytes], null: bytes | None) -> None:
         super().__init__()
@@ -71,6 +71,8 @@ class _Texts(dict[str | None, bytes]):
         encoded = self._length(len(encoded)) + encoded
         if len(value) <= _CACHED_TEXT_CHARS_MAX:
             if len(self) >= _CACHED_TEXTS_MAX:
+                # Cleared as a whole: a least-recently-used order would cost more than encoding
+                # again.
                 self.clear()
                 self.update(self._kept)
             self[value] = encoded
@@ -93,7 +95,7 @@ def put_tags(
     """Append a section of tagged fields, in the order of their tags.
 
     Raises:
-        ValueError: when unknown tags do not ascend, or one of them is known here.
+        ValueError: unknown tags do not ascend, or one of them is known here.
     """
     unknown = tuple(unknown)
     section = sorted((*known, *unknown), key=_tag_of)
@@ -110,21 +112,21 @@ def _tag_of(field: tuple[int, bytes]) -> int:
 
 
 def replace_empty_tags(out: list[bytes], unknown: Iterable[tuple[int, bytes]]) -> None:
-    """Put unknown tags where the last piece ends with the byte of an empty section."""
+    """Append unknown tags, replacing the byte of an empty section at the end of the last part."""
     out[-1] = out[-1][:-1]
     put_tags(out, (), unknown)
 
 
 def check_uuid(value: bytes) -> None:
-    """Refuse an id that is not 16 bytes: a struct would cut it, or fill it up.
+    """Check that an id has 16 bytes: struct would truncate or pad it.
 
     Raises:
-        ValueError: then.
+        ValueError: it has another length.
     """
     if len(value) != 16:
         raise ValueError(value)
 
 
 def absent(field: str, value: object) -> Unsupported:
-    """Return the error for a field that is set, in a version that has no such field."""
+    """Return the error for a field that is set, but absent in this version."""
     return Unsupported(field, f"{value!r} cannot be said in this version")

@@ -4,8 +4,8 @@ r"""The declared codec: a `construct` tree for every message in every version.
     >>> tree("SaslHandshakeRequest", 1).parse(b"\x00\x05PLAIN").mechanism
     'PLAIN'
 
-The trees are what the generated code is made from, and what it is tested against. They are clear,
-not fast, and the only part of this package that needs construct.
+The generated code is made from the trees, and tested against them. They are written for clarity,
+not speed, and are the only part of this package that needs construct.
 """
 
 from importlib import import_module
@@ -18,7 +18,7 @@ def tree(message: str, version: int) -> Any:
     """Return the tree of a message, by its Kafka name, in a version.
 
     Raises:
-        LookupError: when there is no such message or version.
+        LookupError: there is no such message or version.
     """
     versions = trees(message)
     if not 0 <= version < len(versions):
@@ -30,7 +30,7 @@ def trees(message: str) -> tuple[Any, ...]:
     """Return the trees of a message by version; one that is not there has the lowest one's.
 
     Raises:
-        LookupError: when there is no such message.
+        LookupError: there is no such message.
     """
     contents = import_module("doorkeeper_wire.declared.contents")
     module, constant = contents.MODULES[message]

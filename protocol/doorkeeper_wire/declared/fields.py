@@ -1,11 +1,11 @@
-"""Reads a message field by field, each with its offset: the declared codec as a dissector.
+"""Reads a message field by field, with offsets: the declared codec as a dissector.
 
     reader = FieldReader(frame)
     for field in reader.read("SaslHandshakeRequest", 1):
         print(field.offset, field.path, field.value)
 
-The trees decide what a field is and which bytes are refused. Fields before a fault are yielded
-before `Malformed` is raised, which a parse of the whole tree could not do.
+The trees define the fields and the rejected bytes. Fields before a fault are yielded before
+`Malformed` is raised, which parsing the whole tree could not do.
 """
 # ruff: noqa: SLF001 - as in nodes: construct is extended by _parse
 
@@ -48,14 +48,14 @@ class Field(NamedTuple):
 
     offset: int
     size: int
-    """Bytes of the field itself: of an array its count, of a struct what says whether it is null."""
+    """The bytes of the field itself: of an array its count, of a struct its null marker."""
     path: str
     name: str
     type: str
     value: Any
     depth: int
     secret: bool
-    """Whether the value would let a reader log in."""
+    """Whether the value would allow a reader to log in."""
 
 
 class _Place(NamedTuple):
@@ -66,7 +66,7 @@ class _Place(NamedTuple):
 
 
 class FieldReader:
-    """Reads messages that follow each other in some bytes; `position` is where the next begins."""
+    """Reads consecutive messages; `position` is the offset of the next one."""
 
     def __init__(self, data: bytes, offset: int = 0) -> None:
         self._data_size = len(data)
@@ -76,17 +76,16 @@ class FieldReader:
 
     @property
     def position(self) -> int:
-        """Return the offset of the first byte that has not been read."""
         return self._stream.tell()
 
     def read(self, message: str, version: int) -> Iterator[Field]:
-        """Yield the fields of the message that begins here, in the order of the bytes.
+        """Yield the fields of the message at `position`, in the order of the bytes.
 
-        Tagged fields are yielded only where there are some.
+        Tagged fields are yielded only if there are any.
 
         Raises:
-            LookupError: when there is no such message or version.
-            Malformed: where the bytes are no such message; `field` is the path of the field.
+            LookupError: there is no such message or version.
+            Malformed: the bytes are not such a message; `field` is the path of the field.
         """
         record = tree(message, version)
         self._message = message
@@ -126,7 +125,7 @@ class FieldReader:
     def _plain(self, node: Any, place: _Place) -> Field:
         start = self.position
         if isinstance(node, Sized):
-            # Read twice, so that the error says how long the value was meant to be.
+            # Read twice, so that the error states the announced length.
             self._size(node, place.path)
             self._stream.seek(start)
         value = self._node_value(node, start, place.path)
@@ -156,7 +155,7 @@ class FieldReader:
             yield self._field(start, item, "bytes", self._stream.read(size))
 
     def _size(self, node: Sized, path: str) -> int | None:
-        """Read a length, and compare it with the bytes that are left; None is null."""
+        """Read a length, and compare it with the bytes left; None is null."""
 
         def read() -> int | None:
             size = node._parse_size(self._stream, None, path)
@@ -180,7 +179,7 @@ class FieldReader:
             left = self._data_size - start
             raise Malformed(path, start, f"needs more than the {left} bytes left") from None
         except ConstructError as error:
-            # construct puts a line with a path of its own before the reason.
+            # construct prepends a line with a path of its own.
             raise Malformed(path, start, str(error).splitlines()[-1]) from None
 
     def _field(self, start: int, place: _Place, kind: str, value: Any) -> Field:
@@ -207,7 +206,7 @@ def _type_of(node: Any) -> str:
 
 @cache
 def _secrets(message: str, kind: str) -> tuple[str, ...]:
-    """Return the secret fields of a struct, which the generated class knows."""
+    """Return the secret fields of a struct, known to the generated class."""
     module = import_module(f"doorkeeper_wire.messages.{MODULES[message][0]}")
     found: tuple[str, ...] = getattr(module, kind).SECRETS
     return found

@@ -1,12 +1,12 @@
-"""Kafka's types as `construct` nodes: what construct has no stock part for.
+"""Kafka's types as `construct` nodes, where construct has none.
 
 The integers are construct's own (`Int16sb` and so on), an id is `Bytes(16)`. Everything with a
-length has its node here, because the stock parts either know no null, or read a claimed length
-before they look at what is there; the stock VarInt takes quadratic time for hostile input.
+length has its node here, because construct's nodes either know no null, or read an announced length
+before they compare it with the data; its VarInt takes quadratic time for hostile input.
 
-All nodes raise construct's own errors: `StreamError` where the data ends, `ValidationError` for
-what Kafka refuses. They are written for reading, and as a second opinion on the generated code;
-no server runs them. ``doorkeeper frames`` does, by `doorkeeper_wire.declared.fields`.
+All nodes raise construct's own errors: `StreamError` at the end of the data, `ValidationError` for
+values that Kafka refuses. They serve as an oracle for the generated code; no server runs them.
+``doorkeeper frames`` does, through `doorkeeper_wire.declared.fields`.
 """
 # ruff: noqa: SLF001 - construct carries no types, and is extended by its _parse and _build
 
@@ -44,6 +44,7 @@ class UnsignedVarint(Construct):  # type: ignore[misc] # construct carries no ty
             byte = stream_read(stream, 1, path)[0]
             value |= (byte & 0x7F) << (7 * index)
             if not byte & 0x80:
+                # Java keeps the low 32 bits, so that 2**31 and more are negative.
                 value %= _WORD
                 return int(value - _WORD if value >= _WORD // 2 else value)
         raise ValidationError("unsigned varint of more than five bytes", path=path)
@@ -78,7 +79,7 @@ UUID = Bytes(16)
 
 
 class Sized(Construct):  # type: ignore[misc]
-    """Something behind a length: compact (unsigned varint of length + 1), or a signed integer."""
+    """A value after a length: compact (unsigned varint of length + 1), or a signed integer."""
 
     def __init__(self, *, compact: bool, nullable: bool, plain_length: Any) -> None:
         super().__init__()
@@ -110,7 +111,7 @@ class Sized(Construct):  # type: ignore[misc]
 
 
 class Octets(Sized):
-    """Bytes behind a length, which is an int32 where it is not compact."""
+    """Bytes after a length, which is an int32 if not compact."""
 
     def __init__(self, *, compact: bool = False, nullable: bool = False) -> None:
         super().__init__(compact=compact, nullable=nullable, plain_length=Int32sb)
@@ -130,7 +131,7 @@ class Octets(Sized):
 
 
 class Text(Sized):
-    """UTF-8 behind a length, which is an int16 where it is not compact; read as Java reads it."""
+    """UTF-8 after a length, which is an int16 if not compact; decoded like Java."""
 
     def __init__(self, *, compact: bool = False, nullable: bool = False) -> None:
         super().__init__(compact=compact, nullable=nullable, plain_length=Int16sb)
@@ -154,7 +155,7 @@ class Text(Sized):
 
 
 class Array(Sized):
-    """Elements behind their count, which is an int32 where it is not compact."""
+    """Elements after their count, which is an int32 if not compact."""
 
     def __init__(self, element: Any, *, compact: bool = False, nullable: bool = False) -> None:
         super().__init__(compact=compact, nullable=nullable, plain_length=Int32sb)
@@ -177,7 +178,7 @@ class Array(Sized):
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """A tagged field that a struct knows: written only when it differs from its default."""
+    """A known tagged field, written only if it differs from its default."""
 
     tag: int
     name: str
@@ -186,11 +187,11 @@ class Tagged:
 
 
 class TagSection(Construct):  # type: ignore[misc]
-    """The tagged fields at the end of a flexible struct, known ones and others.
+    """The tagged fields at the end of a flexible struct, known and unknown ones.
 
-    As in Kafka, the size before a known field is not compared with what the field takes, the last
-    of several wins, and any order is read. Unknown ones keep their order. Written are they by tag.
-    `refused` are tags that the message has, but not in this version.
+    As in Kafka, the size of a known field is not compared with the bytes that the field takes, the
+    last of several wins, and any order is accepted. Unknown ones keep their order. They are written
+    in the order of tags. `refused` are tags that the message has, but not in this version.
     """
 
     def __init__(self, *known: Tagged, refused: tuple[int, ...] = ()) -> None:
@@ -216,7 +217,7 @@ class TagSection(Construct):  # type: ignore[misc]
         return values
 
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
-        written = dict(self._encoded(obj))
+        written = dict(self._encode_known(obj))
         previous = -1
         for tag, value in obj.get("unknown_tags", ()):
             if tag <= previous or tag in written or tag > TAG_MAX:
@@ -230,7 +231,7 @@ class TagSection(Construct):  # type: ignore[misc]
             stream_write(stream, written[tag], len(written[tag]), path)
         return obj
 
-    def _encoded(self, obj: Any) -> Iterator[tuple[int, bytes]]:
+    def _encode_known(self, obj: Any) -> Iterator[tuple[int, bytes]]:
         for field in self.known:
             value = obj.get(field.name, field.default)
             if _is_set(value, field.default):
@@ -239,9 +240,9 @@ class TagSection(Construct):  # type: ignore[misc]
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A field that the struct has in other versions: what it is read as here.
+    """A field of the struct in other versions, with its value in this one.
 
-    When it is not ignorable, a struct in which it is set cannot be built in this version.
+    Unless it is ignorable, a struct in which it is set cannot be built in this version.
     """
 
     name: str
@@ -250,9 +251,9 @@ class Absent:
 
 
 class Record(Struct):  # type: ignore[misc]
-    """A struct of Kafka: its fields in order, its tagged fields, and what this version lacks.
+    """A struct of Kafka: its fields in order, its tagged fields, and its absent ones.
 
-    Parses to a container that has every field of the struct, whatever the version.
+    Parses to a container that has every field of the struct, in every version.
     """
 
     def __init__(
@@ -286,7 +287,7 @@ class Record(Struct):  # type: ignore[misc]
 
 
 class NullableRecord(Construct):  # type: ignore[misc]
-    """A struct that may be null: behind a byte that is negative for null."""
+    """A struct that may be null, after a byte that is negative for null."""
 
     def __init__(self, record: Record) -> None:
         super().__init__()
@@ -305,7 +306,7 @@ class NullableRecord(Construct):  # type: ignore[misc]
 
 
 def _check_left(stream: Any, count: int, path: Any) -> None:
-    """Refuse a count or size that is negative or above the number of bytes left."""
+    """Reject a count or size that is negative or above the number of bytes left."""
     here = stream.tell()
     left = stream.seek(0, 2) - here
     stream.seek(here)
@@ -314,5 +315,5 @@ def _check_left(stream: Any, count: int, path: Any) -> None:
 
 
 def _is_set(value: Any, default: Any) -> bool:
-    """Tell whether a value differs from the default; an empty list is an empty tuple."""
+    """Return whether a value differs from the default; an empty list equals an empty tuple."""
     return bool(value != default and not (default == () and value == []))

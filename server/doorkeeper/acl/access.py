@@ -1,7 +1,7 @@
-"""Who may do a thing, and what one may do: the engine's answers, asked for everybody that counts.
+"""Lists principals that may perform an operation, and operations that a principal may perform.
 
-Bindings name some principals and some addresses; all others are alike. So one question for each
-name that occurs, and one for "anybody else", tell everything.
+Bindings name some principals and hosts; all others are equivalent. It is therefore enough to ask
+the engine once for each name that occurs, and once for a name that does not.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ V = TypeVar("V")
 
 
 class Access(NamedTuple):
-    """One who may do a thing.
+    """A principal that may perform an operation.
 
-    ``principal`` is ``User:*`` for anybody whom no binding names. ``everywhere`` says that it is
-    allowed from an address that no binding names; ``hosts`` are the addresses where it is allowed
-    although it is not everywhere, ``not_from`` those where it is not although it is. A network may
-    have exceptions: ``10.0.0.0/8 except 10.3.0.0/16``.
+    ``principal`` is ``User:*`` for principals that no binding names. With ``everywhere`` the
+    operation is allowed from a host that no binding names; ``hosts`` are those where it is allowed
+    although not everywhere, ``not_from`` those where it is denied although allowed everywhere else.
+    A network may have exceptions: ``10.0.0.0/8 except 10.3.0.0/16``.
     """
 
     principal: str
@@ -50,10 +50,10 @@ class Access(NamedTuple):
 
 
 class Power(NamedTuple):
-    """What one may do with the resources of a pattern.
+    """The operations that a principal may perform on the resources of a pattern.
 
-    ``operations`` hold for a resource that the pattern covers and no narrower pattern does: where
-    a narrower one says otherwise it has a row of its own.
+    ``operations`` are those on a resource that the pattern covers and no narrower pattern does:
+    narrower patterns have rows of their own.
     """
 
     pattern: ResourcePattern
@@ -67,12 +67,12 @@ def who_can(
     resource_type: ResourceType,
     name: str,
 ) -> list[Access]:
-    """Return who may do this with the resource, sorted; anybody else is ``User:*``, first."""
+    """Return the principals that may do this, sorted; ``User:*`` for all unnamed ones is first."""
     hosts = tree_of(_hosts_about(snapshot, resource_type, name), networks=snapshot.matches_networks)
     named = set(snapshot.types[resource_type].principals) | policy.super_users
     found = []
     for principal in (WILDCARD_PRINCIPAL, *sorted(named - {WILDCARD_PRINCIPAL})):
-        asked = nobody(named) if principal == WILDCARD_PRINCIPAL else principal
+        asked = unnamed_principal(named) if principal == WILDCARD_PRINCIPAL else principal
 
         def allows(host: str, asked: str = asked) -> bool:
             question = Question(asked, host, operation, resource_type, name)
@@ -117,10 +117,10 @@ def what_can(
     host: str = ANY_HOST,
     resource_type: ResourceType = ResourceType.ANY,
 ) -> list[Power]:
-    """Return what one may do from an address, by pattern, sorted; patterns that add nothing too.
+    """Return the allowed operations by pattern, sorted; patterns that allow nothing are included.
 
-    There is a row for each pattern on which somebody like this one has a binding, and one for all
-    else, the literal ``*``, where that is allowed without any.
+    There is a row for each pattern on which the principal or ``User:*`` has a binding, and one for
+    the literal ``*`` if operations are allowed without any binding.
     """
     found = []
     for each in SUPPORTED_OPERATIONS:
@@ -138,7 +138,7 @@ def what_can(
 
 
 def _hosts_about(snapshot: Snapshot, resource_type: ResourceType, name: str) -> set[str]:
-    """Return the hosts that bindings about a resource name."""
+    """Return the hosts named by bindings that cover a resource."""
     hosts: set[str] = set()
     for cells in snapshot.types[resource_type].principals.values():
         for pattern_name, pattern_type in covering_patterns(cells, One(name)):
@@ -146,7 +146,7 @@ def _hosts_about(snapshot: Snapshot, resource_type: ResourceType, name: str) -> 
     return hosts
 
 
-def nobody(named: Collection[str]) -> str:
+def unnamed_principal(named: Collection[str]) -> str:
     """Return a principal that no binding names."""
     name = "User:"
     while name in named:
@@ -167,7 +167,7 @@ def _patterns_about(
                 for name, pattern_type, _ in cells.patterns()
             )
     if policy.allow_everyone:
-        # Others' bindings close what is open to everybody.
+        # With this policy a binding of any principal ends the default access to its resources.
         found.update(
             ResourcePattern(resource_type, name, pattern_type)
             for name, pattern_type, _ in index.patterns.patterns()
@@ -178,7 +178,7 @@ def _patterns_about(
 
 
 def probe(snapshot: Snapshot, pattern: ResourcePattern) -> str:
-    """Return a name that the pattern covers and no narrower one does."""
+    """Return a name that the pattern covers and no narrower pattern does."""
     resource_type, name, pattern_type = pattern
     if pattern_type is PatternType.LITERAL and name != WILDCARD:
         return name
@@ -199,6 +199,6 @@ def _suffixes() -> Iterator[str]:
     number = 0
     while True:
         yield f"~{number}"
-        # Another first character each time, so that no single prefix stands in the way of all.
+        # A new first character each time, so that no single prefix covers all suffixes.
         yield f"{chr(0x4E00 + number % 20_000)}{number}"
         number += 1

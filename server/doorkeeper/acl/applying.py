@@ -1,8 +1,7 @@
-"""Carrying a plan out, item by item, in portions that a server takes.
+"""Applies a plan in batches.
 
-Additions come first. An item that fails does not stop the others; where nobody knows what became of
-a portion, it ends there. A plan that is applied again does what is left: what is there already, and
-what is gone already, is done.
+Additions come first. A failed item does not stop the others; if the outcome of a batch is unknown,
+applying ends. A plan may be applied again: existing additions and missing removals succeed.
 """
 
 from __future__ import annotations
@@ -16,24 +15,24 @@ if TYPE_CHECKING:
     from doorkeeper.acl.planning import Plan
     from doorkeeper.errors import ApiError
 
-PORTION: Final = 1000
+BATCH: Final = 1000
 """How many items one request has; a broker takes 10,000."""
 
 
 class Target(Protocol):
-    """Where ACLs can be changed."""
+    """A set of ACLs that can be changed."""
 
     async def add(self, bindings: Sequence[AclBinding]) -> Sequence[ApiError | None]:
-        """Create bindings; an error or None for each, in order."""
+        """Create bindings; return an error or None for each, in order."""
         ...
 
     async def remove(self, bindings: Sequence[AclBinding]) -> Sequence[ApiError | None]:
-        """Delete exactly these; an error or None for each, in order."""
+        """Delete exactly these; return an error or None for each, in order."""
         ...
 
 
 class Failed(NamedTuple):
-    """An item that was not done."""
+    """An item that was not applied."""
 
     binding: AclBinding
     added: bool
@@ -41,7 +40,7 @@ class Failed(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What was done of a plan."""
+    """The counts of applied items, and the failed ones."""
 
     added: int
     removed: int
@@ -49,27 +48,26 @@ class Outcome(NamedTuple):
 
 
 async def apply(
-    plan: Plan, target: Target, told: Callable[[int, int], None] | None = None
+    plan: Plan, target: Target, on_progress: Callable[[int, int], None] | None = None
 ) -> Outcome:
-    """Carry a plan out; ``told`` hears how many of how many items are done.
+    """Apply a plan; ``on_progress`` gets the numbers of finished and of all items.
 
     Raises:
-        Exception: whatever the target raises: what came before it is done.
-
+        Exception: any exception of the target; the batches before it are applied.
     """
     whole, done = len(plan.added) + len(plan.removed), 0
     counts = [0, 0]
     failed: list[Failed] = []
     for adds, bindings in ((True, plan.added), (False, plan.removed)):
-        for start in range(0, len(bindings), PORTION):
-            portion = bindings[start : start + PORTION]
+        for start in range(0, len(bindings), BATCH):
+            batch = bindings[start : start + BATCH]
             change = target.add if adds else target.remove
-            for binding, error in zip(portion, await change(portion), strict=True):
+            for binding, error in zip(batch, await change(batch), strict=True):
                 if error is None:
                     counts[not adds] += 1
                 else:
                     failed.append(Failed(binding, adds, error))
-            done += len(portion)
-            if told is not None:
-                told(done, whole)
+            done += len(batch)
+            if on_progress is not None:
+                on_progress(done, whole)
     return Outcome(counts[0], counts[1], tuple(failed))

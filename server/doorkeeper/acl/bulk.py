@@ -1,6 +1,6 @@
-"""Builds a snapshot from many bindings at once, several times faster than adding them singly.
+"""Builds a snapshot from many bindings, several times faster than adding them one by one.
 
-Its indexes are first plain dictionaries, and persistent maps at the end.
+The indexes are built as plain dictionaries, and converted to persistent maps at the end.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _PREFIXED = PatternType.PREFIXED
 
-_Loaded = dict[str, "dict[AclBinding, str]"]
+_Groups = dict[str, "dict[AclBinding, str]"]
 _Cells = dict[str, "Cell"]
 
 
 class _Stage:
-    """What was read of one resource type: literals and prefixes apart."""
+    """The bindings of one resource type: (literals, prefixes) each."""
 
     __slots__ = ("groups", "principals")
 
     def __init__(self) -> None:
-        self.groups: tuple[_Loaded, _Loaded] = ({}, {})
+        self.groups: tuple[_Groups, _Groups] = ({}, {})
         self.principals: dict[str, tuple[_Cells, _Cells]] = {}
 
     def index(self) -> TypeIndex:
-        """Return the finished index; the stage is emptied, so that memory is needed only once."""
+        """Return the index; empties the stage, so that the peak memory is not doubled."""
         if not self.principals:
             return EMPTY_TYPE
         literals, prefixes = self.groups
-        patterns: Names[Group] = names_of(_frozen(literals), _frozen(prefixes))
+        patterns: Names[Group] = names_of(_freeze(literals), _freeze(prefixes))
         principals = {who: names_of(*cells) for who, cells in self.principals.items()}
         self.groups = ({}, {})
         self.principals = {}
@@ -51,9 +51,9 @@ class _Stage:
 
 
 def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
-    """Return the snapshot of these bindings with their ids; of equal ones the first counts.
+    """Return the snapshot of bindings with their ids; of equal bindings the first counts.
 
-    About 3 us for a binding, at a hundred thousand as at a million.
+    About 3 us for each binding, with a hundred thousand or a million.
     """
     networks: dict[str, int] = {}
     stages = tuple(_Stage() for _ in range(max(ResourceType) + 1))
@@ -69,6 +69,7 @@ def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
         elif binding in group:
             continue
         else:
+            # Shares one pattern object among the bindings of a pattern.
             group[AclBinding(next(iter(group)).pattern, entry)] = binding_id
         count += 1
         principal, host, operation, permission_type = entry
@@ -84,5 +85,5 @@ def load(stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
     )
 
 
-def _frozen(groups: _Loaded) -> dict[str, Group]:
+def _freeze(groups: _Groups) -> dict[str, Group]:
     return {name: Map(group) for name, group in groups.items()}

@@ -1,8 +1,8 @@
-"""What one principal has on one pattern: a mask for each host.
+"""The entries of one principal on one pattern: a mask for each host.
 
-Nearly every ACL is for all hosts, so a cell is a plain mask (``int``) as long as only the host
-``*`` occurs, and a persistent map from host to mask otherwise. A cell of 0 holds nothing.
-Each entry is one bit, so removing an entry clears a bit; nothing has to be recomputed.
+Nearly all ACLs are for all hosts, so a cell is a plain mask (``int``) while only the host ``*``
+occurs, and a persistent map from host to mask otherwise. An empty cell is 0. Each entry is one bit,
+so removing an entry clears a bit, and nothing has to be recomputed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Cell = int | Map[str, int]
 
 
 def mask_for(cell: Cell, hosts: Collection[str]) -> int:
-    """Return what holds for a client that matches these hosts, ``*`` among them."""
+    """Return the mask for a client that matches these hosts, ``*`` among them."""
     if isinstance(cell, int):
         return cell
     mask = 0
@@ -36,7 +36,7 @@ def mask_for(cell: Cell, hosts: Collection[str]) -> int:
 
 
 def masks(cell: Cell) -> Iterable[tuple[str, int]]:
-    """Return the hosts and their masks."""
+    """Return (host, mask) pairs."""
     if isinstance(cell, int):
         return ((WILDCARD, cell),) if cell else ()
     return cell.items()
@@ -52,13 +52,14 @@ def with_bit(cell: Cell, host: str, bit: int) -> Cell:
 
 
 def without_bit(cell: Cell, host: str, bit: int) -> Cell:
-    """Return the cell without an entry that it holds; 0 when that was the last one."""
+    """Return the cell without a present entry; 0 without the last one."""
     if isinstance(cell, int):
         return cell & ~bit
     rest = cell[host] & ~bit
     remaining = cell.set(host, rest) if rest else cell.delete(host)
     if not remaining:
         return 0
+    # Back to the plain form, which is smaller and faster.
     if len(remaining) == 1 and WILDCARD in remaining:
         return remaining[WILDCARD]
     return remaining

@@ -1,14 +1,14 @@
-"""Who may read topics but join no group: asked of the engine, address by address.
+"""Finds principals that may read topics but no consumer group, host by host.
 
-A principal's ALLOWs of READ on topics count where the engine lets it read something that they
-cover, so none that a DENY takes back and none for a host where no client can be. Whether it may
-read any group there is asked as well, with all that decides: grants to everybody, DENYs, and
-``allow.everyone.if.no.acl.found``. For each pattern one name is asked about that no narrower one
-covers: if any name of the pattern is allowed by it, this one is.
+An ALLOW of READ on topics counts if the engine allows the principal to read a topic that it covers,
+so not if a DENY overrides it, nor for a host that no client can have. READ on groups is decided by
+the engine too, with grants to ``User:*``, DENYs and ``allow.everyone.if.no.acl.found``. One name is
+tested for each pattern, which no narrower pattern covers: if the pattern allows any name, it allows
+this one.
 
     User:a may READ topic t from *        and group g from 10.0.0.1     fine: it consumes there
-    User:a may READ topic t from *        and no group                  stranded
-    User:a may READ topic t from 10.0.0.1 and group g from 10.0.0.2     stranded
+    User:a may READ topic t from *        and no group                  reported
+    User:a may READ topic t from 10.0.0.1 and group g from 10.0.0.2     reported
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.access import nobody, probe
+from doorkeeper.acl.access import probe, unnamed_principal
 from doorkeeper.acl.cells import masks
 from doorkeeper.acl.decision import Question, is_allowed
 from doorkeeper.acl.explaining import ANY_HOST
@@ -49,11 +49,11 @@ _ALL_GROUPS = (
 )
 
 
-class Stranded(NamedTuple):
-    """A principal that may read topics, and no group where it may.
+class ReaderWithoutGroup(NamedTuple):
+    """A principal that may read topics, but no group from the same hosts.
 
-    ``binding`` is the first that lets it read; ``elsewhere`` says that it may read groups, but
-    only from addresses where it may read none of the topics.
+    ``binding`` is the first that allows READ on topics. ``elsewhere``: it may read groups, but only
+    from hosts where it may read none of the topics.
     """
 
     principal: str
@@ -61,42 +61,42 @@ class Stranded(NamedTuple):
     elsewhere: bool
 
 
-class _Granted(NamedTuple):
-    """Where a principal is allowed to read: the patterns, and the addresses that they name."""
+class _GroupAccess(NamedTuple):
+    """Patterns on which a principal may READ, and the hosts that they name."""
 
     patterns: tuple[ResourcePattern, ...] = ()
     hosts: frozenset[str] = frozenset()
 
 
-def stranded(
+def readers_without_group(
     policy: Policy, snapshot: Snapshot, bindings: Iterable[AclBinding]
-) -> Iterator[Stranded]:
-    """Yield those of whose ALLOWs on topics these are, each once, in their order.
+) -> Iterator[ReaderWithoutGroup]:
+    """Yield principals of these bindings, each once, in their order.
 
-    ``User:*`` stands for somebody whom no binding names. Super users need no ACL, and nobody is
-    called by a text without a colon: neither is asked about.
+    ``User:*`` stands for a principal that no binding names. Super users need no ACL, and a
+    principal without a colon cannot exist: both are skipped.
     """
-    everybodys = _granted(snapshot, WILDCARD_PRINCIPAL)
+    of_wildcard = _group_access(snapshot, WILDCARD_PRINCIPAL)
     named = policy.super_users.union(*(index.principals for index in snapshot.types))
     for principal, reading in _by_principal(bindings).items():
-        asked = nobody(named) if principal == WILDCARD_PRINCIPAL else principal
+        asked = unnamed_principal(named) if principal == WILDCARD_PRINCIPAL else principal
         if asked in policy.super_users or ":" not in asked:
             continue
-        own = _granted(snapshot, asked)
-        groups = (*own.patterns, *everybodys.patterns)
+        own = _group_access(snapshot, asked)
+        groups = (*own.patterns, *of_wildcard.patterns)
         if policy.allow_everyone:
             groups = (*_ALL_GROUPS, *groups)
-        one = _Asker(policy, snapshot, asked)
-        named_hosts = {each.entry.host for each in reading} | own.hosts | everybodys.hosts
+        one = _Reader(policy, snapshot, asked)
+        named_hosts = {each.entry.host for each in reading} | own.hosts | of_wildcard.hosts
         tree = tree_of(named_hosts, networks=snapshot.matches_networks)
         hosts = (ANY_HOST, *sorted(clients_of(tree)))
         found = one.first_without_group(reading, groups, hosts)
         if found is not None:
-            yield Stranded(principal, *found)
+            yield ReaderWithoutGroup(principal, *found)
 
 
-class _Asker(NamedTuple):
-    """One who asks for READ."""
+class _Reader(NamedTuple):
+    """A principal whose READ access is tested."""
 
     policy: Policy
     snapshot: Snapshot
@@ -108,7 +108,7 @@ class _Asker(NamedTuple):
         groups: tuple[ResourcePattern, ...],
         hosts: Iterable[str],
     ) -> tuple[AclBinding, bool] | None:
-        """Return the first binding by which topics are read; None where a group is read there."""
+        """Return the first binding that allows READ on topics; None if a group is readable."""
         first, elsewhere = None, False
         for host in hosts:
             by = next((each for each in reading if self._reads(each, host)), None)
@@ -141,15 +141,15 @@ def _by_principal(bindings: Iterable[AclBinding]) -> dict[str, list[AclBinding]]
     return found
 
 
-def _granted(snapshot: Snapshot, principal: str) -> _Granted:
-    """Return the patterns of groups that one is allowed to read."""
+def _group_access(snapshot: Snapshot, principal: str) -> _GroupAccess:
+    """Return the patterns of groups on which a principal has READ."""
     cells: Names[Cell] | None = snapshot.types[ResourceType.GROUP].principals.get(principal)
     if cells is None:
-        return _Granted()
+        return _GroupAccess()
     found: dict[ResourcePattern, list[str]] = {}
     for name, pattern_type, cell in cells.patterns():
         hosts = [host for host, mask in masks(cell) if mask & _MAY_READ]
         if hosts:
             found[ResourcePattern(ResourceType.GROUP, name, pattern_type)] = hosts
     named = frozenset(chain.from_iterable(found.values()))
-    return _Granted(tuple(found), named)
+    return _GroupAccess(tuple(found), named)

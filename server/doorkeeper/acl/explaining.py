@@ -1,13 +1,13 @@
-"""Why a question is answered as it is, and what would turn the answer round.
+"""Explains a decision, and finds the smallest change that would reverse it.
 
-The answer is the engine's own (``decision.explain``). Around it stands every binding whose pattern
-covers the resource, each with what it says to the question, and the fewest changes of bindings
-after which the answer is the other one.
+The decision is the engine's own (``decision.explain``). The explanation adds every binding whose
+pattern covers the resource, with its bearing on the question, and the fewest changes of bindings
+that reverse the decision:
 
-    denied, nothing denies it     one ALLOW for this principal, this resource, this operation
-    denied by DENYs               all of them away, and an ALLOW where none is left
-    allowed by one ALLOW          that one away
-    allowed otherwise             one DENY
+    denied without a DENY         add an ALLOW for this principal, resource and operation
+    denied by DENYs               remove them all, and add an ALLOW if none is left
+    allowed by one ALLOW          remove it
+    allowed otherwise             add a DENY
     allowed to a super user       no binding changes that
 """
 
@@ -41,7 +41,7 @@ ANY_HOST = WILDCARD
 
 
 class Bearing(Enum):
-    """What a binding whose pattern covers the resource says to a question."""
+    """The bearing of a binding that covers the resource."""
 
     DENIES = "denies it"
     ALLOWS = "allows it"
@@ -52,24 +52,23 @@ class Bearing(Enum):
 
 
 class Considered(NamedTuple):
-    """A binding, and what it says to the question."""
+    """A binding and its bearing on the question."""
 
     binding: AclBinding
     bearing: Bearing
 
 
 class Flip(NamedTuple):
-    """The fewest changes that turn an answer round; neither where no binding does."""
+    """The fewest changes that reverse a decision; both empty if no binding can."""
 
     added: tuple[AclBinding, ...] = ()
     removed: tuple[AclBinding, ...] = ()
 
 
 class Explanation(NamedTuple):
-    """The answer to a question, all that was considered, and what would turn it round.
+    """A decision with all covering bindings and the change that reverses it.
 
-    ``considered`` is in the order of the bindings' fields; it holds what decides first nowhere
-    but in ``decision``.
+    ``considered`` is in the order of the bindings' fields, so the deciding one need not be first.
     """
 
     question: Question
@@ -79,7 +78,7 @@ class Explanation(NamedTuple):
 
 
 def explanation(policy: Policy, snapshot: Snapshot, question: Question) -> Explanation:
-    """Explain the answer to a question. Cost: that of the bindings that cover the resource."""
+    """Explain a decision. Cost: O(number of bindings that cover the resource)."""
     decision = explain(policy, snapshot, question)
     hosts = snapshot.hosts_matching(question.host)
     considered = tuple(
@@ -90,15 +89,15 @@ def explanation(policy: Policy, snapshot: Snapshot, question: Question) -> Expla
     return Explanation(question, decision, considered, flip)
 
 
-def changed(
+def apply_change(
     snapshot: Snapshot, added: Iterable[AclBinding] = (), removed: Iterable[AclBinding] = ()
 ) -> Snapshot:
-    """Return the state that a change would lead to; what is new has an empty id."""
+    """Return the snapshot after a change; added bindings have an empty id."""
     return snapshot.without(removed).with_added(("", binding) for binding in added)
 
 
 def bearing_of(binding: AclBinding, question: Question, hosts: Collection[str]) -> Bearing:
-    """Return what a binding that covers the resource says to a question.
+    """Return the bearing of a binding that covers the resource.
 
     ``hosts`` are those of ACLs that the client matches.
     """
@@ -134,13 +133,13 @@ def _flip(
     if decision.allowed:
         allowing = _with(considered, Bearing.ALLOWS, Bearing.IMPLIES)
         if len(allowing) == 1:
-            without = changed(snapshot, removed=allowing)
-            # Where ACLs make the difference, taking the last one away opens the resource.
+            without = apply_change(snapshot, removed=allowing)
+            # With allow.everyone.if.no.acl.found, removing the last ACL may open the resource.
             if not is_allowed(policy, without, question):
                 return Flip(removed=allowing)
         return Flip(added=(_binding(question, AclPermissionType.DENY),))
     denying = _with(considered, Bearing.DENIES)
-    if is_allowed(policy, changed(snapshot, removed=denying), question):
+    if is_allowed(policy, apply_change(snapshot, removed=denying), question):
         return Flip(removed=denying)
     return Flip(added=(_binding(question, AclPermissionType.ALLOW),), removed=denying)
 
@@ -150,7 +149,7 @@ def _with(considered: tuple[Considered, ...], *bearings: Bearing) -> tuple[AclBi
 
 
 def _binding(question: Question, permission_type: AclPermissionType) -> AclBinding:
-    """Return the narrowest binding that answers the question."""
+    """Return the narrowest binding that decides the question."""
     return AclBinding(
         ResourcePattern(question.resource_type, question.name, PatternType.LITERAL),
         AccessControlEntry(question.principal, question.host, question.operation, permission_type),

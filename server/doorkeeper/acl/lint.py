@@ -1,22 +1,22 @@
-"""What is odd about a set of ACLs: each finding with its code, its reason, its bindings and a fix.
+"""Checks a set of ACLs; each finding has a code, a reason, its bindings and a fix.
 
-What can go (E001 to E006) is exact, see ``necessity``: to take all of it away changes no decision.
-The rest are habits of which experience says that they are mistakes or risks.
+The errors (E001 to E007) are redundant bindings, determined exactly, see ``necessity``: removing
+all of them changes no decision. The warnings are probable mistakes or risks.
 
-    E001  no effect           nothing asks for the operation on that type
-    E002  super user          ACLs do not count for super users
+    E001  no effect           the resource type does not support the operation
+    E002  super user          ACLs do not apply to super users
     E003  shadowed            a DENY covers all of it
-    E004  redundant           other bindings say the same
-    E005  nothing to deny     nothing allows what it denies
-    E006  as the default      everybody may anyway
-    E007  no resource         the cluster is asked about by its name, which this does not cover
-    W001  contradiction       on one pattern the same is allowed and denied
+    E004  redundant           other bindings grant or deny the same
+    E005  nothing to deny     no ALLOW overlaps it
+    E006  as the default      the default allows it anyway
+    E007  no resource         it does not cover the only name of the cluster resource
+    W001  contradiction       one pattern has an ALLOW and a DENY for the same operation
     W002  prefixed asterisk   PREFIXED * covers names that begin with an asterisk, not all names
-    W003  principal's type    no type, or one that is written otherwise than Kafka writes it
-    W004  principal's star    a star that stands for nobody but itself
-    W005  host                not as Kafka reads it: never matches, or matches more
-    W006  everyone            a grant to everybody
-    W007  group missing       topics may be read, but no group joined
+    W003  principal's type    no type, or not in Kafka's spelling
+    W004  principal's star    a star that is no wildcard
+    W005  host                not in Kafka's spelling: never matches, or matches more
+    W006  everyone            a grant to User:*
+    W007  group missing       topics are readable, but no group
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.consuming import stranded
+from doorkeeper.acl.consuming import readers_without_group
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import (
     CLUSTER_NAME,
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
 
 
 class Severity(Enum):
-    """How much a finding matters."""
+    """The severity of a finding."""
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Fix(NamedTuple):
-    """What would mend it, in words, and the change; no change where the intention decides it."""
+    """A fix in words, and as a change; the change is empty if the intention is unclear."""
 
     words: str
     added: tuple[AclBinding, ...] = ()
@@ -66,7 +66,7 @@ class Fix(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One oddity. ``bindings`` begins with the one that is odd."""
+    """One finding. ``bindings`` begins with the faulty one."""
 
     code: str
     title: str
@@ -76,7 +76,7 @@ class Finding(NamedTuple):
 
     @property
     def severity(self) -> Severity:
-        """Return how much it matters: what can go is certain, all else a guess."""
+        """Return ERROR for a redundant binding, WARNING for a probable mistake."""
         return Severity.ERROR if self.code.startswith("E") else Severity.WARNING
 
 
@@ -90,7 +90,7 @@ _CAUSES = {
     Cause.NO_RESOURCE: ("E007", "no resource"),
 }
 _REMOVE = "remove it"
-_UNLESS = {Cause.NOTHING_TO_DENY: f"{_REMOVE}, unless it stands guard against ALLOWs to come"}
+_UNLESS = {Cause.NOTHING_TO_DENY: f"{_REMOVE}, unless it guards against future ALLOWs"}
 
 CODES = {
     **dict(_CAUSES.values()),
@@ -108,9 +108,9 @@ CODES = {
 def lint(
     policy: Policy, snapshot: Snapshot, codes: Collection[str] = frozenset(CODES)
 ) -> list[Finding]:
-    """Return what is odd in one of these ways, sorted by code, then by binding.
+    """Return the findings with these codes, sorted by code, then by binding.
 
-    All with an E can go together, whichever codes are asked for.
+    All bindings with E codes can be removed together, for any selection of codes.
     """
     causes = {cause for cause, (code, _) in _CAUSES.items() if code in codes}
     found = [
@@ -142,7 +142,7 @@ def _prefixed_asterisk(binding: AclBinding) -> Finding | None:
     pattern, entry = binding
     if pattern.pattern_type is not PatternType.PREFIXED or pattern.name != WILDCARD:
         return None
-    # Brokers take no other name of the cluster.
+    # The cluster resource has a single name.
     name = CLUSTER_NAME if pattern.resource_type is ResourceType.CLUSTER else WILDCARD
     meant = ResourcePattern(pattern.resource_type, name, PatternType.LITERAL)
     return _warning(
@@ -241,7 +241,7 @@ _RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
 
 
 def _contradictions(bindings: Iterable[AclBinding], *, networks: bool) -> Iterator[Finding]:
-    """Return the ALLOWs of which a DENY on the same pattern takes something back."""
+    """Yield ALLOWs that a DENY on the same pattern overrides in part."""
     groups: dict[ResourcePattern, list[AclBinding]] = {}
     for binding in bindings:
         groups.setdefault(binding.pattern, []).append(binding)
@@ -275,8 +275,8 @@ def _contradicts(denying: AclBinding, allowing: AclBinding, *, networks: bool) -
 def _missing_groups(
     policy: Policy, snapshot: Snapshot, bindings: Iterable[AclBinding]
 ) -> Iterator[Finding]:
-    """Return the principals that may read topics and join no group, each with such a binding."""
-    for principal, binding, elsewhere in stranded(policy, snapshot, bindings):
+    """Yield principals that may read topics but no group, each with such a binding."""
+    for principal, binding, elsewhere in readers_without_group(policy, snapshot, bindings):
         there = " from there" if elsewhere else ""
         yield _warning(
             "W007",

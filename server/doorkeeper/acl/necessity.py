@@ -1,17 +1,17 @@
-"""Which bindings can go without a change of any decision, exactly.
+"""Finds bindings that can be removed without changing any decision, exactly.
 
-An ALLOW can go where each operation it lets through is covered by another ALLOW, or by a DENY,
-that speaks of all its questions. A DENY can go where whatever it keeps out, of what anything
-allows, another DENY keeps out too. With ``allow.everyone.if.no.acl.found`` a binding also counts
-by being there: its pattern must be covered by another one.
+An ALLOW is redundant if each of its operations is covered by another ALLOW, or by a DENY, for all
+its questions. A DENY is redundant if other DENYs cover everything that ALLOWs grant within it. With
+``allow.everyone.if.no.acl.found`` the mere existence of a binding matters: another one must cover
+its pattern.
 
-``removable`` goes through the bindings one after the other, the ALLOWs first, so that all that it
-returns can go together, and nothing that is left can go as well: to take an ALLOW away makes no
-other ALLOW superfluous, but may leave a DENY with nothing to keep out. Where being there counts it
-goes through what is left again, until nothing more can go.
+``removable`` tests the bindings one after the other, ALLOWs first, so that all results can be
+removed together, and no remaining binding is redundant: removing an ALLOW makes no other ALLOW
+redundant, but may leave a DENY without anything to deny. If existence matters, it repeats the pass
+until nothing more is found.
 
-Source: the decision rules of ``StandardAuthorizerData`` (4.3.1); regions explain why one binding
-covers what several do.
+Source: the decision rules of ``StandardAuthorizerData`` (4.3.1); ``regions`` explains why several
+bindings never cover a region that none of them covers alone.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.names import Names
-    from doorkeeper.acl.regions import Held, NameSet
+    from doorkeeper.acl.regions import HostMask, NameSet
     from doorkeeper.acl.snapshot import Group, Snapshot
 
 
 class Cause(Enum):
-    """Why a binding can go."""
+    """The reason that a binding is redundant."""
 
     NO_EFFECT = "no request asks for this operation on this resource type"
     SUPER_USER = "the principal is a super user, for whom no ACL counts"
@@ -78,7 +78,7 @@ ALL_CAUSES = frozenset(Cause)
 
 
 class Removable(NamedTuple):
-    """A binding that can go, why, and the bindings because of which it can."""
+    """A redundant binding, the reason, and the bindings that make it redundant."""
 
     binding: AclBinding
     cause: Cause
@@ -88,10 +88,11 @@ class Removable(NamedTuple):
 def removable(
     policy: Policy, snapshot: Snapshot, causes: Container[Cause] = ALL_CAUSES
 ) -> list[Removable]:
-    """Return bindings that can all go together; none of the others could go as well.
+    """Return bindings that can be removed together, so that none of the others is redundant.
 
-    What could go for another cause than these stays, and what could go only because of that stays
-    too. They are in the order of their fields. Cost: O(n log n) for sets without wide DENYs.
+    Bindings that are redundant for another cause stay, and so do those that are redundant only
+    because of them. The result is in the order of the fields. Cost: O(n log n) for sets without
+    wide DENYs.
     """
     found: dict[AclBinding, Removable] = {}
     order = sorted(binding for index in snapshot.types for binding in _bindings(index.patterns))
@@ -108,7 +109,7 @@ def removable(
                 snapshot = snapshot.without((binding,))
         if not policy.allow_everyone:
             break
-        # The last one on a resource may be what holds by default, now that the others are gone.
+        # The last binding on a resource may now equal the default.
         order = [each for each in order if each not in found]
     return [found[each] for each in sorted(found)]
 
@@ -119,10 +120,10 @@ def _bindings(patterns: Names[Group]) -> Iterator[AclBinding]:
 
 
 def _turn(binding: AclBinding) -> tuple[bool, bool, bool]:
-    """Return when it is a binding's turn: of two that say the same the earlier goes.
+    """Return the sort key for testing: of two equivalent bindings the earlier is removed.
 
-    That is the one that says less in words, so ALL is the last; and of the patterns that cover the
-    cluster, the one that brokers make is.
+    A binding for ALL comes last, and of the patterns that cover the cluster the one that brokers
+    create.
     """
     pattern, entry = binding
     is_cluster = pattern == (ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
@@ -134,9 +135,9 @@ def _is_deny(binding: AclBinding) -> bool:
 
 
 class _Space:
-    """The names of one resource type in order, so that those within a prefix stand together.
+    """The names of one resource type in order, so that those within a prefix are adjacent.
 
-    It is made once: what goes later leaves names behind, for which nothing is found any more.
+    Built once: names of removed bindings remain, and lookups find nothing for them.
     """
 
     def __init__(self, snapshot: Snapshot, resource_type: ResourceType) -> None:
@@ -145,7 +146,7 @@ class _Space:
         self._prefixes = sorted(patterns.prefixes)
 
     def within(self, names: NameSet) -> Iterator[tuple[str, PatternType]]:
-        """Return the patterns whose names are among these, and may be fewer."""
+        """Yield patterns whose names lie within a set; removed ones may be among them."""
         prefix = names.prefix if isinstance(names, Prefix) else ""
         if isinstance(names, One):
             return
@@ -160,7 +161,7 @@ class _Space:
 
 
 class _Judge:
-    """One binding before all the others."""
+    """Tests one binding against all others."""
 
     def __init__(
         self, policy: Policy, snapshot: Snapshot, space: _Space, binding: AclBinding
@@ -172,7 +173,7 @@ class _Judge:
         self._region = region_of(binding)
 
     def verdict(self) -> Removable | None:
-        """Return why the binding can go; None where it cannot."""
+        """Return why the binding is redundant; None if it is needed."""
         if not is_asked_about(self._binding.pattern):
             return Removable(self._binding, Cause.NO_RESOURCE)
         if self._policy.allow_everyone and not self._is_still_covered():
@@ -189,13 +190,13 @@ class _Judge:
         because: dict[AclBinding, None] = {}
         shadowed = True
         for operation in asked:
-            by = self._covered(self._region, DENY_TESTS[operation])
+            by = self._find_cover(self._region, DENY_TESTS[operation])
             if not by:
                 shadowed = False
-                by = self._covered(self._region, ALLOW_TESTS[operation])
+                by = self._find_cover(self._region, ALLOW_TESTS[operation])
             if not by:
                 # Part of a network may be denied, and all the rest allowed by others.
-                by = self._covered(self._region, _either(operation))
+                by = self._find_cover(self._region, _either(operation))
             if not by:
                 return None
             because |= dict.fromkeys(by)
@@ -205,12 +206,12 @@ class _Judge:
     def _deny(self, asked: Sequence[AclOperation]) -> Removable | None:
         because: dict[AclBinding, None] = {}
         for operation in asked:
-            by = self._covered(self._region, DENY_TESTS[operation])
+            by = self._find_cover(self._region, DENY_TESTS[operation])
             if by:
                 because |= dict.fromkeys(by)
                 continue
             for region in self._allowed_regions(operation):
-                by = self._covered(region, DENY_TESTS[operation])
+                by = self._find_cover(region, DENY_TESTS[operation])
                 if not by:
                     return None
                 because |= dict.fromkeys(by)
@@ -218,7 +219,7 @@ class _Judge:
         return Removable(self._binding, cause, tuple(because))
 
     def _default(self) -> Removable | None:
-        """Judge a grant of everything to everybody where that is the default, too."""
+        """Test a grant of everything to ``User:*``, which may equal the default."""
         resource_type = self._region.resource_type
         for pattern in self._others_within():
             region = overlap(
@@ -228,12 +229,12 @@ class _Judge:
             if region is None:
                 continue
             for operation in SUPPORTED_OPERATIONS[resource_type]:
-                if not self._covered(region, _either(operation)):
+                if not self._find_cover(region, _either(operation)):
                     return None
         return Removable(self._binding, Cause.DEFAULT)
 
     def _others_within(self) -> Iterator[ResourcePattern]:
-        """Return the patterns of other bindings that have names in common with this one's."""
+        """Yield the patterns of other bindings that share names with this one's."""
         patterns = self._snapshot.types[self._region.resource_type].patterns
         for name, pattern_type in self._patterns_about():
             group = patterns.get(name, pattern_type)
@@ -241,7 +242,7 @@ class _Judge:
                 yield ResourcePattern(self._region.resource_type, name, pattern_type)
 
     def _is_still_covered(self) -> bool:
-        """Say whether other bindings cover all names of this one's pattern."""
+        """Return whether other bindings cover all names of this one's pattern."""
         own = self._binding.pattern
         patterns = self._snapshot.types[own.resource_type].patterns
         for name, pattern_type in covering_patterns(patterns, self._region.names):
@@ -260,11 +261,11 @@ class _Judge:
             and effects(self._binding) == SUPPORTED_OPERATIONS.get(resource_type)
         )
 
-    def _covered(self, region: Region, test: int) -> tuple[AclBinding, ...]:
-        """Return other bindings that answer all questions of a region; () where none do.
+    def _find_cover(self, region: Region, test: int) -> tuple[AclBinding, ...]:
+        """Return other bindings that decide all questions of a region, () without such.
 
-        That is one of them, or several whose networks cover that of the region. ``test`` says which
-        bits of a mask answer.
+        One binding, or several whose networks cover that of the region. ``test`` selects the bits
+        of masks.
         """
         networks = self._snapshot.matches_networks
         parts: dict[str, AclBinding] = {}
@@ -279,14 +280,14 @@ class _Judge:
         cover = cover_of(region.host, parts) if parts else None
         return () if cover is None else tuple(map(parts.__getitem__, cover))
 
-    def _own_bit(self, held: Held) -> int:
+    def _own_bit(self, held: HostMask) -> int:
         (_, name, pattern_type), (principal, host, operation, permission_type) = self._binding
         if held[:4] == (name, pattern_type, principal, host):
             return entry_bit(operation, permission_type)
         return 0
 
     def _allowed_regions(self, operation: AclOperation) -> Iterator[Region]:
-        """Return where anything allows the operation to whom this binding denies it."""
+        """Yield the regions within this DENY where a binding allows the operation."""
         patterns = self._snapshot.types[self._region.resource_type].patterns
         test = ALLOW_TESTS[operation]
         for name, pattern_type in self._patterns_about():
@@ -300,7 +301,7 @@ class _Judge:
                     yield region
 
     def _patterns_about(self) -> Iterator[tuple[str, PatternType]]:
-        """Return the patterns that may have names in common with this binding's."""
+        """Yield the patterns that may share names with this binding's."""
         patterns = self._snapshot.types[self._region.resource_type].patterns
         yield from covering_patterns(patterns, self._region.names)
         yield from self._space.within(self._region.names)
@@ -312,7 +313,7 @@ def _either(operation: AclOperation) -> int:
     return DENY_TESTS[operation] | ALLOW_TESTS[operation]
 
 
-def _binding(resource_type: ResourceType, held: Held, bit: int) -> AclBinding:
+def _binding(resource_type: ResourceType, held: HostMask, bit: int) -> AclBinding:
     """Return the binding behind one bit of a mask."""
     ((operation, permission_type),) = entries_of(bit)
     return AclBinding(

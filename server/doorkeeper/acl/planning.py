@@ -1,7 +1,7 @@
-"""What must change so that a set of ACLs becomes another one, within what somebody owns.
+"""Plans the change from one set of ACLs to another, within an owned part.
 
-Ownership is a ``Selector``: bindings that it does not select are never touched, and may not be
-wanted either. A plan adds before it removes, so that nobody loses in between what they keep.
+Bindings outside the ``Selector`` are never touched, and must not be wanted either. A plan adds
+before it removes, so that permissions in both sets are never interrupted.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class PlanError(ValueError):
-    """What is wanted cannot be planned; the text says why."""
+    """The wanted set cannot be planned; the text has the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
-    """What somebody owns: bindings that fit every part; a part without members fits all.
+    """Selects the owned bindings: those that match every part; an empty part matches all.
 
-    ``prefixes`` are beginnings of the names of resources: a pattern is owned where all that it
-    covers begins so.
+    ``prefixes`` are prefixes of resource names: a pattern is owned if all names that it covers have
+    one.
     """
 
     prefixes: tuple[str, ...] = ()
@@ -34,7 +34,6 @@ class Selector:
     resource_types: frozenset[ResourceType] = frozenset()
 
     def selects(self, binding: AclBinding) -> bool:
-        """Say whether the binding is owned."""
         pattern, entry = binding
         every = pattern.name == WILDCARD and pattern.pattern_type is PatternType.LITERAL
         return (
@@ -50,7 +49,7 @@ EVERYTHING = Selector()
 class Plan(NamedTuple):
     """The changes, each part in the order of the bindings' fields.
 
-    ``kept`` counts what is there and is wanted, ``foreign`` what is there and not owned.
+    ``kept`` counts present bindings that are wanted, ``foreign`` present ones that are not owned.
     """
 
     added: tuple[AclBinding, ...]
@@ -59,7 +58,6 @@ class Plan(NamedTuple):
     foreign: int
 
     def __bool__(self) -> bool:
-        """Say whether anything would change."""
         return bool(self.added or self.removed)
 
 
@@ -70,11 +68,10 @@ def plan(
     *,
     removals_max: int | None = None,
 ) -> Plan:
-    """Return what must change.
+    """Return the necessary changes.
 
     Raises:
-        PlanError: a wanted binding is not owned, or more would go than ``removals_max``.
-
+        PlanError: a wanted binding is not owned, or more than ``removals_max`` would be removed.
     """
     goal = set(wanted)
     outside = sorted(binding for binding in goal if not owned.selects(binding))
@@ -93,11 +90,10 @@ def plan(
 
 
 def within(found: Plan, removals_max: int) -> Plan:
-    """Return the plan.
+    """Return the plan unchanged.
 
     Raises:
-        PlanError: it removes more than that.
-
+        PlanError: it removes more than ``removals_max`` bindings.
     """
     if len(found.removed) > removals_max:
         raise PlanError(f"{len(found.removed)} ACLs would be removed; allowed: {removals_max}")

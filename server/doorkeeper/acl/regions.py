@@ -1,15 +1,15 @@
-"""Of which questions a binding speaks, and how two of them lie to each other.
+"""Regions: the sets of questions that bindings decide, and their intersections.
 
-A region is a set of questions about one resource type: names x principals x hosts. Two regions
-overlap in a region, because the names of two patterns are nested or have nothing in common.
+A region is a set of questions about one resource type: names x principals x hosts. The overlap of
+two regions is a region, because the names of two patterns are nested or disjoint.
 
     names      One("orders")   Prefix("ord")   WILD: the literal "*"
     principal  one, or all of them: User:*
     host       one, a network, or all of them: *
 
-A region that several bindings cover together is covered by one of them alone: it contains a
-question about a name, from a principal and a host, that no binding mentions, and whatever covers
-that one covers the whole region. Networks are the exception: two halves cover a network.
+If several bindings together cover a region, one of them covers it alone: the region contains a
+question with a name, principal and host that no binding mentions, and a binding that covers this
+question covers the whole region. Networks are the exception: two halves cover a network.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from doorkeeper.acl.snapshot import Snapshot
 
 
-# Tuples of one text would be equal whatever they stand for.
+# Dataclasses: named tuples with one text would be equal to each other.
 @dataclass(frozen=True, slots=True)
 class One:
-    """One name."""
+    """A single name."""
 
     name: str
 
@@ -53,7 +53,7 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class Wild:
-    """What the literal ``*`` covers: all names but those that begin with ``*`` and go on."""
+    """The names that the literal ``*`` covers: all but longer names that begin with ``*``."""
 
 
 WILD = Wild()
@@ -71,8 +71,8 @@ class Region(NamedTuple):
     host: str
 
 
-class Held(NamedTuple):
-    """What the bindings of one principal and host on one pattern say; a mask as in operations."""
+class HostMask(NamedTuple):
+    """The mask of one principal and host on one pattern; bits as in ``operations``."""
 
     name: str
     pattern_type: PatternType
@@ -82,7 +82,7 @@ class Held(NamedTuple):
 
 
 def names_of(pattern: ResourcePattern) -> NameSet:
-    """Return the names that a pattern covers; of the cluster's the only one that it has."""
+    """Return the names that a pattern covers; for the cluster at most its single name."""
     names: NameSet
     if pattern.pattern_type is PatternType.PREFIXED:
         names = Prefix(pattern.name)
@@ -94,18 +94,18 @@ def names_of(pattern: ResourcePattern) -> NameSet:
 
 
 def is_asked_about(pattern: ResourcePattern) -> bool:
-    """Say whether a request may name what a pattern covers: the cluster has one name."""
+    """Return whether a request can name a resource that the pattern covers."""
     return pattern.resource_type is not ResourceType.CLUSTER or names_of(pattern) == _CLUSTER
 
 
 def region_of(binding: AclBinding) -> Region:
-    """Return the questions that a binding is about, whatever the operation."""
+    """Return the questions that a binding concerns, for any operation."""
     pattern, entry = binding
     return Region(pattern.resource_type, names_of(pattern), entry.principal, entry.host)
 
 
 def is_within(inner: NameSet, outer: NameSet) -> bool:
-    """Say whether all names of one set are in the other."""
+    """Return whether one set of names contains the other."""
     if inner == outer:
         return True
     if isinstance(outer, One):
@@ -117,11 +117,12 @@ def is_within(inner: NameSet, outer: NameSet) -> bool:
         return text.startswith(outer.prefix)
     if isinstance(inner, One):
         return wildcard_covers(inner.name)
+    # "*" alone is in WILD, longer names that begin with "*" are not.
     return isinstance(inner, Prefix) and inner.prefix[:1] not in ("", WILDCARD)
 
 
 def common_names(one: NameSet, other: NameSet) -> NameSet | None:
-    """Return the names that are in both; None where there is none."""
+    """Return the intersection of two sets of names, None if it is empty."""
     if is_within(one, other):
         return one
     if is_within(other, one):
@@ -143,10 +144,10 @@ def overlap(one: Region, other: Region, *, networks: bool = False) -> Region | N
     return Region(one.resource_type, names, principal, host)
 
 
-def covering(snapshot: Snapshot, region: Region) -> Iterator[Held]:
-    """Return what is about every question of the region from some or all of its hosts.
+def covering(snapshot: Snapshot, region: Region) -> Iterator[HostMask]:
+    """Yield the masks that apply to every question of the region from some or all of its hosts.
 
-    Where hosts are no networks, from all of them. O(lengths of prefixes).
+    Without networks, from all of them. O(lengths of prefixes).
     """
     networks = snapshot.matches_networks
     principals = snapshot.types[region.resource_type].principals
@@ -159,11 +160,11 @@ def covering(snapshot: Snapshot, region: Region) -> Iterator[Held]:
                 if host in (region.host, WILDCARD) or (
                     networks and narrower(host, region.host, networks=True) not in (None, WILDCARD)
                 ):
-                    yield Held(name, pattern_type, who, host, mask)
+                    yield HostMask(name, pattern_type, who, host, mask)
 
 
 def covering_patterns(names: Names[V], wanted: NameSet) -> Iterator[tuple[str, PatternType]]:
-    """Return the patterns of an index that cover all these names, each once."""
+    """Yield the patterns of an index that cover all these names, each once."""
     if isinstance(wanted, Wild):
         if WILDCARD in names.literals:
             yield WILDCARD, PatternType.LITERAL

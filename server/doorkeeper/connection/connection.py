@@ -62,7 +62,7 @@ from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
 from doorkeeper_wire.headers import decode_request_header, encode_response
-from doorkeeper_wire.reading import bounded
+from doorkeeper_wire.reading import limit_elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -362,7 +362,7 @@ class Connection:
             result: Advance = self._take_bare(frame, now_s)
         else:
             # The limit travels with the bytes: the generated decoders count elements against it.
-            frame = bounded(frame, self._limits.elements_max)
+            frame = limit_elements(frame, self._limits.elements_max)
             self._request_bytes = len(frame)
             try:
                 header, offset = decode_request_header(frame)

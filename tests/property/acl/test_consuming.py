@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.consuming import Stranded, stranded
+from doorkeeper.acl.consuming import ReaderWithoutGroup, readers_without_group
 from doorkeeper.acl.decision import Policy, Question, is_allowed
 from doorkeeper.acl.model import AclBinding, AclOperation, AclPermissionType, ResourceType
 from doorkeeper.acl.operations import satisfied_by
@@ -54,7 +54,9 @@ policies = st.builds(
 )
 
 
-def by_brute_force(policy: Policy, world: list[AclBinding], principal: str) -> Stranded | None:
+def by_brute_force(
+    policy: Policy, world: list[AclBinding], principal: str
+) -> ReaderWithoutGroup | None:
     snapshot, asks = loaded(*world), ASKING[principal]
     if asks in policy.super_users:
         return None
@@ -76,13 +78,13 @@ def by_brute_force(policy: Policy, world: list[AclBinding], principal: str) -> S
     joining = {host for host, name in product(HOSTS, NAMES) if may(host, ResourceType.GROUP, name)}
     if not reading or joining.intersection(host for host, _ in reading):
         return None
-    return Stranded(principal, min(binding for _, binding in reading), bool(joining))
+    return ReaderWithoutGroup(principal, min(binding for _, binding in reading), bool(joining))
 
 
 def check(policy: Policy, world: list[AclBinding]) -> None:
     expected = (by_brute_force(policy, world, principal) for principal in ASKING)
 
-    found = list(stranded(policy, loaded(*world), sorted(world)))
+    found = list(readers_without_group(policy, loaded(*world), sorted(world)))
 
     assert sorted(found) == sorted(each for each in expected if each is not None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.consuming import Stranded, stranded
+from doorkeeper.acl.consuming import ReaderWithoutGroup, readers_without_group
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import AclBinding, AclOperation
 from testkit.acl import DESCRIBE, PREFIXED, READ, allow, deny, group, topic
@@ -15,8 +15,8 @@ PLAIN, OPEN = Policy(), Policy(allow_everyone=True)
 T = allow("b", READ, topic("t"))
 
 
-def found(*world: AclBinding, policy: Policy = PLAIN) -> list[Stranded]:
-    return list(stranded(policy, loaded(*world), sorted(world)))
+def found(*world: AclBinding, policy: Policy = PLAIN) -> list[ReaderWithoutGroup]:
+    return list(readers_without_group(policy, loaded(*world), sorted(world)))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_nobody_is_stranded(policy: Policy, world: list[AclBinding]) -> None:
 )  # fmt: skip
 def test_one_who_is_stranded(policy: Policy, world: list[AclBinding], *, elsewhere: bool) -> None:
     """Where a DENY, an operation, a host or others' ACLs leave no group."""
-    assert found(T, *world, policy=policy) == [Stranded("User:b", T, elsewhere)]
+    assert found(T, *world, policy=policy) == [ReaderWithoutGroup("User:b", T, elsewhere)]
 
 
 def test_the_first_that_lets_it_read_is_named() -> None:
@@ -66,7 +66,7 @@ def test_the_first_that_lets_it_read_is_named() -> None:
         T,
     ]
 
-    assert found(*world) == [Stranded("User:b", T, elsewhere=False)]
+    assert found(*world) == [ReaderWithoutGroup("User:b", T, elsewhere=False)]
 
 
 def test_a_host_where_nobody_is_reads_nothing() -> None:
@@ -82,4 +82,4 @@ def test_everybody_is_somebody_whom_no_binding_names() -> None:
 
     one = allow("b", READ, group("g"))
 
-    assert found(everybody, one) == [Stranded("User:*", everybody, elsewhere=False)]
+    assert found(everybody, one) == [ReaderWithoutGroup("User:*", everybody, elsewhere=False)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 
 from doorkeeper.acl.decision import Policy, Question, RuleKind, explain, is_allowed
-from doorkeeper.acl.explaining import ANY_HOST, Bearing, Flip, changed, explanation
+from doorkeeper.acl.explaining import ANY_HOST, Bearing, Flip, apply_change, explanation
 from doorkeeper.acl.model import ResourceType
 from testkit import acl_worlds
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
@@ -100,8 +100,8 @@ def test_a_flip_flips_and_none_is_smaller(
     if found.decision.rule is RuleKind.SUPER_USER:
         assert size == 0
         return
-    after = changed(snapshot, found.flip.added, found.flip.removed)
+    after = apply_change(snapshot, found.flip.added, found.flip.removed)
     assert is_allowed(policy, after, question) is not before
     for fewer in range(size):
         for removed in combinations(dict.fromkeys(world), fewer):
-            assert is_allowed(policy, changed(snapshot, removed=removed), question) is before
+            assert is_allowed(policy, apply_change(snapshot, removed=removed), question) is before

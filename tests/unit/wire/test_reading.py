@@ -175,7 +175,7 @@ def test_elements_are_counted_over_arrays_and_tags() -> None:
     ).encode(7)
 
     assert CreateTopicsRequest.decode(topics, 0, 7) == CreateTopicsRequest.decode(
-        reading.bounded(topics, 15), 0, 7
+        reading.limit_elements(topics, 15), 0, 7
     )
     with pytest.raises(Malformed, match="more than allowed in all"):
-        CreateTopicsRequest.decode(reading.bounded(topics, 14), 0, 7)
+        CreateTopicsRequest.decode(reading.limit_elements(topics, 14), 0, 7)

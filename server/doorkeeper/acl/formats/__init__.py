@@ -1,11 +1,11 @@
-"""Sets of ACLs as text: what people keep in files, and what other tools write.
+"""Sets of ACLs as text: files, and the output of other tools.
 
 records   YAML and JSON of our own (schemas/records/acl_set.json)
-csv       the table that kafka-ui and Kafka Security Manager write and read
-listing   the text of ``kafka-acls.sh --list``, of today and of old releases
+csv       the table of kafka-ui and Kafka Security Manager
+listing   the text of ``kafka-acls.sh --list``, of present and old releases
 commands  the options of kafka-acls.sh that add or remove a binding; written only
 znodes    version 1 JSON, which old brokers kept in ZooKeeper
-documents JSON, strictly
-choosing  which of them a text is, by its name or by its first words
-names     resource types, operations and so on, as all of them write them
+documents strict JSON parsing
+choosing  detects the format of a text by its name or its first words
+names     parses resource types, operations and so on, for all formats
 """

@@ -1,4 +1,4 @@
-"""Which format a text is in, and reading and writing by the format's name."""
+"""Detects the format of a text; reads and writes by format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Format(Enum):
-    """The formats; the values are what people call them by."""
+    """The formats; the values are their names in options."""
 
     YAML = "yaml"
     JSON = "json"
@@ -59,23 +59,21 @@ _BY_SUFFIX = {
 def read(
     text: str, how: Format | None = None, *, name: str = "", bare_principals: bool = False
 ) -> list[AclBinding]:
-    """Return the bindings of a text; without a format it is recognised, see ``format_of``.
+    """Return the bindings of a text; without ``how`` the format is detected, see ``format_of``.
 
     Raises:
-        FormatError: the text is not what it should be.
-
+        FormatError: the text is malformed.
     """
-    # Editors of Windows write a mark in front of what they save.
+    # Windows editors write a byte order mark.
     text = text.removeprefix("\ufeff")
     return _READERS[how or format_of(text, name)](text, bare_principals=bare_principals)
 
 
 def write(bindings: Iterable[AclBinding], how: Format) -> str:
-    """Return bindings as a text; sort them first where others shall compare texts.
+    """Return bindings as text; sort them first if texts will be compared.
 
     Raises:
-        FormatError: the format has no form for one of them, or is only read.
-
+        FormatError: the format is read-only, or cannot express a binding.
     """
     writer = _WRITERS.get(how)
     if writer is None:
@@ -85,7 +83,7 @@ def write(bindings: Iterable[AclBinding], how: Format) -> str:
 
 
 def format_of(text: str, name: str = "") -> Format:
-    """Return the format of a text, by the suffix of its file's name or by how it begins."""
+    """Return the format of a text, by the suffix of its file name or by its first words."""
     for suffix, found in _BY_SUFFIX.items():
         if name.lower().endswith(suffix):
             return found

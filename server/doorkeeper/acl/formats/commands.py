@@ -1,4 +1,4 @@
-"""A binding as options of ``kafka-acls.sh --add`` and ``--remove``; ours takes the same.
+"""A binding as options of ``kafka-acls.sh --add`` and ``--remove``; ``doorkeeper acls`` too.
 
 Source: ``AclCommand.AclCommandOptions`` (4.3.1).
 """
@@ -38,10 +38,10 @@ _CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITER
 
 
 def options_of(binding: AclBinding) -> list[str] | None:
-    """Return the options that name a binding; None where the tool has none for it.
+    """Return the options that name a binding; None if the tool cannot express it.
 
-    It has none for an operation that its type of resource does not know, for a pattern of the
-    cluster but its literal name, and for a principal without a type; and it cuts blanks off.
+    It cannot express operations that the resource type does not support, patterns of the cluster
+    other than its literal name, and principals without a type; and it trims blanks.
     """
     (resource_type, name, pattern_type), entry = binding
     if resource_type is ResourceType.CLUSTER and binding.pattern != _CLUSTER:
@@ -53,23 +53,23 @@ def options_of(binding: AclBinding) -> list[str] | None:
         return None
     if any(text != text.strip() for text in (name, entry.principal, entry.host)):
         return None
-    who = "allow" if entry.permission_type is AclPermissionType.ALLOW else "deny"
-    words = [_given(f"--{who}-principal", entry.principal)]
+    permission = "allow" if entry.permission_type is AclPermissionType.ALLOW else "deny"
+    words = [_option(f"--{permission}-principal", entry.principal)]
     if entry.host != WILDCARD:
-        words.append(_given(f"--{who}-host", entry.host))
+        words.append(_option(f"--{permission}-host", entry.host))
     words.append(["--operation", kafkas_word(entry.operation)])
     option = _OPTIONS.get(resource_type)
-    words.append(["--cluster"] if option is None else _given(option, name))
+    words.append(["--cluster"] if option is None else _option(option, name))
     if pattern_type is PatternType.PREFIXED:
         words.append(["--resource-pattern-type", "prefixed"])
     return [word for each in words for word in each]
 
 
 def kafkas_word(member: IntEnum) -> str:
-    """Return an operation or a type as the tool takes it: ``DescribeConfigs``."""
+    """Return an operation or a type in the tool's spelling: ``DescribeConfigs``."""
     return member.name.replace("_", " ").title().replace(" ", "")
 
 
-def _given(option: str, value: str) -> list[str]:
+def _option(option: str, value: str) -> list[str]:
     # A value that begins with a hyphen would be taken for an option.
     return [f"{option}={value}"] if value.startswith("-") or not value else [option, value]

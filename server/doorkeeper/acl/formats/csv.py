@@ -1,9 +1,9 @@
-"""The table that Kafka Security Manager and kafka-ui write and read (RFC 4180).
+"""The table of Kafka Security Manager and kafka-ui (RFC 4180).
 
     KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
     User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
 
-kafka-ui calls the first column ``Principal``. Columns are found by their names, in any order.
+kafka-ui names the first column ``Principal``. Columns may be in any order.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ _HEADERS = {frozenset(SECURITY_MANAGER), frozenset(KAFKA_UI)}
 
 
 def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a table, in its order. Lines without a cell are skipped.
+    """Return the bindings of a table, in its order. Empty lines are skipped.
 
     Raises:
-        FormatError: with the line where the row ends.
-
+        FormatError: with the line on which the row ends.
     """
     rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     found: list[AclBinding] = []
@@ -58,7 +57,7 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
 
 
 def write(bindings: Iterable[AclBinding], header: tuple[str, ...] = SECURITY_MANAGER) -> str:
-    """Return bindings as a table; its lines end with CR LF, as RFC 4180 has them."""
+    """Return bindings as a table; lines end with CR LF, as in RFC 4180."""
     text = io.StringIO(newline="")
     rows = csv.writer(text)
     rows.writerow(header)

@@ -1,7 +1,7 @@
-"""JSON as sets of ACLs and plans are kept in it: nothing is lost, and whatever is wrong has a line.
+"""Strict JSON parsing for sets of ACLs and plans; errors have a line.
 
-Python's reader takes the last of two members of one name: of two lists ``acls`` the first would be
-gone, and whoever applies the rest removes what it had.
+Python's parser keeps the last of two members with one name: of two lists ``acls`` the first would
+be lost, and applying the rest would remove its bindings.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ def document_of(text: str) -> object:
     """Return the document of a JSON text.
 
     Raises:
-        FormatError: it is none, or a member is there twice.
-
+        FormatError: it is not JSON, or an object has a duplicate member.
     """
     try:
         return _DECODER.decode(text)

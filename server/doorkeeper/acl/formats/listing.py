@@ -1,16 +1,16 @@
 """The text of ``kafka-acls.sh --list``.
 
-Since 2.0, the last two lines in one before 4.0 with a blank more:
+Since 2.0, with the last two lines in one and an additional blank before 4.0:
 
     Current ACLs for resource `ResourcePattern(resourceType=TOPIC, name=a, patternType=LITERAL)`:
         (principal=User:a, host=*, operation=READ, permissionType=ALLOW)
 
-Before:
+Before 2.0:
 
     Current ACLs for resource `Topic:LITERAL:a`:
         User:a has Allow permission for operations: Read from hosts: *
 
-A name may hold what looks like the text around it: of several readings the longest name is taken.
+A name may contain the text around it; of several readings the one with the longest name is used.
 
 Source: ``AclCommand.printAcls``; ``ResourcePattern.toString``, ``AccessControlEntryData.toString``.
 """
@@ -41,12 +41,11 @@ _HEADINGS = ("ACLs for principal `", "Adding ACLs for resource `")
 
 
 def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a listing, in its order, each once.
+    """Return the bindings of a listing, in its order, without duplicates.
 
     Raises:
-        FormatError: with the line that is no part of a listing; or there is no ACL: nobody can tell
-            the listing of a cluster without any from what is left of one that failed.
-
+        FormatError: a line is malformed, or there is no ACL: the listing of a cluster without ACLs
+            cannot be told from the rest of a failed one.
     """
     found: dict[AclBinding, None] = {}
     resource: tuple[str, str, str] | None = None
@@ -71,11 +70,10 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
 
 
 def write(bindings: Iterable[AclBinding]) -> str:
-    """Return bindings as the tool of 4.3.1 prints them; those of a resource must stand together.
+    """Return bindings as the tool of 4.3.1 prints them; those of a resource must be adjacent.
 
     Raises:
-        FormatError: a text has a line break, so that nobody could read it back.
-
+        FormatError: a text has a line break, which could not be read back.
     """
     parts = []
     for resource, of_one in groupby(bindings, key=lambda each: each.pattern):
@@ -87,7 +85,6 @@ def write(bindings: Iterable[AclBinding]) -> str:
 
 
 def resource_text(resource: ResourcePattern) -> str:
-    """Return a pattern as Kafka prints it."""
     return (
         f"ResourcePattern(resourceType={resource.resource_type.name}, name={resource.name},"
         f" patternType={resource.pattern_type.name})"
@@ -95,7 +92,6 @@ def resource_text(resource: ResourcePattern) -> str:
 
 
 def entry_text(binding: AclBinding) -> str:
-    """Return the entry of a binding as Kafka prints it."""
     principal, host, operation, permission_type = binding.entry
     return (
         f"(principal={principal}, host={host}, operation={operation.name},"

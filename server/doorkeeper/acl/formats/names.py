@@ -1,4 +1,4 @@
-"""The words of all formats: read in any case, with or without underscores; written as Kafka does.
+"""Parses the words of all formats, in any case, with or without underscores.
 
     Topic, TOPIC, topic        ResourceType.TOPIC
     TransactionalId            ResourceType.TRANSACTIONAL_ID
@@ -30,26 +30,24 @@ E = TypeVar("E", bound="IntEnum")
 
 
 class FormatError(ValueError):
-    """A text is not what it should be; ``line`` counts from 1, 0 where there is none."""
+    """A text is malformed; ``line`` counts from 1, 0 if there is none."""
 
     def __init__(self, text: str, line: int = 0) -> None:
-        """Say what is wrong, and where."""
         super().__init__(f"line {line}: {text}" if line else text)
         self.line = line
 
 
 def resource_type(text: str) -> ResourceType:
-    """Return the type of a resource.
+    """Return the resource type with a name.
 
     Raises:
-        FormatError: there is no such type; so for the others.
-
+        FormatError: the name is unknown; so for the others.
     """
     return _member(ResourceType, text, "resource type")
 
 
 def pattern_type(text: str) -> PatternType:
-    """Return the type of a pattern; MATCH and ANY are for filters."""
+    """Return the pattern type with a name; MATCH and ANY are for filters."""
     found = _member(PatternType, text, "pattern type")
     if found is PatternType.MATCH:
         raise FormatError(f"pattern type: found {text!r}; allowed: LITERAL, PREFIXED")
@@ -57,12 +55,10 @@ def pattern_type(text: str) -> PatternType:
 
 
 def operation(text: str) -> AclOperation:
-    """Return an operation."""
     return _member(AclOperation, text, "operation")
 
 
 def permission_type(text: str) -> AclPermissionType:
-    """Return ALLOW or DENY."""
     return _member(AclPermissionType, text, "permission type")
 
 
@@ -77,21 +73,20 @@ def binding_of(
     permission: str,
     bare_principals: bool = False,
 ) -> AclBinding:
-    """Return the binding that these words mean.
+    """Return the binding with these parts.
 
-    ``bare_principals`` takes principals without a type too, which no broker stores, for those who
-    look for what is wrong; so for all formats.
+    ``bare_principals`` accepts principals without a type too, which no broker stores, for checking
+    faulty sets.
 
     Raises:
-        FormatError: one of them means nothing, or no broker would store the binding.
-
+        FormatError: a word is unknown, or no broker would store the binding.
     """
     binding = AclBinding(
         ResourcePattern(resource_type(resource), name, pattern_type(pattern)),
         AccessControlEntry(principal, host, operation(does), permission_type(permission)),
     )
     is_bare = bare_principals and ":" not in principal
-    fault = check_binding(_typed(binding) if is_bare else binding) or unencodable(binding)
+    fault = check_binding(_with_type(binding) if is_bare else binding) or unencodable(binding)
     if fault is not None:
         raise FormatError(fault.message or "no broker would store this")
     if not host:
@@ -99,7 +94,7 @@ def binding_of(
     return binding
 
 
-def _typed(binding: AclBinding) -> AclBinding:
+def _with_type(binding: AclBinding) -> AclBinding:
     pattern, entry = binding
     return AclBinding(pattern, entry._replace(principal=f"User:{entry.principal}"))
 
@@ -115,7 +110,7 @@ def _member(kind: type[E], text: str, what: str) -> E:
 
 @cache
 def _words(kind: type[IntEnum]) -> dict[str, Any]:
-    """Return the members by their names, as Kafka writes them and without underscores."""
+    """Return the members by name, as Kafka writes them and without underscores."""
     members = [member for member in kind if member > 1]
     bare = {member.name.replace("_", ""): member for member in members}
     return bare | {member.name: member for member in members}

@@ -4,8 +4,8 @@
     acls:
       - {resourceType: TOPIC, name: orders, principal: User:alice, operation: [READ, DESCRIBE]}
 
-``patternType``, ``host`` and ``permissionType`` are LITERAL, * and ALLOW where they are left out.
-Reading takes a list of operations; writing gives each binding a record with all of its words.
+``patternType``, ``host`` and ``permissionType`` default to LITERAL, * and ALLOW. A record may have
+a list of operations; writing gives each binding a record of its own with all fields.
 
 Source: ``schemas/records/acl_set.json``.
 """
@@ -33,15 +33,14 @@ _DEPTH_MAX = 100
 _NOT_IN_YAML = re.compile(
     "[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
-"""What a YAML text escapes: all that is not printable, and what it takes for line breaks."""
+"""Characters that YAML escapes: non-printable ones, and its additional line breaks."""
 
 
 def read_json(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
     """Return the bindings of a JSON text, in its order.
 
     Raises:
-        FormatError: it is none of ours; says which record is wrong, counting from 1.
-
+        FormatError: it is malformed; the text has the number of the record, counting from 1.
     """
     return from_document(document_of(text), bare_principals=bare_principals)
 
@@ -51,7 +50,6 @@ def read_yaml(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
 
     Raises:
         FormatError: as for JSON.
-
     """
     document = _as_written(text)
     if document is not None:
@@ -73,21 +71,21 @@ def read_yaml(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
 
 
 def write_json(bindings: Iterable[AclBinding]) -> str:
-    """Return bindings as JSON, a line each."""
+    """Return bindings as JSON, one on each line."""
     rows = ",\n".join(f"    {json.dumps(each, ensure_ascii=False)}" for each in records(bindings))
     body = f"[\n{rows}\n  ]" if rows else "[]"
     return f'{{\n  "version": {VERSION},\n  "acls": {body}\n}}\n'
 
 
 def write_yaml(bindings: Iterable[AclBinding]) -> str:
-    """Return bindings as YAML, a line each; every text that could be read otherwise is quoted."""
-    # JSON's flow is YAML too, but for what YAML does not print; it is written far faster.
+    """Return bindings as YAML, one on each line; all texts are quoted."""
+    # JSON is YAML, but for the characters that YAML must escape; it is written far faster.
     rows = "".join(f"- {_yaml_text(each)}\n" for each in records(bindings))
     return f"{_HEAD}{rows}" if rows else f"version: {VERSION}\nacls: []\n"
 
 
 def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
-    """Yield each binding as a record with all of its words."""
+    """Yield each binding as a record with all fields."""
     for (resource_type, name, pattern_type), entry in bindings:
         yield {
             "resourceType": resource_type.name,
@@ -101,11 +99,10 @@ def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
 
 
 def from_document(document: object, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a document that was read.
+    """Return the bindings of a parsed document.
 
     Raises:
-        FormatError: it is none of ours.
-
+        FormatError: it is malformed.
     """
     if not isinstance(document, dict):
         raise FormatError("expected is a mapping with version and acls")
@@ -154,7 +151,7 @@ def _bindings(row: object, *, bare_principals: bool) -> Iterator[AclBinding]:
 
 
 def _as_written(text: str) -> object | None:
-    """Read what ``write_yaml`` writes, a hundred times as fast; None for what is not like it."""
+    """Parse the output of ``write_yaml``, a hundred times as fast; None for other texts."""
     if not text.startswith(_HEAD):
         return None
     lines = text[len(_HEAD) :].rstrip("\n").split("\n")
@@ -172,7 +169,7 @@ def _yaml_text(record: dict[str, str]) -> str:
 
 
 def _check_depth(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401  a module
-    """Refuse what would overflow the stack of the C loader, which ends the process."""
+    """Reject nesting that would overflow the stack of the C loader and kill the process."""
     begins, ends = yaml.CollectionStartEvent, yaml.CollectionEndEvent
     depth = 0
     for event in yaml.parse(text, Loader=loader):
@@ -186,7 +183,7 @@ def _check_depth(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401  a 
 
 def _loader(yaml: Any) -> Any:  # noqa: ANN401  the module has two loaders, one of them built in C
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        """One that takes no key twice: YAML forbids it, and the first value would be lost."""
+        """Rejects duplicate keys: YAML forbids them, and the first value would be lost."""
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002  as there
             seen = set()

@@ -1,4 +1,4 @@
-"""Version 1 JSON: what brokers kept in ZooKeeper, one node for each resource.
+"""Version 1 JSON: ACLs that brokers kept in ZooKeeper, one node for each resource.
 
     /kafka-acl/Topic/orders
         {"version": 1, "acls": [{"principal": "User:alice", "permissionType": "Allow",
@@ -6,7 +6,7 @@
     /kafka-acl-extended/prefixed/Topic/ord
 
 A dump is a JSON object from paths to such objects, or to their texts; a path may also be
-``Topic:orders`` or ``Topic/orders``. It is read, not written: no release takes it any more.
+``Topic:orders`` or ``Topic/orders``. The format is read-only: no present release uses it.
 
 Source: ``AclEntry.fromBytes``, ``ZkAclStore``, ``Resource.fromString`` of Kafka 3.9.
 """
@@ -32,7 +32,7 @@ _PATH = re.compile(
 
 
 def is_dump(document: object) -> bool:
-    """Say whether a document that was read looks like one of these."""
+    """Return whether a parsed document looks like a dump."""
     return (
         isinstance(document, dict)
         and bool(document)
@@ -44,18 +44,16 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
     """Return the bindings of a dump, in its order.
 
     Raises:
-        FormatError: with the path of the node that is wrong.
-
+        FormatError: a node is malformed; the text has its path.
     """
     return from_document(document_of(text), bare_principals=bare_principals)
 
 
 def from_document(document: object, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a dump that was read.
+    """Return the bindings of a parsed dump.
 
     Raises:
         FormatError: as for ``read``.
-
     """
     if not isinstance(document, dict):
         raise FormatError("expected is an object from paths of nodes to what they hold")
@@ -79,7 +77,7 @@ def _bindings(path: str, node: object, *, bare_principals: bool) -> Iterator[Acl
     acls = node.get("acls")
     if not isinstance(acls, list):
         raise FormatError("acls: expected is a list")
-    # Names were escaped where they stand in a path.
+    # ZooKeeper paths contain URL-encoded names.
     name = unquote(match[3]) if path.startswith("/") else match[3]
     for acl in acls:
         if not isinstance(acl, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acl.decision import RuleKind
-from doorkeeper.acl.explaining import ANY_HOST, Bearing, changed
+from doorkeeper.acl.explaining import ANY_HOST, Bearing, apply_change
 from doorkeeper.acl.formats.records import records
 from doorkeeper.acl.model import (
     WILDCARD,
@@ -87,7 +87,7 @@ def side_effects(answer: Answer) -> list[str]:
     found = []
     if answer.policy.allow_everyone:
         was_open = not answer.snapshot.covers(question.resource_type, question.name)
-        after = changed(answer.snapshot, flip.added, flip.removed)
+        after = apply_change(answer.snapshot, flip.added, flip.removed)
         # With allow.everyone.if.no.acl.found, the first ACL of a resource closes it, and removing
         # the last one opens it, whatever the ACL says.
         is_open = not after.covers(question.resource_type, question.name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.applying import PORTION
+from doorkeeper.acl.applying import BATCH
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.acl.planning import Plan, PlanError, plan
@@ -87,7 +87,7 @@ def test_a_plan_that_adds_what_it_removes() -> None:
         acl_plans.plan_of(acl_plans.text_of(CHANGE._replace(removed=(A, B)), "config:x"))
 
 
-MANY = tuple(allow("a", READ, topic(f"t-{n:04}")) for n in range(3 * PORTION))
+MANY = tuple(allow("a", READ, topic(f"t-{n:04}")) for n in range(3 * BATCH))
 
 
 class FakeRepository(AclRepository, AclSession):
