@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from doorkeeper_wire.errors import Malformed, Unencodable
 from doorkeeper_wire.interpreted import Field, decode, encode, initial
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from doorkeeper_wire.reading import bounded
+from doorkeeper_wire.reading import limit_elements
 from doorkeeper_wire.unserved import UNSERVED
 
 JOIN_GROUP = UNSERVED[11].request
@@ -108,5 +108,5 @@ def test_a_claimed_length_allocates_nothing() -> None:
     with pytest.raises(Malformed, match="an array of 2147483647"):
         decode(numbers, b"\x7f\xff\xff\xff" + bytes(9), 0, 0, flexible=False)
     with pytest.raises(Malformed, match="more than allowed"):
-        decode(numbers, bounded(many, 4), 0, 0, flexible=False)
+        decode(numbers, limit_elements(many, 4), 0, 0, flexible=False)
     assert decode(numbers, many, 0, 0, flexible=False) == ({"Numbers": [0] * 5}, 24)
