@@ -15,10 +15,10 @@ from testkit.prose import is_participle, main, measure, measure_files, written_b
 if TYPE_CHECKING:
     from testkit.prose import Measurement
 
-SUBJECTS_PER_1000_MAX = 2.5  # target: at most 3
-PARTICIPLE_PERCENT_MAX = 0.9  # target: at most 1
+SUBJECTS_PER_1000_MAX = 0.9  # target: at most 3
+PARTICIPLE_PERCENT_MAX = 0.7  # target: at most 1
 SHARED_NAME_PERCENT_MAX = 1.5  # target: at most 8
-COMMENT_PERCENT_MIN = 2.2  # target: at least 3
+COMMENT_PERCENT_MIN = 2.7  # target: at least 3
 
 SOURCE = '''\
 """Say who asks; ``who`` and who-can do not count."""

@@ -86,7 +86,7 @@ def readers_without_group(
         groups = (*own.patterns, *of_wildcard.patterns)
         if policy.allow_everyone:
             groups = (*_ALL_GROUPS, *groups)
-        one = _Reader(policy, snapshot, asked)
+        one = _ReadAccess(policy, snapshot, asked)
         named_hosts = {each.entry.host for each in reading} | own.hosts | of_wildcard.hosts
         tree = tree_of(named_hosts, networks=snapshot.matches_networks)
         hosts = (ANY_HOST, *sorted(clients_of(tree)))
@@ -95,7 +95,7 @@ def readers_without_group(
             yield ReaderWithoutGroup(principal, *found)
 
 
-class _Reader(NamedTuple):
+class _ReadAccess(NamedTuple):
     """A principal whose READ access is tested."""
 
     policy: Policy
