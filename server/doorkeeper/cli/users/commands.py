@@ -262,11 +262,11 @@ def list_users(output: str, **options: Any) -> None:  # noqa: ANN401  those of t
 
 
 def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) -> None:
-    """Warn where no listener of the configuration offers a mechanism that the user was added for.
+    """Warn of mechanisms of a new user that no listener of the configuration offers.
 
-    ``named`` are those of the command line; without any it is enough that one is offered. What a
-    server that runs offers is not known here.
+    ``named`` are those of the command line; without any, one offered mechanism is enough.
     """
+    # The listeners of a live cluster are not known here.
     if where.bootstrap_server is not None:
         return
     listeners = load_or_fail(where.file, where.overrides).settings.listeners
