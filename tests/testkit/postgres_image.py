@@ -20,8 +20,13 @@ from testkit.postgres import account, programs
 _STEP_S: Final = 60
 
 
-def made_database(*, user: str, password: str, database: str, initdb: str) -> str:
-    """Make a database as the image does, and return its owner; ``initdb`` are further arguments.
+def made_database(
+    *, user: str, password: str, initdb: str, script: str, secret: str, hba: str
+) -> str:
+    """Make a cluster as the image does, and run a script of its folder; ``initdb`` are arguments.
+
+    ``secret`` is the file ``/run/secrets/postgres.password`` of the script, ``hba`` the file of
+    access rules. Return the owner of the database doorkeeper, and whether it is a superuser.
 
     Raises:
         Unavailable: Debian's package is missing.
@@ -32,10 +37,14 @@ def made_database(*, user: str, password: str, database: str, initdb: str) -> st
     if found is None:
         raise Unavailable("PostgreSQL: not installed (Debian's postgresql; make setup-system)")
     folder = Path(tempfile.mkdtemp(prefix="image-"))
-    secret, data = folder / "password", folder / "data"
-    secret.write_text(f"{password}\n")
+    superuser, data = folder / "password", folder / "data"
+    superuser.write_text(f"{password}\n")
+    nodes, rules, sql = folder / "nodes", folder / "hba", folder / "script.sql"
+    nodes.write_text(secret)
+    rules.write_text(hba)
+    sql.write_text(script.replace("/run/secrets/postgres.password", str(nodes)))
     own = account()
-    for path in (folder, secret):
+    for path in (folder, superuser, nodes, rules, sql):
         if own:
             os.chown(path, own["user"], own["group"])
 
@@ -55,13 +64,22 @@ def made_database(*, user: str, password: str, database: str, initdb: str) -> st
         return str(done.stdout).strip()
 
     who = (f"--username={user}", "--no-password", "--no-psqlrc", "--dbname=postgres")
-    owner = f"SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = '{database}'"
+    owner = (
+        "SELECT rolname, rolsuper FROM pg_database JOIN pg_roles ON pg_roles.oid = datdba"
+        " WHERE datname = 'doorkeeper'"
+    )
     try:
-        run("initdb", f"-D{data}", f"--username={user}", f"--pwfile={secret}", *shlex.split(initdb))
-        where = f"-c listen_addresses= -c unix_socket_directories={folder}"
+        run(
+            "initdb",
+            f"-D{data}",
+            f"--username={user}",
+            f"--pwfile={superuser}",
+            *shlex.split(initdb),
+        )
+        where = f"-c listen_addresses= -c unix_socket_directories={folder} -c hba_file={rules}"
         run("pg_ctl", f"-D{data}", "-o", where, "-l", str(folder / "log"), "-w", "start")
         try:
-            run("psql", *who, "-c", f'CREATE DATABASE "{database}"')
+            run("psql", *who, "-v", "ON_ERROR_STOP=1", "-f", str(sql))
             return run("psql", *who, "-At", "-c", owner)
         finally:
             run("pg_ctl", f"-D{data}", "-m", "fast", "-w", "stop")

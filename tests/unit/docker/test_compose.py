@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import ssl
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,21 @@ def make_secrets(folder: Path) -> str:
         [str(DOCKER / "make-secrets"), str(folder)], capture_output=True, text=True, check=True
     )
     return done.stdout + done.stderr
+
+
+def handshake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> dict[str, object]:
+    """Let both shake hands; return what the server knows of the client.
+
+    Raises:
+        ssl.SSLError: the client rejects the server's certificate.
+    """
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ours = server.wrap_bio(to_server, to_client, server_side=True)
+    theirs = client.wrap_bio(to_client, to_server, server_hostname=name)
+    for side in (theirs, ours, theirs, ours):
+        with suppress(ssl.SSLWantReadError):
+            side.do_handshake()
+    return dict(ours.getpeercert() or {})
 
 
 def mounts(service: dict[str, Any]) -> list[tuple[str, str]]:
@@ -129,12 +146,31 @@ def test_the_nodes_differ_in_their_names_only() -> None:
 
 
 def test_the_store_is_the_one_of_the_stack() -> None:
-    """Host, user and database in the URL are those that PostgreSQL is told to make."""
+    """Its user is no superuser, and owns its database; the connection is checked TLS."""
     given = SERVICES["postgres"]["environment"]
-    url = f"postgresql://{given['POSTGRES_USER']}@postgres:5432/{given['POSTGRES_DB']}"
+    made = (DOCKER / "postgres" / "10-doorkeeper.sql").read_text()
+    url = "postgresql://doorkeeper@postgres:5432/doorkeeper?sslmode=verify-full&"
 
+    assert given["POSTGRES_USER"] == "postgres"
+    assert "CREATE ROLE doorkeeper LOGIN PASSWORD" in made
+    assert "SUPERUSER" not in made
     for node in NODES:
-        assert f"doorkeeper.store={url}\n" in (DOCKER / f"{node}.properties").read_text()
+        text = (DOCKER / f"{node}.properties").read_text()
+        assert f"doorkeeper.store={url}sslrootcert=/run/secrets/ca.pem\n" in text
+
+
+def test_the_database_takes_tls_alone(secrets: Path) -> None:
+    """Over the network no other line lets anyone in; key and certificate fit the name."""
+    command = SERVICES["postgres"]["command"]
+    rules = (DOCKER / "postgres" / "pg_hba.conf").read_text().splitlines()
+
+    assert "ssl=on" in command
+    assert {each.split()[0] for each in rules if each and each[0] != "#"} == {"local", "hostssl"}
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(secrets / "postgres.pem", secrets / "postgres.key")
+    client = ssl.create_default_context(cafile=str(secrets / "ca.pem"))
+    client.verify_flags |= ssl.VERIFY_X509_STRICT
+    assert handshake(context, client, "postgres") == {}
 
 
 def test_secrets_that_are_there_stay(tmp_path: Path) -> None:
@@ -146,7 +182,12 @@ def test_secrets_that_are_there_stay(tmp_path: Path) -> None:
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
     assert tmp_path.stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "ca.key").stat().st_mode & 0o777 == 0o600
-    for name in ("ops.token", "postgres.password", "grafana.password"):
+    for name in (
+        "ops.token",
+        "postgres.password",
+        "postgres-superuser.password",
+        "grafana.password",
+    ):
         secret = before[name].decode().strip()
         assert len(secret) == 48
         assert secret not in first + second
@@ -239,7 +280,7 @@ def test_what_openssl_complains_of_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.interop
 def test_the_image_can_make_the_database(secrets: Path) -> None:
-    """Its script asks over the socket, as a role that is no user of the system, with the password.
+    """Its script asks over the socket with the password; the nodes' role owns their database.
 
     Source: ``docker_init_database_dir`` to ``docker_setup_db`` in docker-entrypoint.sh.
     """
@@ -247,11 +288,13 @@ def test_the_image_can_make_the_database(secrets: Path) -> None:
     try:
         owner = made_database(
             user=given["POSTGRES_USER"],
-            password=(secrets / "postgres.password").read_text().strip(),
-            database=given["POSTGRES_DB"],
+            password=(secrets / "postgres-superuser.password").read_text().strip(),
             initdb=given["POSTGRES_INITDB_ARGS"],
+            script=(DOCKER / "postgres" / "10-doorkeeper.sql").read_text(),
+            secret=(secrets / "postgres.password").read_text(),
+            hba=(DOCKER / "postgres" / "pg_hba.conf").read_text(),
         )
     except Unavailable as missing:
         cannot(str(missing))
 
-    assert owner == given["POSTGRES_USER"]
+    assert owner == "doorkeeper|f"
