@@ -79,7 +79,7 @@ def accepted_name(difference: Difference) -> str | None:
         # New in 4.4.0, which judges ApiVersions 5; 4.3.1 judges the other versions so.
         return "a negative number of tagged fields is none"
     case = difference.case
-    if case.message == "ProduceResponse" and case.version >= 10 and isinstance(case.given, bytes):
+    if case.message == "ProduceResponse" and case.version >= 9 and isinstance(case.given, bytes):
         return OTHER_LEADER_NAME
     return None
 

@@ -20,6 +20,7 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
 SOURCES = PROJECT / "tests" / "interop" / "kafka"
+CLIENTS = PROJECT / "tests" / "interop" / "kafka_clients"
 ORACLES = PROJECT / "tests" / "conformance" / "kafka"
 CACHE = PROJECT / ".cache" / "kafka"
 
@@ -76,6 +77,23 @@ def jars(version: str, program: Path = SOURCES) -> Jars:
     return Jars(version=version, lib=lib, classes=classes)
 
 
+def client_jars(release: str) -> Jars:
+    """Return the Java clients of any release of Kafka, and the program of ours that uses them.
+
+    Raises:
+        Unavailable: as ``jars``.
+    """
+    for needed in ("java", "javac"):
+        if shutil.which(needed) is None:
+            raise Unavailable(f"{needed} is not installed (make setup-system)")
+    home = CACHE / f"clients-{release}"
+    home.mkdir(parents=True, exist_ok=True)
+    with _locked(home / "lock"):
+        lib = _fetched(home, release, CLIENTS / "pom.xml")
+        classes = _compiled(home, lib, CLIENTS)
+    return Jars(version=release, lib=lib, classes=classes)
+
+
 def logging_by_log4j(jars: Jars) -> Jars:
     """Return the same jars with the logging of Kafka's distribution.
 
@@ -102,9 +120,10 @@ def _stamp(*files: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _fetched(home: Path, version: str) -> Path:
-    poms = (folder / version / "pom.xml" for folder in (SOURCES, ORACLES))
-    pom = next(pom for pom in poms if pom.exists())
+def _fetched(home: Path, version: str, pom: Path | None = None) -> Path:
+    if pom is None:
+        poms = (folder / version / "pom.xml" for folder in (SOURCES, ORACLES))
+        pom = next(pom for pom in poms if pom.exists())
     lib = home / "lib"
     stamp = home / "lib.stamp"
     if stamp.exists() and stamp.read_text() == _stamp(pom):
@@ -117,7 +136,12 @@ def _fetched(home: Path, version: str) -> Path:
     try:
         done = subprocess.run(
             # A second SLF4J binding would make every command warn on stderr.
-            [*goal, f"-DoutputDirectory={lib}", "-DexcludeArtifactIds=slf4j-reload4j"],
+            [
+                *goal,
+                f"-Dkafka.release={version}",
+                f"-DoutputDirectory={lib}",
+                "-DexcludeArtifactIds=slf4j-reload4j",
+            ],
             capture_output=True,
             text=True,
             timeout=FETCH_S,

@@ -71,7 +71,7 @@ class PartitionProduceData(Frozen, PartitionProduceDataDraft):
         cls,
         *,
         index: int = 0,
-        records: bytes | None = b"",
+        records: bytes | None = None,
         unknown_tags: Tags = (),
     ) -> Self:
         self = new(PartitionProduceDataDraft)

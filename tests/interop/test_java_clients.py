@@ -1,0 +1,73 @@
+"""Kafka's Java clients, from release 2.1 to the newest, as administrators and as producers.
+
+Those before 2.8 give up on a server that does not list Produce, whatever they want of it.
+"""
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from doorkeeper.handlers.produce import NO_RECORDS
+from testkit.doorkeeper_server import DoorkeeperServer
+from testkit.java_lines import JAVA
+from testkit.kafka_broker import free_port
+from testkit.kafka_jars import Unavailable, cannot, client_jars
+
+RELEASES = ("2.1.1", "2.4.1", "2.5.1", "2.7.2", "2.8.2", "3.0.2", "3.6.2", "3.9.1", "4.3.1")
+
+CALLS_S = 240
+"""All calls of a release, on a busy machine too."""
+
+IDEMPOTENT = ("KafkaException: Cannot execute transactional method", "UnsupportedVersionException:")
+"""Without InitProducerId an idempotent producer cannot begin."""
+
+STOCK = "Request parameters do not satisfy the configured policy."
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[DoorkeeperServer]:
+    port = free_port()
+    listener = f"PLAINTEXT://localhost:{port}"
+    authorizer = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    properties = {
+        "listeners": listener,
+        "authorizer.class.name": authorizer,
+        "super.users": "User:ANONYMOUS",
+    }
+    running = DoorkeeperServer(properties, ports=(port,))
+    running.start()
+    yield running
+    running.stop()
+    running.close()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release(server: DoorkeeperServer, release: str) -> None:
+    """It manages topics and ACLs; its producers fail at once, and are told why."""
+    try:
+        jars = client_jars(release)
+    except Unavailable as reason:
+        cannot(str(reason))
+    name = f"client-{release}"
+
+    done = subprocess.run(
+        [*JAVA, "-cp", jars.classpath, "ClientCalls", f"localhost:{server.ports[0]}", name],
+        capture_output=True,
+        text=True,
+        timeout=CALLS_S,
+        check=False,
+    )
+
+    told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    assert told.pop("acls", done.stderr).startswith("[(pattern=ResourcePattern(")
+    assert told.pop("idempotent").startswith(IDEMPOTENT)
+    assert told == {
+        "nodes": "1",
+        "topic": "true",
+        "deleted": "1",
+        "left": "0",
+        "topics": "true",
+        # The response has a text since 2.4; producers show it since 2.6.
+        "plain": f"PolicyViolationException: {STOCK if release < '2.6' else NO_RECORDS}",
+    }
