@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from immutables import Map
 
+from doorkeeper.acl.cells import Cell, mask_for
 from doorkeeper.acl.model import WILDCARD
 from doorkeeper.acl.networks import IPV4_BITS, IPV6_BITS, Network, address_of, network_of
 
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 Hosts = frozenset[str]
 """The hosts of ACLs that a client matches."""
 
-KNOWN_MAX: Final = 65_536
+KNOWN_MAX: Final = 262_144
 """How many hosts the answers that are kept have together at most."""
+
+MASKS_MAX: Final = 16_384
+"""How many masks of cells are kept at most."""
 
 
 class _Length(NamedTuple):
@@ -40,7 +44,7 @@ Lengths = tuple[_Length, ...]
 class Networks:
     """The networks that the hosts of bindings name, with the number of bindings; never changes."""
 
-    __slots__ = ("_counts", "_known", "_known_size", "_lengths")
+    __slots__ = ("_counts", "_known", "_known_size", "_lengths", "_masks")
 
     def __init__(
         self,
@@ -53,6 +57,7 @@ class Networks:
         self._lengths = lengths
         self._known: dict[str, Hosts] = {} if known is None else known
         self._known_size = sum(map(len, self._known.values()))
+        self._masks: dict[tuple[int, str], tuple[Cell, int]] = {}
 
     def __bool__(self) -> bool:
         """Say whether there is any network."""
@@ -73,6 +78,21 @@ class Networks:
                 self._known_size = len(found)
             self._known[host] = found
         return found
+
+    def mask_for(self, cell: Cell, host: str) -> int:
+        """Return what a cell holds for a client at this address."""
+        if isinstance(cell, int):
+            return cell
+        # A cell that is kept keeps its identity. One that has changed is another object.
+        key = (id(cell), host)
+        found = self._masks.get(key)
+        if found is not None and found[0] is cell:
+            return found[1]
+        mask = mask_for(cell, self.matching(host))
+        if len(self._masks) >= MASKS_MAX:
+            self._masks.clear()
+        self._masks[key] = (cell, mask)
+        return mask
 
     def _around(self, host: str) -> Iterator[str]:
         address = address_of(host)

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from immutables import Map, MapMutation
 
-from doorkeeper.acl.cells import Cell, mask_for, with_bit, without_bit
+from doorkeeper.acl.cells import Cell, with_bit, without_bit
 from doorkeeper.acl.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -142,24 +142,29 @@ class Snapshot:
     ) -> int:
         """Return all that covers the resource for one principal at one address, as one mask."""
         networks = self._matching
-        if networks is not None and len(hosts := networks.matching(host)) > _WITHOUT_NETWORK:
-            return self._mask_of_hosts(resource_type, name, principal, hosts)
+        if networks is not None and len(networks.matching(host)) > _WITHOUT_NETWORK:
+            return self._mask_in_networks(networks, resource_type, name, principal, host)
         principals = self.types[resource_type].principals
         own = principals.get(principal)
         everyones = principals.get(WILDCARD_PRINCIPAL)
         mask = 0 if own is None else _mask_in(own, name, host)
         return mask if everyones is None else mask | _mask_in(everyones, name, host)
 
-    def _mask_of_hosts(
-        self, resource_type: ResourceType, name: str, principal: str, hosts: Collection[str]
+    def _mask_in_networks(
+        self,
+        networks: Networks,
+        resource_type: ResourceType,
+        name: str,
+        principal: str,
+        host: str,
     ) -> int:
-        """Return the mask for a client that matches all of these hosts."""
+        """Return the mask for a client that is in some network."""
         principals = self.types[resource_type].principals
         mask = 0
         for each in (principal, WILDCARD_PRINCIPAL):
             cells = principals.get(each)
             if cells is not None:
-                mask |= _mask_of_hosts_in(cells, name, hosts)
+                mask |= _mask_in_networks(networks, cells, name, host)
         return mask
 
     def hosts_matching(self, host: str) -> Collection[str]:
@@ -293,16 +298,16 @@ def _mask_in(names: Names[Cell], name: str, host: str) -> int:
     return mask
 
 
-def _mask_of_hosts_in(names: Names[Cell], name: str, hosts: Collection[str]) -> int:
+def _mask_in_networks(networks: Networks, names: Names[Cell], name: str, host: str) -> int:
     mask = 0
     cell = names.literals.get(name)
     if cell is not None:
-        mask = mask_for(cell, hosts)
+        mask = networks.mask_for(cell, host)
     cell = names.literals.get(WILDCARD)
     if cell is not None and wildcard_covers(name):
-        mask |= mask_for(cell, hosts)
+        mask |= networks.mask_for(cell, host)
     for _, cell in names.prefixes_of(name):
-        mask |= mask_for(cell, hosts)
+        mask |= networks.mask_for(cell, host)
     return mask
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
+from immutables import Map
 
 from doorkeeper.acl import network_index
 from doorkeeper.acl.network_index import NO_NETWORKS
@@ -14,6 +15,8 @@ from doorkeeper.acl.networks import address_of, network_of
 
 if TYPE_CHECKING:
     import pytest
+
+    from doorkeeper.acl.cells import Cell
 
 HOSTS = (
     *("10.0.0.0/8", "10.1.2.3/8", "10.1.0.0/16", "10.1.0.0/32", "0.0.0.0/0", "11.0.0.0/8", "a/b"),
@@ -60,6 +63,18 @@ def test_several_bindings_at_once() -> None:
     assert two.changed({"10.0.0.0/8": -1}).matching("10.0.0.1") == {"*", "10.0.0.1", "10.0.0.0/8"}
     assert two.changed({"10.0.0.0/8": -2}).matching("10.0.0.1") == {"*", "10.0.0.1"}
     assert not NO_NETWORKS.changed({"host/8": 1})
+
+
+def test_masks_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are those of the cell and the address, also when many were asked for."""
+    monkeypatch.setattr(network_index, "MASKS_MAX", 3)
+    index = NO_NETWORKS.changed({"10.0.0.0/8": 1, "::/0": 1})
+    cells: list[Cell] = [5, Map({"10.0.0.0/8": 1, "*": 2}), Map({"::/0": 4, "10.0.0.1": 8})]
+
+    for _ in range(2):
+        assert [index.mask_for(each, "10.0.0.1") for each in cells] == [5, 3, 8]
+        assert [index.mask_for(each, "10.0.0.2") for each in cells] == [5, 3, 0]
+        assert [index.mask_for(each, "11.0.0.1") for each in cells] == [5, 2, 0]
 
 
 def test_answers_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
