@@ -112,7 +112,7 @@ async def test_secrets_are_compared_between_nodes(tmp_path: Path, database: Data
         return sorted(
             line["node_id"]
             for line in last.log.lines()
-            if "delegation.token.secret.key is another one" in str(line["event"])
+            if "delegation.token.secret.key differs from that of this node" in str(line["event"])
         )
 
     await becomes(told, [1, 2])
