@@ -213,7 +213,8 @@ class Snapshot:
             if changed is not None:
                 types[pattern.resource_type] = changed
                 touched.append(pattern)
-                _count_network(networks, binding, 1)
+                if "/" in binding.entry.host:
+                    _count_network(networks, binding.entry.host, 1)
         return self.with_indexes(tuple(types), len(touched), touched, networks)
 
     def without(self, bindings: Iterable[AclBinding]) -> Snapshot:
@@ -227,7 +228,8 @@ class Snapshot:
             if changed is not None:
                 types[pattern.resource_type] = changed
                 touched.append(pattern)
-                _count_network(networks, binding, -1)
+                if "/" in binding.entry.host:
+                    _count_network(networks, binding.entry.host, -1)
         return self.with_indexes(tuple(types), -len(touched), touched, networks)
 
     def with_indexes(
@@ -238,10 +240,18 @@ class Snapshot:
         networks: Mapping[str, int],
     ) -> Snapshot:
         """Return the next state: so many bindings more, in all and by host with a slash."""
+        if len(touched) > PATTERNS_MAX:
+            steps: Steps = (Step(),)
+        else:
+            last = Step(touched, self.steps[-1].total + len(touched))
+            steps = (*self.steps[-STEPS_MAX + 1 :], last)
+            # Steps before this many patterns are too long a way for anyone to take.
+            while last.total - steps[0].total > PATTERNS_MAX:
+                steps = steps[1:]
         return Snapshot(
             types,
             self.count + difference,
-            _next_steps(self.steps, touched),
+            steps,
             self.networks.changed(networks) if networks else self.networks,
             matches_networks=self.matches_networks,
         )
@@ -251,22 +261,8 @@ EMPTY = Snapshot((EMPTY_TYPE,) * (max(ResourceType) + 1), 0)
 """The state without any ACL."""
 
 
-def _count_network(differences: dict[str, int], binding: AclBinding, difference: int) -> None:
-    host = binding[1][1]
-    if "/" in host:
-        differences[host] = differences.get(host, 0) + difference
-
-
-def _next_steps(steps: Steps, touched: Sequence[ResourcePattern]) -> Steps:
-    """Return the steps of a snapshot that is made from another one."""
-    if len(touched) > PATTERNS_MAX:
-        return (Step(),)
-    last = Step(touched, steps[-1].total + len(touched))
-    steps = (*steps[-STEPS_MAX + 1 :], last)
-    # What the first one touched is on no way that is still known.
-    while last.total - steps[0].total > PATTERNS_MAX:
-        steps = steps[1:]
-    return steps
+def _count_network(differences: dict[str, int], host: str, difference: int) -> None:
+    differences[host] = differences.get(host, 0) + difference
 
 
 def touched_since(before: Step, steps: Steps) -> list[ResourcePattern] | None:
@@ -391,7 +387,8 @@ def apply_edits(
             edit = edits[code] = _TypeEdit(types[code])
         if edit.delete(binding):
             difference -= 1
-            _count_network(networks, binding, -1)
+            if "/" in binding.entry.host:
+                _count_network(networks, binding.entry.host, -1)
     for binding_id, binding in added:
         code = binding[0][0]
         edit = edits.get(code)
@@ -399,7 +396,8 @@ def apply_edits(
             edit = edits[code] = _TypeEdit(types[code])
         if edit.add(binding_id, binding):
             difference += 1
-            _count_network(networks, binding, 1)
+            if "/" in binding.entry.host:
+                _count_network(networks, binding.entry.host, 1)
     indexes = list(types)
     touched: list[ResourcePattern] = []
     for kind, edit in edits.items():

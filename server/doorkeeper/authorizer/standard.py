@@ -288,7 +288,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         """
         loop = asyncio.get_running_loop()
         accepted: asyncio.Future[AclCreateResult] = loop.create_future()
-        check = self._check_new()
+        check = partial(check_new, networks=self._log.state.acls.matches_networks)
         results = [accepted if check(each) is None else loop.create_future() for each in bindings]
         self._start(_complete(results, self.commit_creation(context, bindings)))
         return results
@@ -315,7 +315,9 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         """
         if not self._ready or self._closed:
             return [AclCreateResult(_not_active())] * len(bindings)
-        refusals = await _refusals(self._check_new(), bindings)
+        # The rules are those of the release that the cluster follows.
+        check = partial(check_new, networks=self._log.state.acls.matches_networks)
+        refusals = await _refusals(check, bindings)
         accepted = bindings
         if any(refusals):
             accepted = [each for each, no in zip(bindings, refusals, strict=True) if no is None]
@@ -376,10 +378,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
             if len(deleted) > _MANY:
                 await asyncio.sleep(0)
         return results
-
-    def _check_new(self) -> Callable[[AclBinding], ApiError | None]:
-        """Return the check of bindings by the rules of the release that the cluster follows."""
-        return partial(check_new, networks=self._log.state.acls.matches_networks)
 
     def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
         """Return the visible bindings that the filter matches, sorted."""

@@ -68,7 +68,7 @@ def apply(state: State, change: Change, revision: int | None = None) -> State | 
         if len(set_) + len(deleted) > ROWS_PER_SLICE:
             return _apply_in_slices(state, change, fields)
         fields[kind.field] = _change_table(getattr(state, kind.field), set_, deleted)
-    return _replace_fields(state, fields)
+    return _with_release(state, fields) if "features" in fields else state._replace(**fields)
 
 
 def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Slices[State]:
@@ -78,15 +78,14 @@ def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Sl
             table = _change_table(table, part.set, part.deleted)
             yield
         fields[kind.field] = table
-    return _replace_fields(state, fields)
+    return _with_release(state, fields) if "features" in fields else state._replace(**fields)
 
 
-def _replace_fields(state: State, fields: dict[str, Any]) -> State:
-    features = fields.get("features")
-    if features is not None:
-        acls: Snapshot = fields.get("acls", state.acls)
-        enabled = has_networks(metadata_level(features))
-        fields["acls"] = acls.with_network_matching(enabled=enabled)
+def _with_release(state: State, fields: dict[str, Any]) -> State:
+    """Return a state with new features, by whose release its ACLs match networks or do not."""
+    acls: Snapshot = fields.get("acls", state.acls)
+    enabled = has_networks(metadata_level(fields["features"]))
+    fields["acls"] = acls.with_network_matching(enabled=enabled)
     return state._replace(**fields)
 
 
