@@ -206,7 +206,7 @@ def _elements(element: Any, block: Block, value: str, name: str) -> None:  # noq
         block.line(f"{_nested(element, block, name)}({block.out}, {value})")
     elif isinstance(element, Text):
         block.flush()
-        block.line(f"{block.out} += [{_text_cache(element)}[text] for text in {value}]")
+        block.line(f"{block.out} += [{_text_cache(element)}[each] for each in {value}]")
     elif isinstance(element, FormatField):
         block.piece(f'pack(f">{{len({value})}}{code_of(element)}", *{value})')
     else:

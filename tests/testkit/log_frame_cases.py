@@ -11,9 +11,12 @@ from doorkeeper_wire.messages import (
     alter_replica_log_dirs,
     delete_records,
     describe_log_dirs,
+    describe_producers,
+    describe_transactions,
     elect_leaders,
     list_offsets,
     list_partition_reassignments,
+    list_transactions,
     offset_for_leader_epoch,
 )
 from doorkeeper_wire.messages.create_topics import CreatableTopicConfig
@@ -23,6 +26,7 @@ from testkit.frame_steps import (
     DELETE,
     DESCRIBE,
     READ,
+    TRANSACTIONAL_ID,
     Scenario,
     Step,
     as_users,
@@ -251,6 +255,51 @@ def folder_scenarios() -> Iterator[Scenario]:
         yield Scenario(f"AlterReplicaLogDirs {version}", (GRANTS, *steps), TOPICS)
 
 
+def transaction_scenarios() -> Iterator[Scenario]:
+    """Transactions and producers, of which there are none: filters, refusals, odd names."""
+    grants = create(
+        creation(resource_type=TRANSACTIONAL_ID, resource_name="tx", operation=DESCRIBE),
+        creation(resource_name="t-one", operation=READ),
+        creation(resource_name="absent", operation=READ),
+    )
+    listing = list_transactions
+    for version in range(3):
+        steps = [
+            Step(None, listing.ListTransactionsRequest(**fields), response, version)
+            for response in (listing.ListTransactionsResponse,)
+            for fields in (
+                {},
+                {"state_filters": ("Ongoing", "ongoing", "Empty", "Nonsense", "Dead")},
+                {"producer_id_filters": (1, -1)},
+            )
+        ]
+        if version >= 2:
+            response = listing.ListTransactionsResponse
+            steps += [
+                Step(
+                    None,
+                    listing.ListTransactionsRequest(transactional_id_pattern=pattern),
+                    response,
+                    version,
+                )
+                for pattern in ("", "a.*", "(", "[")
+            ]
+        yield Scenario(f"ListTransactions {version}", (grants, *as_users(*steps)), groups=True)
+    describing = describe_transactions
+    request = describing.DescribeTransactionsRequest(transactional_ids=("tx", "other", "", "tx"))
+    step = Step(None, request, describing.DescribeTransactionsResponse, 0)
+    yield Scenario("DescribeTransactions", (grants, *as_users(step)), groups=True)
+    producing = describe_producers
+    names = ("t-one", "t-two", "absent", "bad name", "")
+    producers = producing.DescribeProducersRequest(
+        topics=tuple(
+            producing.TopicRequest(name=name, partition_indexes=(0, 2, -1)) for name in names
+        )
+    )
+    step = Step(None, producers, producing.DescribeProducersResponse, 0)
+    yield Scenario("DescribeProducers", (grants, *as_users(step)), TOPICS)
+
+
 LOG_SCENARIOS: tuple[Scenario, ...] = (
     *offset_scenarios(),
     *record_scenarios(),
@@ -258,4 +307,5 @@ LOG_SCENARIOS: tuple[Scenario, ...] = (
     *reassignment_scenarios(),
     *election_scenarios(),
     *folder_scenarios(),
+    *transaction_scenarios(),
 )

@@ -68,6 +68,7 @@ SETS = (
     "entries",
     "values",
     "replica_election_results",
+    "unknown_state_filters",
 )
 """Fields whose order a broker leaves open."""
 

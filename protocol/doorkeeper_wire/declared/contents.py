@@ -68,6 +68,8 @@ MODULES = {
     "DescribeGroupsResponse": ("describe_groups", "DESCRIBE_GROUPS_RESPONSE"),
     "DescribeLogDirsRequest": ("describe_log_dirs", "DESCRIBE_LOG_DIRS_REQUEST"),
     "DescribeLogDirsResponse": ("describe_log_dirs", "DESCRIBE_LOG_DIRS_RESPONSE"),
+    "DescribeProducersRequest": ("describe_producers", "DESCRIBE_PRODUCERS_REQUEST"),
+    "DescribeProducersResponse": ("describe_producers", "DESCRIBE_PRODUCERS_RESPONSE"),
     "DescribeTopicPartitionsRequest": (
         "describe_topic_partitions",
         "DESCRIBE_TOPIC_PARTITIONS_REQUEST",
@@ -76,6 +78,8 @@ MODULES = {
         "describe_topic_partitions",
         "DESCRIBE_TOPIC_PARTITIONS_RESPONSE",
     ),
+    "DescribeTransactionsRequest": ("describe_transactions", "DESCRIBE_TRANSACTIONS_REQUEST"),
+    "DescribeTransactionsResponse": ("describe_transactions", "DESCRIBE_TRANSACTIONS_RESPONSE"),
     "DescribeUserScramCredentialsRequest": (
         "describe_user_scram_credentials",
         "DESCRIBE_USER_SCRAM_CREDENTIALS_REQUEST",
@@ -115,6 +119,8 @@ MODULES = {
         "list_partition_reassignments",
         "LIST_PARTITION_REASSIGNMENTS_RESPONSE",
     ),
+    "ListTransactionsRequest": ("list_transactions", "LIST_TRANSACTIONS_REQUEST"),
+    "ListTransactionsResponse": ("list_transactions", "LIST_TRANSACTIONS_RESPONSE"),
     "MetadataRequest": ("metadata", "METADATA_REQUEST"),
     "MetadataResponse": ("metadata", "METADATA_RESPONSE"),
     "OffsetForLeaderEpochRequest": ("offset_for_leader_epoch", "OFFSET_FOR_LEADER_EPOCH_REQUEST"),

@@ -138,7 +138,7 @@ def _decode_consumer_protocol_subscription_v0(data: bytes, at: int, end: int) ->
 
 def _encode_consumer_protocol_subscription_v0(out: list[bytes], item: Any) -> None:
     out.append(_pack_int32(len(item.topics)))
-    out += [TEXT[text] for text in item.topics]
+    out += [TEXT[each] for each in item.topics]
     if item.user_data is None:
         out.append(b"\xff\xff\xff\xff")
     else:
@@ -223,7 +223,7 @@ def _encode_consumer_protocol_subscription_owned_partitions_v1(
 
 def _encode_consumer_protocol_subscription_v1(out: list[bytes], item: Any) -> None:
     out.append(_pack_int32(len(item.topics)))
-    out += [TEXT[text] for text in item.topics]
+    out += [TEXT[each] for each in item.topics]
     if item.user_data is None:
         out.append(b"\xff\xff\xff\xff")
     else:
@@ -274,7 +274,7 @@ def _decode_consumer_protocol_subscription_v2(data: bytes, at: int, end: int) ->
 
 def _encode_consumer_protocol_subscription_v2(out: list[bytes], item: Any) -> None:
     out.append(_pack_int32(len(item.topics)))
-    out += [TEXT[text] for text in item.topics]
+    out += [TEXT[each] for each in item.topics]
     if item.user_data is None:
         out.append(b"\xff\xff\xff\xff")
     else:
@@ -332,7 +332,7 @@ def _decode_consumer_protocol_subscription_v3(data: bytes, at: int, end: int) ->
 
 def _encode_consumer_protocol_subscription_v3(out: list[bytes], item: Any) -> None:
     out.append(_pack_int32(len(item.topics)))
-    out += [TEXT[text] for text in item.topics]
+    out += [TEXT[each] for each in item.topics]
     if item.user_data is None:
         out.append(b"\xff\xff\xff\xff")
     else:

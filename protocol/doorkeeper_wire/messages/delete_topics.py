@@ -262,7 +262,7 @@ def _encode_delete_topics_request_v0(out: list[bytes], item: Any) -> None:
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
     out.append(_pack_int32(len(item.topic_names)))
-    out += [TEXT[text] for text in item.topic_names]
+    out += [TEXT[each] for each in item.topic_names]
     out.append(_pack_int32(item.timeout_ms))
 
 
@@ -293,7 +293,7 @@ def _encode_delete_topics_request_v4(out: list[bytes], item: Any) -> None:
     if item.topics != ():
         raise absent("topics", item.topics)
     out.append(UVARINT[len(item.topic_names) + 1])
-    out += [COMPACT_TEXT[text] for text in item.topic_names]
+    out += [COMPACT_TEXT[each] for each in item.topic_names]
     out.append(_pack_int32_zero(item.timeout_ms))
     if item.unknown_tags:
         replace_empty_tags(out, item.unknown_tags)

@@ -442,7 +442,7 @@ def _encode_describe_configs_request_resources_v0(out: list[bytes], items: Any) 
             out.append(b"\xff\xff\xff\xff")
         else:
             out.append(_pack_int32(len(item.configuration_keys)))
-            out += [TEXT[text] for text in item.configuration_keys]
+            out += [TEXT[each] for each in item.configuration_keys]
 
 
 def _encode_describe_configs_request_v0(out: list[bytes], item: Any) -> None:
@@ -588,7 +588,7 @@ def _encode_describe_configs_request_resources_v4(out: list[bytes], items: Any) 
             out.append(b"\x00")
         else:
             out.append(UVARINT[len(item.configuration_keys) + 1])
-            out += [COMPACT_TEXT[text] for text in item.configuration_keys]
+            out += [COMPACT_TEXT[each] for each in item.configuration_keys]
         out.append(b"\x00")
         if item.unknown_tags:
             replace_empty_tags(out, item.unknown_tags)

@@ -295,7 +295,7 @@ def _encode_describe_groups_request_v0(out: list[bytes], item: Any) -> None:
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
     out.append(_pack_int32(len(item.groups)))
-    out += [TEXT[text] for text in item.groups]
+    out += [TEXT[each] for each in item.groups]
 
 
 def _decode_describe_groups_request_v3(data: bytes, at: int, end: int) -> tuple[Any, int]:
@@ -321,7 +321,7 @@ def _encode_describe_groups_request_v3(out: list[bytes], item: Any) -> None:
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
     out.append(_pack_int32(len(item.groups)))
-    out += [TEXT[text] for text in item.groups]
+    out += [TEXT[each] for each in item.groups]
     out.append(_pack_bool(item.include_authorized_operations))
 
 
@@ -349,7 +349,7 @@ def _decode_describe_groups_request_v5(data: bytes, at: int, end: int) -> tuple[
 
 def _encode_describe_groups_request_v5(out: list[bytes], item: Any) -> None:
     out.append(UVARINT[len(item.groups) + 1])
-    out += [COMPACT_TEXT[text] for text in item.groups]
+    out += [COMPACT_TEXT[each] for each in item.groups]
     out.append(_pack_bool_zero(item.include_authorized_operations))
     if item.unknown_tags:
         replace_empty_tags(out, item.unknown_tags)

@@ -347,7 +347,7 @@ def _encode_find_coordinator_request_v4(out: list[bytes], item: Any) -> None:
     if item.key != "":
         raise absent("key", item.key)
     out += _pack_int8(item.key_type), UVARINT[len(item.coordinator_keys) + 1]
-    out += [COMPACT_TEXT[text] for text in item.coordinator_keys]
+    out += [COMPACT_TEXT[each] for each in item.coordinator_keys]
     out.append(b"\x00")
     if item.unknown_tags:
         replace_empty_tags(out, item.unknown_tags)

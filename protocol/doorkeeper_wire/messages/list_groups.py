@@ -246,7 +246,7 @@ def _encode_list_groups_request_v4(out: list[bytes], item: Any) -> None:
     if item.types_filter != ():
         raise absent("types_filter", item.types_filter)
     out.append(UVARINT[len(item.states_filter) + 1])
-    out += [COMPACT_TEXT[text] for text in item.states_filter]
+    out += [COMPACT_TEXT[each] for each in item.states_filter]
     out.append(b"\x00")
     if item.unknown_tags:
         replace_empty_tags(out, item.unknown_tags)
@@ -283,9 +283,9 @@ def _decode_list_groups_request_v5(data: bytes, at: int, end: int) -> tuple[Any,
 
 def _encode_list_groups_request_v5(out: list[bytes], item: Any) -> None:
     out.append(UVARINT[len(item.states_filter) + 1])
-    out += [COMPACT_TEXT[text] for text in item.states_filter]
+    out += [COMPACT_TEXT[each] for each in item.states_filter]
     out.append(UVARINT[len(item.types_filter) + 1])
-    out += [COMPACT_TEXT[text] for text in item.types_filter]
+    out += [COMPACT_TEXT[each] for each in item.types_filter]
     out.append(b"\x00")
     if item.unknown_tags:
         replace_empty_tags(out, item.unknown_tags)

@@ -125,7 +125,7 @@ def _decode_sasl_handshake_response_v0(data: bytes, at: int, end: int) -> tuple[
 
 def _encode_sasl_handshake_response_v0(out: list[bytes], item: Any) -> None:
     out.append(_pack_int16_int32(item.error_code, len(item.mechanisms)))
-    out += [TEXT[text] for text in item.mechanisms]
+    out += [TEXT[each] for each in item.mechanisms]
 
 
 _SASL_HANDSHAKE_REQUEST_LAYOUT_V0: Layout = (("mechanism", "text"),)

@@ -84,6 +84,8 @@ ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
     "AlterPartitionReassignmentsResponse": _nested("responses"),
     "AlterReplicaLogDirsResponse": _nested("results"),
     "DeleteRecordsResponse": _nested("topics"),
+    "DescribeProducersResponse": _nested("topics"),
+    "DescribeTransactionsResponse": attrgetter("transaction_states"),
     "ElectLeadersResponse": _nested("replica_election_results", "partition_result"),
     "ListOffsetsResponse": _nested("topics"),
     "OffsetForLeaderEpochResponse": _nested("topics"),
