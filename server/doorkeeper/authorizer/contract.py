@@ -216,6 +216,7 @@ def masks_by_authorize(
         for resource in resources
         for operation in SUPPORTED_OPERATIONS.get(resource.resource_type, ())
     ]
+    # By resource: a request may name one twice, and both get the same mask.
     masks = dict.fromkeys(resources, 0)
     if probes:
         answers = authorizer.authorize(context, probes)
@@ -259,6 +260,7 @@ def by_resource_type(
         resource_reference_count=0,
         log_if_denied=False,
     )
+    # An ALLOW on "*" or on the empty prefix covers the probe, whatever its name.
     (answer,) = authorizer.authorize(context, [probe])
     if _allows(answer):
         return AuthorizationResult.ALLOWED
@@ -282,6 +284,7 @@ def any_undominated(bindings: Sequence[AclBinding]) -> bool:
     allowed = {b.pattern for b in bindings if b.entry.permission_type is AclPermissionType.ALLOW}
     literal_denies = {p.name for p in denied if p.pattern_type is PatternType.LITERAL}
     prefix_denies = {p.name for p in denied if p.pattern_type is PatternType.PREFIXED}
+    # A DENY on all resources dominates every ALLOW.
     if "*" in literal_denies:
         return False
     if any(p.pattern_type is PatternType.LITERAL and p.name == "*" for p in allowed):

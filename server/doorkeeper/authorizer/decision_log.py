@@ -53,4 +53,5 @@ class DecisionLogger:
         self.threshold = _LoggerThreshold(self._logger)
 
     def write(self, level: int, text: str) -> None:
+        # As an argument: resource names in the text may contain percent signs.
         self._logger.log(level, "%s", text)

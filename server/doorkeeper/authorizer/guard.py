@@ -147,6 +147,7 @@ class GuardedAuthorizer(Authorizer):
         """Called with the items of an update, their results and the request context.
 
         Only for an authorizer that keeps its ACLs outside the server's state. Must not block."""
+        # Bound once: it is called for every request.
         self._authorize = inner.authorize
         self._version: Callable[[], tuple[object, ...] | None] | None = (
             inner.version if isinstance(inner, StandardAuthorizer) else None
@@ -319,6 +320,7 @@ class GuardedAuthorizer(Authorizer):
             AuthorizerFault: it raised, also during the iteration, or an item is not a binding.
         """
         found = self._call("acls", lambda: _as_list(self.inner.acls(wanted)))
+        # Only the standard authorizer returns this type; its bindings need no check.
         if type(found) is not SortedBindings:
             for each in found:
                 if not is_binding(each):
@@ -412,6 +414,7 @@ class GuardedAuthorizer(Authorizer):
         context: AuthorizableRequestContext | None,
         items: Any,  # noqa: ANN401 - bindings or filters
     ) -> list[Any]:
+        # list() inside the call: a generator runs plug-in code, which may raise.
         found = self._call(method, lambda: list(call(context, items)), context)
         if len(found) != expected:
             for each in found:

@@ -95,6 +95,7 @@ class OlderAuthorizer(Authorizer):
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Initialize it."""
+        # Optional here: in Kafka it belongs to the Configurable interface.
         initialize = getattr(self.older, "initialize", None)
         if initialize is not None:
             initialize(configs)

@@ -148,6 +148,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         """Start the log unless it is started; early-start listeners do not wait for the ACLs."""
         loop = asyncio.get_running_loop()
         log = self._log
+        # The server starts its log before; without ``attach`` the own log is started here.
         loading = log.loaded if hasattr(log, "loaded") else log.start()
         early: asyncio.Future[None] = loop.create_future()
         early.set_result(None)
@@ -333,6 +334,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
             # Over the limit all items are refused; ACLs too long to encode have their own error.
             return [AclCreateResult(unencodable(each) or error) for each in bindings]
         else:
+            # An empty change stores nothing: all ACLs existed already.
             if committed.change:
                 for hint in hints(committed.change[ACL].set):
                     _LOG.info("%s", hint)
@@ -417,6 +419,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
 
         If probes are logged, they are decided one by one, as in a broker.
         """
+        # allow_everyone needs to know the ACLs of each resource, which the masks do not show.
         if not self._ready or self._policy.allow_everyone or self._threshold.level <= TRACE:
             return masks_by_authorize(self, context, resources)
         user = context.principal

@@ -56,6 +56,7 @@ class ListenerTls:
         try:
             files = files_of(self.settings)
             digests = _digests(files)
+            # By content: tools that renew certificates may touch files without a change.
             if digests == self._digests:
                 return ()
             built = _build(self.settings, files)

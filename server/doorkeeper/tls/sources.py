@@ -51,6 +51,7 @@ def _read(settings: TlsSettings, key: str) -> bytes:
 @contextmanager
 def memory_file(data: bytes) -> Iterator[str]:
     """Provide the data under a file name for the duration of the block."""
+    # Linux only; macOS has no anonymous files with a name.
     if not hasattr(os, "memfd_create"):
         with _pipe_file(data) as name:
             yield name
