@@ -340,7 +340,7 @@ def test_no_node_had_to_read_everything_again(nodes: TwoVersions) -> None:
     for server in nodes.servers:
         text = server.log.read_text()
         assert "the whole state was reloaded" not in text
-        assert "the store is away" not in text
+        assert "the store is unavailable" not in text
         assert "Traceback" not in text
 
 

@@ -108,7 +108,7 @@ async def test_a_command_says_why_it_cannot_connect(database: Database) -> None:
     database.execute(f'ALTER DATABASE "{database.name}" SET default_transaction_read_only = on')
 
     with pytest.raises(
-        StorageError, match=r"^postgresql://127\.0\.0\.1:\d+/test_\d+: it takes no writes"
+        StorageError, match=r"^postgresql://127\.0\.0\.1:\d+/test_\d+: it accepts no writes"
     ):
         async with connection_to(store_of(database.url())):
             pass

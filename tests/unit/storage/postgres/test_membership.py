@@ -262,7 +262,11 @@ async def test_another_secret_is_told_once(database: Database) -> None:
             await becomes(one.ids, [1, 2])
 
             def told() -> list[int]:
-                return [each["node_id"] for each in lines if "another one" in each["event"]]
+                return [
+                    each["node_id"]
+                    for each in lines
+                    if "delegation.token.secret.key differs" in each["event"]
+                ]
 
             assert told() == []
             two.own = member(2, "bb")

@@ -178,7 +178,7 @@ async def test_a_database_that_takes_no_writes_is_away(database: Database) -> No
             assert await one.create(A) is None
 
         assert [each["event"].partition(":")[0] for each in lines] == [
-            "the store is away",
+            "the store is unavailable",
             "the store is available again",
         ]
 
