@@ -182,8 +182,23 @@ def probe(snapshot: Snapshot, pattern: ResourcePattern) -> str:
     resource_type, name, pattern_type = pattern
     if pattern_type is PatternType.LITERAL and name != WILDCARD:
         return name
-    patterns = snapshot.types[resource_type].patterns
     stem = "" if pattern_type is PatternType.LITERAL else name
+    return _unlisted_name(snapshot.types[resource_type].patterns, stem)
+
+
+def probes(snapshot: Snapshot, pattern: ResourcePattern) -> Iterator[str]:
+    """Yield names such that a principal may use one of these if any that the pattern covers.
+
+    It is one name, as ``probe`` returns. The pattern with the empty prefix has a second one: it
+    covers names that the literal ``*`` does not, see ``names.wildcard_covers``.
+    """
+    yield probe(snapshot, pattern)
+    if pattern.pattern_type is PatternType.PREFIXED and not pattern.name:
+        yield _unlisted_name(snapshot.types[pattern.resource_type].patterns, WILDCARD)
+
+
+def _unlisted_name(patterns: Names[V], stem: str) -> str:
+    """Return a name that begins with the stem and that no pattern longer than it covers."""
     for suffix in _suffixes():
         probe = stem + suffix
         if probe not in patterns.literals and not _has_longer_prefix(patterns, probe, stem):

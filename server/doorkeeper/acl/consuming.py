@@ -2,9 +2,9 @@
 
 An ALLOW of READ on topics counts if the engine allows the principal to read a topic that it covers,
 so not if a DENY overrides it, nor for a host that no client can have. READ on groups is decided by
-the engine too, with grants to ``User:*``, DENYs and ``allow.everyone.if.no.acl.found``. One name is
-tested for each pattern, which no narrower pattern covers: if the pattern allows any name, it allows
-this one.
+the engine too, with grants to ``User:*``, DENYs and ``allow.everyone.if.no.acl.found``. A
+name that no narrower pattern covers is tested for each pattern, see ``access.probes``: if the
+pattern allows any name, it allows one of these.
 
     User:a may READ topic t from *        and group g from 10.0.0.1     fine: it consumes there
     User:a may READ topic t from *        and no group                  reported
@@ -16,7 +16,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.access import probe, unnamed_principal
+from doorkeeper.acl.access import probes, unnamed_principal
 from doorkeeper.acl.cells import masks
 from doorkeeper.acl.decision import Question, is_allowed
 from doorkeeper.acl.explaining import ANY_HOST
@@ -125,9 +125,14 @@ class _ReadAccess(NamedTuple):
         return binding.entry.host in matching and self._may(binding.pattern, host)
 
     def _may(self, pattern: ResourcePattern, host: str) -> bool:
-        name = probe(self.snapshot, pattern)
-        question = Question(self.principal, host, _READ, pattern.resource_type, name)
-        return is_allowed(self.policy, self.snapshot, question)
+        return any(
+            is_allowed(
+                self.policy,
+                self.snapshot,
+                Question(self.principal, host, _READ, pattern.resource_type, name),
+            )
+            for name in probes(self.snapshot, pattern)
+        )
 
 
 def _by_principal(bindings: Iterable[AclBinding]) -> dict[str, list[AclBinding]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.consuming import ReaderWithoutGroup, readers_without_group
@@ -90,6 +90,14 @@ def check(policy: Policy, world: list[AclBinding]) -> None:
 
 
 @settings(max_examples=100)
+@example(
+    Policy(),
+    [
+        allow("User:a", AclOperation.ALL, topic("", PREFIXED)),
+        # It covers no name that begins with "*" and goes on.
+        deny("User:a", AclOperation.ALL, topic("*")),
+    ],
+)
 @given(policies, worlds)
 def test_quick(policy: Policy, world: list[AclBinding]) -> None:
     """They are those who, by the engine, read a topic by an ALLOW of theirs, and no group there."""

@@ -14,10 +14,12 @@ from doorkeeper.kinds.declared import (
     ACL,
     CONFIG,
     CREDENTIAL,
+    FEATURE,
     KINDS,
     QUOTA,
     TOKEN,
     TOPIC,
+    StoredFeature,
     StoredQuota,
 )
 from doorkeeper.state.store import LogEntry, StorageError
@@ -45,6 +47,7 @@ SET = {
     **edit(CONFIG, set=(config("super.users", "User:a\0"), config("k", "", "1"))),
     **edit(CREDENTIAL, set=(ALICE, BOB)),
     **edit(QUOTA, set=QUOTAS),
+    **edit(FEATURE, set=(StoredFeature("metadata.version", 30),)),
     **edit(TOKEN, set=(token("t1"), token("t2", "User:\ufdd0\0"))),
 }
 DELETED = {
@@ -53,6 +56,7 @@ DELETED = {
     **edit(CONFIG, deleted=(config("k", "", "1"),)),
     **edit(CREDENTIAL, deleted=(BOB,)),
     **edit(QUOTA, deleted=QUOTAS[:1]),
+    **edit(FEATURE, deleted=(StoredFeature("metadata.version", 30),)),
     **edit(TOKEN, deleted=(token("t1"),)),
 }
 
@@ -166,7 +170,7 @@ async def test_the_log_forgets_credentials(
 
     assert first[CREDENTIAL].set == (newer,)
     assert [each[:2] for each in first[CREDENTIAL].deleted] == [BOB[:2]]
-    assert database.execute("SELECT count(*), count(secret) FROM doorkeeper.log") == "20|0"
+    assert database.execute("SELECT count(*), count(secret) FROM doorkeeper.log") == "22|0"
 
 
 async def test_a_gap_is_refused(connection: asyncpg.Connection) -> None:

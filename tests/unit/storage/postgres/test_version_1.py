@@ -193,11 +193,12 @@ def as_tuple(state: StoredState) -> list[list[Any]]:
         return int(value) if isinstance(value, int) else value
 
     found = {name: sorted(state.rows[name]) for name in KINDS}
+    topics = [each[:5] for each in found["topic"]]  # version 1 has no assignments
     configs = [((broker, name), value) for broker, name, value in found["config"]]
     credentials = [((user, name), tuple(rest)) for user, name, *rest in found["credential"]]
     return [
         [plain(each) for each in part]
-        for part in (found["acl"][:3], found["topic"], configs, credentials, found["token"])
+        for part in (found["acl"][:3], topics, configs, credentials, found["token"])
     ]
 
 
@@ -307,7 +308,7 @@ async def test_a_kind_that_version_1_does_not_have(
     await connection.execute(
         "INSERT INTO doorkeeper.log (revision, item, kind, key, value, deleted, author_principal,"
         " author_host, author_listener, author_client_id)"
-        " VALUES (2, 0, 'feature', 'k', '[1]', false, '', '', '', '')"
+        " VALUES (2, 0, 'unknown', 'k', '[1]', false, '', '', '', '')"
     )
 
     head, _, log = previous(database, "set 2 3")
