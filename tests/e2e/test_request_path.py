@@ -1,4 +1,4 @@
-"""How far a request for ACLs goes through the server, and that ARCHITECTURE.md says so."""
+"""The modules that a request for ACLs enters, and that ARCHITECTURE.md lists them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ from typing import Any
 
 import pytest
 
+from doorkeeper.errors import ErrorCode
+from doorkeeper.kinds.declared import KINDS
 from testkit.checkout import ROOT
 from testkit.frame_steps import LITERAL, TOPIC, create, creation, delete, delete_filter, describe
 from testkit.request_path import RecordedServer, RequestPath
 
 SECTION = re.compile(r"^## The path of a CreateAcls request$(.*?)^## ", re.DOTALL | re.MULTILINE)
 ROW = re.compile(r"^\| \d+ \| `([\w.]+)`", re.MULTILINE)
+KINDS_ROW = re.compile(r"^\| kinds: ([^|]*) \|", re.MULTILINE)
 
 # Distinct modules and functions that each request enters, as measured on Python 3.11. Whoever
 # follows a request reads all of them: raise a number only with a reason, and name it here.
-MODULES_MAX = {"CreateAcls": 24, "DescribeAcls": 18, "DeleteAcls": 26}
-FUNCTIONS_MAX = {"CreateAcls": 100, "DescribeAcls": 82, "DeleteAcls": 108}
+MODULES_MAX = {"CreateAcls": 24, "DescribeAcls": 18, "DeleteAcls": 26, "denied DescribeAcls": 24}
+FUNCTIONS_MAX = {
+    "CreateAcls": 100,
+    "DescribeAcls": 82,
+    "DeleteAcls": 108,
+    "denied DescribeAcls": 82,
+}
 
 NAMES = [f"orders-{number}" for number in range(4)]
 
@@ -44,7 +52,20 @@ def paths() -> dict[str, RequestPath]:
     assert [
         len(found.matching_acls) for each in deletion_answers for found in each.filter_results
     ] == [1] * 4
-    return {"CreateAcls": created, "DescribeAcls": described, "DeleteAcls": deleted}
+    server = RecordedServer(super_users="User:admin")
+    try:
+        server.start()
+        denied, denials = server.path_of(descriptions)
+    finally:
+        server.close()
+    code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED.value
+    assert [each.error_code for each in denials] == [code] * 4
+    return {
+        "CreateAcls": created,
+        "DescribeAcls": described,
+        "DeleteAcls": deleted,
+        "denied DescribeAcls": denied,
+    }
 
 
 def section() -> str:
@@ -60,15 +81,34 @@ def written(module: str) -> str:
 
 
 def test_the_page_lists_the_path_of_create_acls(paths: dict[str, RequestPath]) -> None:
-    """The table has a row for each module that CreateAcls enters, and for no other."""
+    """The table has a row for each module that CreateAcls enters, in this order."""
     rows = ROW.findall(section())
 
-    assert sorted(rows) == sorted(map(written, paths["CreateAcls"].modules))
+    assert rows == [written(module) for module in paths["CreateAcls"].modules]
 
 
-@pytest.mark.parametrize("api", ["DescribeAcls", "DeleteAcls"])
+def test_the_page_says_which_rows_a_description_omits(paths: dict[str, RequestPath]) -> None:
+    """DescribeAcls enters none of rows 14 to 18 and 20 to 24; row 18 decides on other users."""
+    rows = ROW.findall(section())
+    of_changes = {*rows[13:18], *rows[19:24]}
+    described = set(map(written, paths["DescribeAcls"].modules))
+    denied = set(map(written, paths["denied DescribeAcls"].modules))
+
+    assert described & of_changes == set()
+    assert denied & of_changes == {rows[17]} == {"acl.snapshot"}
+
+
+def test_the_page_lists_the_kinds_of_state() -> None:
+    """The table of the state has every kind."""
+    row = KINDS_ROW.search((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+
+    assert row is not None
+    assert row[1] == ", ".join(f"`{name}`" for name in sorted(KINDS))
+
+
+@pytest.mark.parametrize("api", ["DescribeAcls", "DeleteAcls", "denied DescribeAcls"])
 def test_the_page_names_the_modules_of_other_apis(api: str, paths: dict[str, RequestPath]) -> None:
-    """What these enter beside the path of CreateAcls is named in the same section."""
+    """The section names the modules that these enter beside the path of CreateAcls."""
     text = section()
 
     assert [name for name in map(written, paths[api].modules) if f"`{name}`" not in text] == []

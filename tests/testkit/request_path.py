@@ -31,14 +31,14 @@ class RequestPath(NamedTuple):
 
 
 class RecordedServer(DoorkeeperServer):
-    """A server with an embedded store, a super user ANONYMOUS, and a profile hook."""
+    """A server with an embedded store and a profile hook; its clients are User:ANONYMOUS."""
 
-    def __init__(self) -> None:
+    def __init__(self, super_users: str = "User:ANONYMOUS") -> None:
         port = free_port()
         properties = {
             "listeners": f"PLAINTEXT://localhost:{port}",
             "authorizer.class.name": STANDARD,
-            "super.users": "User:ANONYMOUS",
+            "super.users": super_users,
         }
         paths = [str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
         super().__init__(

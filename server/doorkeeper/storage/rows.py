@@ -1,4 +1,6 @@
-"""Encode changes as rows of the change log, with few statements for many rows.
+"""Write changes to the change log and commit them: few statements, one durable transaction.
+
+Triggers of the schema apply each row of the log to the items, in the same transaction.
 
 Small changes of a batch share one statement with complete rows. A change of many rows passes the
 common cells once for each statement, so a thousand ACLs are one statement of four thousand cells.
@@ -106,8 +108,8 @@ def _text(text: str, columns: int, size: int) -> str:
 
 def execute(connection: apsw.Connection, statements: list[Statement]) -> None:
     """Execute one or more statements in one transaction, durable on return."""
-    # A single statement commits by itself: each call less avoids a wait of up to 5 ms for Python's
-    # global lock (decision 0030).
+    # A single statement is a transaction of its own, and fewer calls are fewer waits: each may take
+    # up to 5 ms for Python's global lock (decision 0030).
     if len(statements) == 1:
         connection.execute(*statements[0])
         return
