@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 FUNCTION_LINES_MAX = 60
 
+# A line of a docstring that begins with a module and its contents, and any name.
+LISTED = re.compile(r"^(\w+)  +\S", re.MULTILINE)
+WORD = re.compile(r"\w+")
+
 CLOCKS = {"monotonic", "perf_counter", "process_time", "thread_time", "time"}
 
 # Joined here, so that this file does not hold what it looks for.
@@ -133,6 +137,24 @@ def test_each_package_has_its_tests() -> None:
     folders = {path: ROOT / "tests" / "unit" / path for path in packages if path.parts}
 
     assert [str(path) for path in sorted(folders) if not any(folders[path].glob("test_*.py"))] == []
+
+
+def test_lists_of_modules_are_complete() -> None:
+    """A package that lists modules in its docstring names all of them there."""
+    incomplete = {}
+    for path in modules():
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+        if path.name != "__init__.py" or text is None:
+            continue
+        names = {found.parent.name for found in path.parent.glob("*/__init__.py")}
+        names |= {found.stem for found in path.parent.glob("*.py")} - {"__init__"}
+        # Fewer lines may be an example.
+        if len(names.intersection(LISTED.findall(text))) >= 3:
+            missing = names.difference(WORD.findall(text))
+            if missing:
+                incomplete[name_of(path)] = sorted(missing)
+
+    assert incomplete == {}
 
 
 def test_tests_state_their_claims() -> None:

@@ -4,6 +4,14 @@ names      resource names as numbers, so that patterns become intervals
 index      a set of ACLs, compiled once and sent to every worker
 questions  distinct questions, encoded for an index
 deciding   the decision of each question, with the rule and the binding behind it
-usage      which bindings were used, and which of them anything hung on
-backtest   the decisions that another set of ACLs would turn
+matching   the bindings that match each question, and those that decide it
+acl_sets   the bindings in force, with numbers and ids
+grants     every binding in force, with its use
+usage      which bindings were used, and which of them decided
+unused     bindings without which every decision would be the same
+overbroad  bindings that allow far more than was used, and narrower ones
+denied     refused accesses, and the smallest grant for each
+needs      the accesses that each principal had
+privileges the smallest set of bindings that allows these
+backtest   the decisions that another set of ACLs would change
 """

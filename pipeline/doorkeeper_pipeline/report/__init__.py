@@ -1,6 +1,7 @@
 """The report: one HTML file with everything that the tables tell, and no need of anything else.
 
 visible    names as they are shown: nothing hides in them
+frames     questions to tables: numbers of rows, the first rows, orders
 model      what a page holds: figures, charts, tables, and the values in their cells
 amounts    numbers, times and lists as people read them
 charts     heights, widths and labels of bars

@@ -11,6 +11,7 @@ json_lines        files with one JSON object a line
 trail             Doorkeeper's own audit trail
 ocsf              Redpanda's audit log
 cloudevents       Confluent's audit log
+words             names of operations and resource types in one form
 acl_sets          sets of ACLs, in every format of doorkeeper.acl.formats
 change_log        the change log of a Doorkeeper store
 """

@@ -4,5 +4,6 @@ places    where each table is in an output folder
 rules     contracts as data: what holds for each row, and what happens when it does not
 contents  reading and checking frames against schema and rules
 staging   writes beside the tables, then one commit that a crash cannot leave half done
+source_file  an input file
 manifest  which input files were read: the memory of incremental runs
 """

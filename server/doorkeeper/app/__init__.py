@@ -3,12 +3,16 @@
 process          life of the process: logs, event loop, garbage collector, exit status
 assembly         construction of a server from settings, and its orderly shutdown
 authorizer       construction, start and bounded close of the authorizer
+audit_log        construction of the audit log; the authorizer's decisions go to it
 listeners        limits, mechanisms, TLS and principal builders of the listeners
+operations_port  start and stop of the HTTP pages, and the gauges of a scrape
 node             the node as handlers see it
 services         what connections may change
+catalogs         the declared topics and groups; catalog_process reads a large file
 config_changes   dynamic configuration, also of other nodes
 reconfiguration  use of a new configuration in a running server
 reload           reload on SIGHUP
+config_check     check of a configuration without a start
 stores           opening of the configured store
 errors           reasons for a refused start
 """

@@ -91,7 +91,7 @@ class AuditLog:
                 lines=file.lines,
                 torn_bytes=file.torn_bytes,
             )
-            self._tell(
+            self._put(
                 Recovered(
                     seq=0,
                     node=0,
@@ -149,7 +149,7 @@ class AuditLog:
             return
         self._changes += 1
         events = partial(change_events, change, revision, origin)
-        self._queue.put(QueuedEvents(self._now_ns(), events, is_change=True))
+        self._queue.put(QueuedEvents(self._now_ns(), events, changes=1, must_be_kept=True))
 
     def record_update(
         self, items: Sequence[Any], results: Sequence[Any], context: AuthorizableRequestContext
@@ -161,7 +161,7 @@ class AuditLog:
         self, *, cluster_id: str, version: str, authorizer: str | None, listeners: Sequence[str]
     ) -> None:
         """Record the start of the server."""
-        self._tell(
+        self._put(
             Start(
                 seq=0,
                 node=0,
@@ -179,11 +179,11 @@ class AuditLog:
     def record_reload(self, problem: str | None) -> None:
         """Record a reload; ``problem`` is the reason of a rejected one."""
         outcome = "SUCCEEDED" if problem is None else "FAILED"
-        self._tell(Reload(seq=0, node=0, ts_ns=0, time="", outcome=outcome, reason=problem))
+        self._put(Reload(seq=0, node=0, ts_ns=0, time="", outcome=outcome, reason=problem))
 
-    def _tell(self, event: Event) -> None:
-        # Rare and not caused by clients, so they always have room, as changes have.
-        self._queue.put(QueuedEvents(self._now_ns(), lambda: (event,), is_change=True))
+    def _put(self, event: Event) -> None:
+        # Rare and not caused by clients, so they always have room.
+        self._queue.put(QueuedEvents(self._now_ns(), lambda: (event,), must_be_kept=True))
 
     # --- what a change waits for
 
@@ -237,7 +237,7 @@ class AuditLog:
         self._stopping = True
         self._merging.close()
         if serves:
-            self._tell(Stop(seq=0, node=0, ts_ns=0, time=""))
+            self._put(Stop(seq=0, node=0, ts_ns=0, time=""))
         self._queue.close()
         if not self._writer.join(CLOSE_TIMEOUT_S):
             self._log.error("the audit trail was not closed in time", dir=str(self._folder.path))

@@ -1,8 +1,9 @@
 """The queue from the event loop to the writer's thread: items that build events, and waiters.
 
-The loop's thread puts, the writer's thread takes, builds and encodes. A change always has room: its
-connection is not read until it is written, which bounds their number. Decisions and logins are
-rejected and counted when the queue is full.
+The loop's thread puts, the writer's thread takes, builds and encodes. Some events must be kept and
+always have room: those of a change, because its connection is not read until it is written, which
+bounds their number; and those of the server itself, such as its start, because they are rare.
+Decisions and logins are rejected and counted when the queue is full.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ if TYPE_CHECKING:
 class QueuedEvents(NamedTuple):
     """Events that the writer's thread builds later.
 
-    ``happened`` is the number of occurrences in the events, ``events`` the greatest number of
-    events; ``is_change`` marks events of a change, which must not be lost.
+    ``happened`` is the number of occurrences in the events, ``changes`` that of changes among
+    them, ``events`` the greatest number of events. Events that ``must_be_kept`` always have room in
+    the queue, and with sync=strict are never lost.
     """
 
     ts_ns: int
     make: Callable[[], Iterable[Event]]
     events: int = 1
     happened: int = 1
-    is_change: bool = False
+    changes: int = 0
+    must_be_kept: bool = False
 
 
 class Loss(NamedTuple):
@@ -80,9 +83,9 @@ class Queue:
         return self.length + events <= self._events_max
 
     def put(self, item: QueuedEvents) -> bool:
-        """Queue an item; return whether there was room. Always True for a change."""
+        """Queue an item; return whether there was room, or the item must be kept."""
         with self._wake:
-            if not (item.is_change or self.has_room(item.events)):
+            if not (item.must_be_kept or self.has_room(item.events)):
                 return False
             self._items.append(item)
             self.length += item.events

@@ -9,7 +9,8 @@ line, and
 
  none, interval   the events are lost, and counted in the next event that can be written
  strict           decisions and logins are lost and counted; changes in flight use a reserve of
-                  disk space; new changes are rejected until the disk works again
+                  disk space, as do events of the server itself; new changes are rejected until
+                  the disk works again
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class Writer:
             except Exception as error:  # noqa: BLE001 - the thread must survive any item
                 self._log.error("events could not be made for the audit trail", cause=repr(error))
                 self._lose(batch.items)
-                self._tell(batch.waiting, repr(error))
+                self._notify(batch.waiting, repr(error))
             finally:
                 self._queue.release(sum(item.events for item in batch.items))
         self._close_file()
@@ -147,7 +148,7 @@ class Writer:
         self._record([*self._held, *batch.items])
         if self._is_sync_due(batch):
             self._sync()
-        self._tell(batch.waiting, self.failing if self._held else self._unsure)
+        self._notify(batch.waiting, self.failing if self._held else self._unsure)
         if self._file is not None and self._is_old(self._file):
             self._close_file()
 
@@ -155,9 +156,9 @@ class Writer:
         """Write items, after the event of losses; keep or lose those that cannot be written."""
         self._held = []
         if self._strict and not self._reserved and not self._take_reserve():
-            # The released reserve has space only for changes, which must not be lost.
-            self._lose(item for item in items if not item.is_change)
-            items = [item for item in items if item.is_change]
+            # The released reserve has space only for events that must not be lost.
+            self._lose(item for item in items if not item.must_be_kept)
+            items = [item for item in items if item.must_be_kept]
         elif self._lost:
             try:
                 self._append(_dropped_items(self._lost, self._clocks))
@@ -176,13 +177,13 @@ class Writer:
         try:
             self._append(items)
         except OSError as error:
-            # Without their decisions and logins the changes may fit into the reserve.
-            changes = [item for item in items if item.is_change]
-            if not (changes and error.errno in NO_SPACE and self._use_reserve()):
+            # Without decisions and logins the rest may fit into the reserve.
+            kept = [item for item in items if item.must_be_kept]
+            if not (kept and error.errno in NO_SPACE and self._use_reserve()):
                 raise
             self._fail(error)
-            self._append(changes)
-            self._lose(item for item in items if not item.is_change)
+            self._append(kept)
+            self._lose(item for item in items if not item.must_be_kept)
 
     def _append(self, items: list[QueuedEvents]) -> None:
         """Write the events of items, all or none.
@@ -234,11 +235,11 @@ class Writer:
         else:
             self._meter.record_sync(self._clocks.steady_s() - began_s)
 
-    def _tell(self, waiting: list[Waiter], problem: str | None) -> None:
+    def _notify(self, waiting: list[Waiter], problem: str | None) -> None:
         # A closed loop has no waiters.
         if waiting:
             with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(_complete, waiting, problem)
+                self._loop.call_soon_threadsafe(_set_results, waiting, problem)
 
     # --- files
 
@@ -304,10 +305,10 @@ class Writer:
             self._log.info("the audit trail is written again", dir=str(self._folder.path))
 
     def _give_up(self, items: list[QueuedEvents]) -> None:
-        """Lose items; with strict hold changes back for the next attempt."""
+        """Lose items; with strict hold back those that must be kept, for the next attempt."""
         if self._strict:
-            self._held = [item for item in items if item.is_change]
-            items = [item for item in items if not item.is_change]
+            self._held = [item for item in items if item.must_be_kept]
+            items = [item for item in items if not item.must_be_kept]
         self._lose(items)
 
     def _lose(self, items: Iterable[QueuedEvents]) -> None:
@@ -317,14 +318,14 @@ class Writer:
         self._meter.record_lost(sum(item.events for item in items))
         lost = Loss(
             sum(item.happened for item in items),
-            sum(item.is_change for item in items),
+            sum(item.changes for item in items),
             min(item.ts_ns for item in items),
             max(item.ts_ns for item in items),
         )
         self._lost[DISK] = lost.and_also(self._lost.get(DISK))
 
 
-def _complete(waiting: list[Waiter], problem: str | None) -> None:
+def _set_results(waiting: list[Waiter], problem: str | None) -> None:
     for waiter in waiting:
         if not waiter.done():
             waiter.set_result(problem)

@@ -10,16 +10,18 @@ gssapi       GSSAPI: Kerberos tickets; kerberos_setup: configuration, realm, key
 oauth        OAUTHBEARER: tokens of an identity provider
 kerberos_rules  user names from Kerberos names
 credentials  stored credentials of users and delegation tokens
+prefixes     the keys that a plug-in gets: all, and those of its listener without the prefix
 principals   the principal of an authenticated connection
 
 distinguished_name   the name of a certificate's subject, as Java prints it
 ssl_rules            ssl.principal.mapping.rules
-java_regex           Java's regular expressions; _parsing and _classes translate them
+java_regex           Java's regular expressions; java_regex_parsing and java_regex_classes
+                     translate them
 
 plug-ins:
 handlers_contract    base classes of callback handlers
 handler_loading      creates the configured handler; guarded_handler bounds its calls
-users_file           users of PLAIN, as password_records
+users_file           users of PLAIN, as password_records; users_file_changes edits the file
 passwords            checks passwords against JAAS options, a users file or a handler
 fair_semaphore       bounds concurrent checks, fairly between client addresses
 

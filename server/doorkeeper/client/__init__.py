@@ -10,7 +10,7 @@ bindings     ACLs in requests and responses, and local validation
 nodes        discovery of nodes, connections to them, retries
 config       addresses, timeouts, credentials; properties reads a Java client's file
 connection   one connection: versions, login, pipelined requests
-logins       the client's side of the SASL mechanisms
+logins       the client's side of the SASL mechanisms; bearer_tokens: tokens for OAUTHBEARER
 errors       the exceptions
 
 This package is public; ``docs/client.md`` states the compatibility guarantee.

@@ -1,17 +1,32 @@
 """The configuration: Kafka's ``server.properties`` and additional keys ``doorkeeper.*``.
 
-loading      a file and overrides -> ``Settings``, warnings, or all errors at once
-properties   parser of a file into entries with their lines
-entry        an entry, and a problem with one
-keys         the table of keys that have an effect
-kafka_keys   the names of all other keys of a Kafka broker
+loading          a file and overrides -> ``Settings``, warnings, or all errors at once
+properties       parser of a file into entries with their lines
+entry            an entry, and a problem with one
+errors           all problems of a configuration
+raw_config       typed entries by key path
+values           typed values of texts
+settings         the values as the server uses them
+dynamic_values   values that change while the server runs
+origins          values in effect and their sources
+
+the table of keys:
+key              the description of a key
+keys             all keys that have an effect; those of groups are in audit_keys, http_keys,
+                 sasl_keys, store_keys, tls_keys and token_keys
+kafka_keys       the names of all other keys of a Kafka broker
 kafka_dynamic_keys   those that are dynamic in Kafka
-naming       lookup of a key by name; suggestions for unknown names
-values       typed values of texts
-raw_config   typed entries by key path
-listeners    listeners, addresses and protocols
-jaas         ``sasl.jaas.config``
-dynamic_values  values that change while the server runs
-origins      values in effect and their sources
-settings     the values as the server uses them
+naming           lookup of a key by name; suggestions for unknown names
+
+from entries to values:
+listeners        listeners, addresses and protocols; prefixed: values with a listener's prefix
+sasl             the mechanisms of a listener; mechanisms: the settings of one
+jaas             ``sasl.jaas.config``; jaas_file: a file of these; jaas_tokens: their tokenizer
+tokens           the secret of delegation tokens
+shared_store     the address of a shared store
+audit            the audit log
+http             the operations port
+client_rules     rules for clients by their software
+levels           the levels of loggers
+plug_ins         import of the Python class that a key names
 """

@@ -1,6 +1,7 @@
 """The configuration as the server uses it: named, typed values.
 
-An attribute has the name of its key with underscores, without the prefix ``doorkeeper.``.
+The attribute of a single key has its name with underscores, without the prefix ``doorkeeper.``.
+Keys of listeners, the audit log, the operations port and a shared store are grouped.
 """
 
 from __future__ import annotations

@@ -312,7 +312,7 @@ class Connection:
                     error = fault
             if isinstance(error, End):
                 return error.closed
-            return self._refusal(api, request, header, error)
+            return self._error_answer(api, request, header, error)
         except End as end:
             return end.closed
         except Exception as fault:  # noqa: BLE001 - a request without an answer would hang
@@ -329,7 +329,7 @@ class Connection:
         header = chunked.header
         try:
             if isinstance(answer, Exception):
-                return self._refusal(chunked.api, chunked.request, header, answer)
+                return self._error_answer(chunked.api, chunked.request, header, answer)
         except End as end:
             return end.closed
         except Exception as fault:  # noqa: BLE001 - a request without an answer would hang
@@ -418,7 +418,7 @@ class Connection:
             # The body is well-formed, but what it says is refused where a broker parses it.
             raise body_fault(header, self.session.principal, error) from None
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
-            return self._refusal(api, request, header, error)
+            return self._error_answer(api, request, header, error)
         finally:
             if cache is not None and recording is not None:
                 effects = cache.end(recording)
@@ -492,7 +492,7 @@ class Connection:
             return self._encode_frame(header, response, header.api_version)
         except Unencodable as error:
             # As KafkaApis.handle does with an error of the serialization: -1 in every row.
-            return self._refusal(api, request, header, error)
+            return self._error_answer(api, request, header, error)
 
     def _answer_limited(
         self, api: Api, request: object, header: RequestHeader, response: Response
@@ -503,7 +503,7 @@ class Connection:
         answer = add_header(header, kept.encode(header.api_version))
         error = self._client.too_large(response, len(answer), settings.clients_answer_max_bytes)
         if error is not None:
-            return self._refusal(api, request, header, error)
+            return self._error_answer(api, request, header, error)
         return self._record_answer(header, kept, answer)
 
     def _context(self, header: RequestHeader) -> RequestContext:
@@ -525,7 +525,7 @@ class Connection:
             self.session.token_authenticated,
         )
 
-    def _refusal(
+    def _error_answer(
         self, api: Api, request: object, header: RequestHeader, error: BaseException
     ) -> bytes:
         """Answer a failed request with an error response of its own API.
@@ -598,7 +598,7 @@ class Connection:
             response: Any = api.handle(request, self._context(header), self._node)
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
             self.session.record_versions(success=False)
-            return self._refusal(api, request, header, error)
+            return self._error_answer(api, request, header, error)
         self.session.record_versions(success=response.error_code == 0)
         return self._encode(header, response)
 
@@ -610,7 +610,7 @@ class Connection:
         if api.min_version <= header.api_version <= api.max_version:
             request = self._decode(api, header, body)
             return self._refuse_authentication(
-                self._refusal(api, request, header, error), text, header
+                self._error_answer(api, request, header, error), text, header
             )
         return self._refuse_authentication(
             self._answer_unsupported(api, header, error), text, header

@@ -10,6 +10,7 @@ dissection     one frame: its fields, and its fault
 conversation   requests and responses of one connection
 dissecting     from an input to dissections
 code_names     names of codes: operations, errors, APIs
+errors         an input that cannot be read
 
 ``doorkeeper frames`` prints the result. Memory is bounded: one frame, and for captures the
 received parts of incomplete frames.

@@ -3,6 +3,7 @@
 kind      columns, secrets and the codec of a kind
 declared  every kind, generated from ``schemas/state/``
 acls      the codec of ACLs
+features  the release whose rules the cluster follows
 change    a change and its origin
 table     rows by key, as a persistent map
 """

@@ -6,6 +6,8 @@ rendering          the formats of a line: console, JSON, Kafka's
 secrets            fields whose values are hidden
 standard_library   records of Python's logging, from plug-ins
 line_writer        a bounded queue and a thread: logging never blocks
+authorizer_file    Kafka's authorizer log as a file
+command_log        the log of a command that does not serve
 
 A module logs with ``structlog.get_logger("doorkeeper.<part>")``.
 """

@@ -5,6 +5,7 @@ addresses          binding, and addresses as Java writes them
 admission          limits on the number of connections
 listener           accepting
 handshakes         TLS handshakes in progress; handshake_log logs failures
+peer_log           values that peers sent, cut and rate limited for the log
 context            the parts that connections share, and updates in flight
 channel            one connection's socket
 connection_log     the log lines of one connection; request_log those of its requests

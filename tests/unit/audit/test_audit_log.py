@@ -75,6 +75,27 @@ async def test_a_command_writes_without_serving(tmp_path: Path) -> None:
     assert [event["kind"] for event in lines_in(tmp_path)] == ["change"]
 
 
+async def test_only_changes_are_counted_as_lost_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without strict a full disk loses a start and a reload too, which are no changes."""
+    disk = Disk(monkeypatch)
+    trail = opened(tmp_path)
+    disk.full = True
+    trail.record_start(cluster_id="c", version="1", authorizer=None, listeners=[])
+    trail.record_commit(CHANGE)
+    trail.record_reload(None)
+    await trail.wait_until_written()
+    disk.full = False
+    trail.record_reload("later")
+    await trail.wait_until_written()
+    trail.close()
+
+    dropped, later, _ = lines_in(tmp_path)
+    assert (dropped["kind"], dropped["count"], dropped["changes"]) == ("dropped", 3, 1)
+    assert later["reason"] == "later"
+
+
 async def test_a_change_is_recorded(tmp_path: Path) -> None:
     """Until a change is in the file it is not recorded; then nothing is waited for."""
     trail = opened(tmp_path, sync=Sync.STRICT)

@@ -428,6 +428,6 @@ def test_an_item_counts_what_happened(tmp_path: Path) -> None:
 
     (item,) = w.queue.take(0).items
 
-    assert (item.events, item.happened, item.is_change) == (2, 3, False)
+    assert (item.events, item.happened, item.must_be_kept) == (2, 3, False)
     w.merging.hand_over()
     assert w.queue.take(0).items == []

@@ -8,8 +8,8 @@ from doorkeeper.audit.queue import Loss, Queue, QueuedEvents
 from testkit.trails import Waiter
 
 
-def item(ts_ns: int = 1, events: int = 1, *, is_change: bool = False) -> QueuedEvents:
-    return QueuedEvents(ts_ns, list, events=events, is_change=is_change)
+def item(ts_ns: int = 1, events: int = 1, *, must_be_kept: bool = False) -> QueuedEvents:
+    return QueuedEvents(ts_ns, list, events=events, must_be_kept=must_be_kept)
 
 
 def test_items_come_out_in_order() -> None:
@@ -30,12 +30,12 @@ def test_items_come_out_in_order() -> None:
 
 
 def test_no_room() -> None:
-    """Where the queue is full decisions are refused and changes are not; done makes room."""
+    """A full queue rejects decisions, but no events that must be kept; release makes room."""
     queue = Queue(10)
 
     assert queue.put(item(events=10))
     assert not queue.put(item())
-    assert queue.put(item(is_change=True))
+    assert queue.put(item(must_be_kept=True))
     assert queue.length == 11
     queue.take(0)
     assert not queue.put(item())

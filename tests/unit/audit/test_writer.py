@@ -46,7 +46,13 @@ class World:
 
     def put(self, name: str = "a", *, is_change: bool = False, happened: int = 1) -> None:
         event = Reload(seq=0, node=0, ts_ns=0, time="", outcome="SUCCEEDED", reason=name)
-        item = QueuedEvents(self.time.ns, lambda: [event], happened=happened, is_change=is_change)
+        item = QueuedEvents(
+            self.time.ns,
+            lambda: [event],
+            happened=happened,
+            changes=int(is_change),
+            must_be_kept=is_change,
+        )
         assert self.queue.put(item)
 
     def turn(self) -> None:
