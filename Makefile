@@ -66,7 +66,7 @@ bench-parts:  ## run the benchmarks of single parts; ARGS=--quick takes small nu
 	@scripts/environment bench
 	@scripts/bench --parts $(ARGS)
 
-pipeline-demo:  ## traffic at a running Doorkeeper, its audit trail, the tables, the report
+pipeline-demo:  ## traffic at a running Doorkeeper, its audit log, the tables, the report
 	@scripts/environment interop
 	@$(py) scripts/pipeline_demo.py $(ARGS)
 

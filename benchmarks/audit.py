@@ -1,12 +1,12 @@
-"""What does the audit trail cost a server that answers small requests?
+"""What does the audit log cost a server that answers small requests?
 
     python benchmarks/audit.py [--answers N] [--rounds N] [--quick]
 
-One server without a trail and one with each kind of sync, with the same ACLs. Each request is a
-DescribeAcls that the standard authorizer decides by an ACL: either always the same, whose answer is
-remembered, or one of 50,000 different ones, each of which is decided. Printed are requests a second
+One server without an audit log and one with each kind of sync, with the same ACLs. Each request is
+a DescribeAcls that the standard authorizer decides by an ACL: either always the same, whose answer
+is cached, or one of 50,000 different ones, each of which is decided. Printed are requests a second
 and, as on a busy machine these say little, the processor time of the server for each request;
-beside both, how they compare with the server without a trail. At least 0.9 is wanted.
+beside both, how they compare with the server without an audit log. At least 0.9 is wanted.
 
 What else the machine does is to hit all alike: a round asks each server, beginning with another one
 than the round before, a ratio is between two of one round, and what is printed are medians. The
@@ -153,7 +153,7 @@ def show(kind: str, found: dict[str, list[Measured]]) -> None:
     for name, rows in found.items():
         pairs = list(zip(rows, found[OFF], strict=True))
         print(
-            f"  trail: {name:13}"
+            f"  audit: {name:13}"
             f"{statistics.median(row.rate for row in rows):12,.0f}"
             f"{statistics.median(row.rate / base.rate for row, base in pairs):7.2f}"
             f"{statistics.median(row.cpu_us for row in rows):9.1f}"
@@ -188,7 +188,7 @@ def main() -> None:
             show(kind, found)
         written = (servers["interval"].folder / "audit").iterdir()
         size = sum(path.stat().st_size for path in written)
-        print(f"written by the trail: {size:,} bytes; wanted are ratios of {WANTED}")
+        print(f"written by the audit log: {size:,} bytes; wanted are ratios of {WANTED}")
 
 
 if __name__ == "__main__":

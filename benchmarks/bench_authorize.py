@@ -180,7 +180,7 @@ def report(what: str, ours: float, baseline: float | None = None, unit: str = "u
 
 async def started(world: World) -> StandardAuthorizer:
     """Return an authorizer in memory with the world in it, and no audit."""
-    authorizer = StandardAuthorizer(audit=Silence())
+    authorizer = StandardAuthorizer(authorizer_log=Silence())
     authorizer.attach(StateLog(MemoryStore(edit(ACL, set=world.stored))))
     authorizer.configure({})
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092)
@@ -190,7 +190,7 @@ async def started(world: World) -> StandardAuthorizer:
 
 
 class Silence:
-    """An audit that wants no line."""
+    """An authorizer log that discards every line."""
 
     threshold = LoggerThreshold(100)
 

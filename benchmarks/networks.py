@@ -88,7 +88,7 @@ def acls(hosts: Sequence[str], chance: random.Random) -> list[AclBinding]:
 async def authorizer_of(bindings: Sequence[AclBinding]) -> StandardAuthorizer:
     """Return an authorizer that follows Kafka 4.4."""
     stored = [StoredBinding(f"{number:022}", each) for number, each in enumerate(bindings)]
-    authorizer = StandardAuthorizer(audit=Silence())
+    authorizer = StandardAuthorizer(authorizer_log=Silence())
     authorizer.attach(StateLog(MemoryStore({**edit(ACL, set=stored), **release_change("4.4")})))
     authorizer.configure({})
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092)

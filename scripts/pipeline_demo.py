@@ -1,4 +1,4 @@
-"""Show the whole way: traffic at a running Doorkeeper, its trail, the tables, the report.
+"""Show the whole way: traffic at a running Doorkeeper, its audit log, the tables, the report.
 
 Several principals log in with a real client and do their work; some of it is refused. It ends with
 the address of a page for a browser.
@@ -64,7 +64,7 @@ def main() -> None:
     acls = folder / "acls.csv"
     acls.write_text(ACLS, encoding="utf-8")
     trail = folder / "audit"
-    say(f"a Doorkeeper with {len(PEOPLE)} users, its trail in {trail}")
+    say(f"a Doorkeeper with {len(PEOPLE)} users, its audit log in {trail}")
     with DoorkeeperProcess(
         users={name: f"{name}-secret" for name in PEOPLE},
         super_users=("User:admin",),

@@ -105,7 +105,7 @@ def _told(command: list[str]) -> Timed:
 
 
 class Silence:
-    """An audit that wants no line."""
+    """An authorizer log that discards every line."""
 
     threshold = LoggerThreshold(100)
 
@@ -151,7 +151,7 @@ async def ours(acls: int, *, wildcards: bool, questions: int, rounds: int, round
         StoredBinding(f"{number:022}", binding)
         for number, binding in enumerate(worlds.bindings(acls, wildcards=wildcards))
     ]
-    authorizer = StandardAuthorizer(audit=Silence())
+    authorizer = StandardAuthorizer(authorizer_log=Silence())
     authorizer.configure({})
     authorizer.attach(StateLog(InMemory(stored)))
     endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092)

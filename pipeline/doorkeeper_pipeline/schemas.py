@@ -31,7 +31,7 @@ __all__ = [
 AUDIT_EVENT = Table(
     name="audit_event",
     layer="source",
-    meaning="An event of the audit trail: one row is a line.",
+    meaning="An event of the audit log: one row is a line.",
     columns=(
         Column(
             name="kind",
@@ -47,7 +47,7 @@ AUDIT_EVENT = Table(
         Column(
             name="ts_ns",
             type="int64",
-            meaning="When the event was recorded: nanoseconds since 1970, UTC.",
+            meaning="The time of recording: nanoseconds since 1970, UTC.",
         ),
         Column(
             name="time",
@@ -58,16 +58,23 @@ AUDIT_EVENT = Table(
             name="count",
             type="int64",
             nullable=True,
-            meaning="How many times it happened between first_ns and last_ns.",
+            meaning="The number of occurrences between first_ns and last_ns.",
         ),
         Column(
             name="first_ns",
             type="int64",
             nullable=True,
-            meaning="When it happened first: nanoseconds since 1970, UTC.",
+            meaning="The time of the first occurrence: nanoseconds since 1970, UTC.",
         ),
-        Column(name="last_ns", type="int64", nullable=True, meaning="When it happened last."),
-        Column(name="principal", type="string", nullable=True, meaning="Who asked, type:name."),
+        Column(
+            name="last_ns", type="int64", nullable=True, meaning="The time of the last occurrence."
+        ),
+        Column(
+            name="principal",
+            type="string",
+            nullable=True,
+            meaning="The principal of the request, type:name.",
+        ),
         Column(
             name="host",
             type="string",
@@ -79,30 +86,32 @@ AUDIT_EVENT = Table(
             name="security_protocol",
             type="string",
             nullable=True,
-            meaning="What the listener speaks: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
+            meaning="The listener's protocol: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
         ),
         Column(
-            name="client_id",
-            type="string",
-            nullable=True,
-            meaning="The id that the client gave in its request.",
+            name="client_id", type="string", nullable=True, meaning="The client id of the request."
         ),
         Column(
             name="client_software",
             type="string",
             nullable=True,
-            meaning="What the client said it is, name/version; empty where it said nothing.",
+            meaning="The client's software as it states it, name/version; empty if it states none.",
         ),
-        Column(name="api", type="string", nullable=True, meaning="Kafka's name of the request."),
+        Column(name="api", type="string", nullable=True, meaning="Kafka's name of the API."),
         Column(name="api_key", type="int16", nullable=True, meaning="The request's API key."),
         Column(name="api_version", type="int16", nullable=True, meaning="The request's version."),
         Column(
             name="correlation_id",
             type="int32",
             nullable=True,
-            meaning="The request's number on its connection; the first one's where several are one event.",
+            meaning="The correlation id of the request; of the first one if the event counts several.",
         ),
-        Column(name="last_correlation_id", type="int32", nullable=True, meaning="The last one's."),
+        Column(
+            name="last_correlation_id",
+            type="int32",
+            nullable=True,
+            meaning="The correlation id of the last request.",
+        ),
         Column(
             name="operation",
             type="string",
@@ -127,7 +136,7 @@ AUDIT_EVENT = Table(
             name="rule",
             type="string",
             nullable=True,
-            meaning="What decided: SuperUser, MatchingAcl, DefaultAllow or DefaultDeny; null where a plug-in decides.",
+            meaning="The rule that decided: SuperUser, MatchingAcl, DefaultAllow or DefaultDeny; null if a plug-in decides.",
         ),
         Column(
             name="binding",
@@ -137,7 +146,7 @@ AUDIT_EVENT = Table(
                         name="id",
                         type="string",
                         nullable=True,
-                        meaning="The id that it keeps from its creation; null where a plug-in keeps the ACLs.",
+                        meaning="The id from its creation; null if a plug-in stores the ACLs.",
                     ),
                     Column(
                         name="resource_type",
@@ -150,8 +159,16 @@ AUDIT_EVENT = Table(
                         type="string",
                         meaning="Name or prefix of the resource.",
                     ),
-                    Column(name="principal", type="string", meaning="Who asked, type:name."),
-                    Column(name="host", type="string", meaning="The address that it is for, or *."),
+                    Column(
+                        name="principal",
+                        type="string",
+                        meaning="The principal to which the ACL applies, type:name; User:* for all users.",
+                    ),
+                    Column(
+                        name="host",
+                        type="string",
+                        meaning="The client address to which the ACL applies, or * for all.",
+                    ),
                     Column(
                         name="operation",
                         type="string",
@@ -161,13 +178,13 @@ AUDIT_EVENT = Table(
                 )
             ),
             nullable=True,
-            meaning="The ACL that decided, where rule is MatchingAcl.",
+            meaning="The ACL that decided, if the rule is MatchingAcl.",
         ),
         Column(
             name="purpose",
             type="string",
             nullable=True,
-            meaning="access: a refusal refuses what was asked for. probe: a refusal only narrows the answer.",
+            meaning="access: a denial refuses the request or an item of it. probe: a denial only shortens the response.",
         ),
         Column(
             name="log_if_allowed",
@@ -185,19 +202,19 @@ AUDIT_EVENT = Table(
             name="reference_count",
             type="int32",
             nullable=True,
-            meaning="How often the request names the resource.",
+            meaning="The number of times that the request names the resource.",
         ),
         Column(
             name="subject",
             type="string",
             nullable=True,
-            meaning="What was changed: acls, users, tokens, topics, configs, quotas or features.",
+            meaning="The kind of state: acls, users, tokens, topics, configs, quotas or features.",
         ),
         Column(
             name="revision",
             type="int64",
             nullable=True,
-            meaning="The revision that the change became; null where a plug-in keeps the ACLs.",
+            meaning="The revision of the change; null if a plug-in stores the ACLs.",
         ),
         Column(
             name="added",
@@ -208,7 +225,7 @@ AUDIT_EVENT = Table(
                             name="id",
                             type="string",
                             nullable=True,
-                            meaning="The id that it keeps from its creation; null where a plug-in keeps the ACLs.",
+                            meaning="The id from its creation; null if a plug-in stores the ACLs.",
                         ),
                         Column(
                             name="resource_type",
@@ -221,9 +238,15 @@ AUDIT_EVENT = Table(
                             type="string",
                             meaning="Name or prefix of the resource.",
                         ),
-                        Column(name="principal", type="string", meaning="Who asked, type:name."),
                         Column(
-                            name="host", type="string", meaning="The address that it is for, or *."
+                            name="principal",
+                            type="string",
+                            meaning="The principal to which the ACL applies, type:name; User:* for all users.",
+                        ),
+                        Column(
+                            name="host",
+                            type="string",
+                            meaning="The client address to which the ACL applies, or * for all.",
                         ),
                         Column(
                             name="operation",
@@ -235,7 +258,7 @@ AUDIT_EVENT = Table(
                 )
             ),
             nullable=True,
-            meaning="ACLs that are new.",
+            meaning="The created ACLs.",
         ),
         Column(
             name="removed",
@@ -246,7 +269,7 @@ AUDIT_EVENT = Table(
                             name="id",
                             type="string",
                             nullable=True,
-                            meaning="The id that it keeps from its creation; null where a plug-in keeps the ACLs.",
+                            meaning="The id from its creation; null if a plug-in stores the ACLs.",
                         ),
                         Column(
                             name="resource_type",
@@ -259,9 +282,15 @@ AUDIT_EVENT = Table(
                             type="string",
                             meaning="Name or prefix of the resource.",
                         ),
-                        Column(name="principal", type="string", meaning="Who asked, type:name."),
                         Column(
-                            name="host", type="string", meaning="The address that it is for, or *."
+                            name="principal",
+                            type="string",
+                            meaning="The principal to which the ACL applies, type:name; User:* for all users.",
+                        ),
+                        Column(
+                            name="host",
+                            type="string",
+                            meaning="The client address to which the ACL applies, or * for all.",
                         ),
                         Column(
                             name="operation",
@@ -273,7 +302,7 @@ AUDIT_EVENT = Table(
                 )
             ),
             nullable=True,
-            meaning="ACLs that are gone, as they were.",
+            meaning="The deleted ACLs.",
         ),
         Column(
             name="items",
@@ -284,33 +313,36 @@ AUDIT_EVENT = Table(
                         Column(
                             name="name",
                             type="string",
-                            meaning="Name of the user, topic or key, or id of the token.",
+                            meaning="The name of the user, topic or key, or the id of the token.",
                         ),
                         Column(
                             name="detail",
                             type="string",
-                            meaning="The user's mechanism, the token's owner, the broker whose key it is; empty for all brokers. Never a secret or a value.",
+                            meaning="The user's mechanism, the token's owner, or the broker of the key; empty for all brokers. Never a secret or a value.",
                         ),
                     )
                 )
             ),
             nullable=True,
-            meaning="What else was changed.",
+            meaning="The changed items that are not ACLs.",
         ),
         Column(
             name="mechanism",
             type="string",
             nullable=True,
-            meaning="The SASL mechanism, or TLS for a certificate; empty where none was agreed.",
+            meaning="The SASL mechanism, or TLS for a certificate; empty if none was negotiated.",
         ),
         Column(
             name="reauthentication",
             type="boolean",
             nullable=True,
-            meaning="Whether the connection had been authenticated before.",
+            meaning="Whether the connection was authenticated before.",
         ),
         Column(
-            name="reason", type="string", nullable=True, meaning="Why it failed, without secrets."
+            name="reason",
+            type="string",
+            nullable=True,
+            meaning="The reason of a failure, without secrets.",
         ),
         Column(
             name="cluster_id",
@@ -323,7 +355,7 @@ AUDIT_EVENT = Table(
             name="authorizer",
             type="string",
             nullable=True,
-            meaning="The class that decides; null where everything is allowed.",
+            meaning="The class of the authorizer; null if there is none and everything is allowed.",
         ),
         Column(
             name="listeners",
@@ -335,27 +367,29 @@ AUDIT_EVENT = Table(
             name="sync",
             type="string",
             nullable=True,
-            meaning="The trail's promise: none, interval or strict.",
+            meaning="The value of doorkeeper.audit.sync: none, interval or strict.",
         ),
         Column(
             name="decisions",
             type="string",
             nullable=True,
-            meaning="Which decisions are recorded: all, denied or none.",
+            meaning="The value of doorkeeper.audit.decisions: all, denied or none.",
         ),
         Column(
             name="changes",
             type="int64",
             nullable=True,
-            meaning="How many of them are changes; with sync=strict always 0.",
+            meaning="The number of changes among them; always 0 with sync=strict.",
         ),
-        Column(name="file", type="string", nullable=True, meaning="Its name from now on."),
-        Column(name="lines", type="int64", nullable=True, meaning="How many whole lines it has."),
+        Column(name="file", type="string", nullable=True, meaning="Its name after that."),
+        Column(
+            name="lines", type="int64", nullable=True, meaning="The number of its complete lines."
+        ),
         Column(
             name="torn_bytes",
             type="int64",
             nullable=True,
-            meaning="How many bytes of a line without an end were cut off.",
+            meaning="The number of bytes of an incomplete last line, which were removed.",
         ),
     ),
     partitioned_by=(),

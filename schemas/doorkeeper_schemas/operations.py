@@ -22,8 +22,8 @@ class Requirement(NamedTuple):
         when: For which part of the request it is asked.
         refusal: The error code when it is denied; 0 when the thing is left out without an error,
             or when another requirement decides.
-        log_if_denied: Whether the audit log has a line at INFO when it is denied.
-        log_if_allowed: Whether the audit log has a line at DEBUG when it is allowed.
+        log_if_denied: Whether the authorizer log has a line at INFO when it is denied.
+        log_if_allowed: Whether the authorizer log has a line at DEBUG when it is allowed.
     """
 
     operation: str

@@ -20,7 +20,7 @@ A table is declared in `schemas/records/tables/<table>.json`:
 int32, int64, double, string, binary, date, timestamp (microseconds, UTC), a list and a struct. The
 items of a list are never null. The order of the columns is that of the table.
 
-One table needs no file: `audit_event`, the lines of the audit trail, with a column for each field
+One table needs no file: `audit_event`, the lines of the audit log, with a column for each field
 that any kind of event has, null where a kind does not have it.
 """
 

@@ -1,6 +1,6 @@
 """Our authorizer against Kafka's StandardAuthorizer, in random worlds.
 
-Compared are the decision, the audit line with its level and the rule, the host as Java prints it,
+Compared are the decision, the authorizer log line with its level and rule, the host in Java's form,
 authorizeByResourceType, what filters find, and what is refused, with its text.
 """
 
@@ -46,7 +46,7 @@ def agree(oracle: AuthorizerOracle, totals: Totals, world: World) -> list[str]:
     found = compared(world, oracle.answer(world), oracle.our_answer(world))
     of = f"of {oracle.release}"
     totals.compared[f"worlds of ACLs {of}"] += 1
-    totals.compared[f"decisions, with their audit lines {of}"] += len(world["questions"])
+    totals.compared[f"decisions, with their authorizer log lines {of}"] += len(world["questions"])
     totals.compared[f"answers by resource type {of}"] += len(world["by_type"])
     totals.compared[f"filters {of}"] += len(world["filters"])
     totals.accepted.update(found.accepted)
@@ -72,7 +72,7 @@ def test_random_worlds(authorizers: Authorizers, totals: Totals, world: World) -
 @settings(max_examples=250)
 @given(world=worlds(acls_max=30, questions_max=20, operations=OPERATIONS_OF_OLDER))
 def test_random_worlds_of_older(authorizers: Authorizers, totals: Totals, world: World) -> None:
-    """The authorizer of 3.9.1 answers the same, with round brackets in its audit line."""
+    """The authorizer of 3.9.1 answers the same, with round brackets in its authorizer log line."""
     agree(authorizers(OLDER), totals, world)
 
 

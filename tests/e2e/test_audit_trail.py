@@ -1,4 +1,4 @@
-"""The audit trail of a real server: killed under load, on a full disk, led back to a request."""
+"""The audit log of a real server: killed under load, on a full disk, led back to a request."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_full_disk_with_strict(tmp_path: Path) -> None:
             codes = [code for code, _ in full.values()]
             there = principals(server)
             (disk / "filler").unlink()
-            server.line("the audit trail is written again")
+            server.line("the audit log is written again")
             later = outcomes(server, "later", 2)
             assert server.stop() == 0
         found, verdict = added(disk / "audit"), verify_log(disk / "audit")
@@ -175,7 +175,7 @@ def test_a_full_disk_with_strict(tmp_path: Path) -> None:
     assert there == done
     (text_of_refusal,) = {text for code, text in full.values() if code}
     assert text_of_refusal is not None
-    assert text_of_refusal.startswith("Nothing was changed: the audit trail cannot be written")
+    assert text_of_refusal.startswith("Nothing was changed: the audit log cannot be written")
     assert "No space left on device" in text_of_refusal
     assert [code for code, _ in later.values()] == [0, 0]
     assert set(found) == done | set(later)
@@ -190,7 +190,7 @@ def test_a_full_disk_otherwise(tmp_path: Path) -> None:
             fill(disk / "filler")
             full = outcomes(server, "full", 40)
             (disk / "filler").unlink()
-            server.line("the audit trail is written again")
+            server.line("the audit log is written again")
             assert server.stop() == 0
         events, verdict = lines_in(disk / "audit"), verify_log(disk / "audit")
 

@@ -1,4 +1,4 @@
-"""What commands change while the server is stopped stands in its audit trail, between its own."""
+"""What commands change while the server is stopped stands in its audit log, between its own."""
 
 from __future__ import annotations
 
@@ -130,9 +130,7 @@ def test_a_trail_that_cannot_be_written(tmp_path: Path) -> None:
     assert command(tmp_path, *ADD, "User:a", *CONFIG)[0] == 0
     (tmp_path / "audit").rename(tmp_path / "elsewhere")
     (tmp_path / "audit").touch()
-    line = (
-        "doorkeeper: doorkeeper.audit.dir: audit: the audit trail cannot be written: File exists\n"
-    )
+    line = "doorkeeper: doorkeeper.audit.dir: audit: the audit log cannot be written: File exists\n"
 
     added = command(tmp_path, *ADD, "User:b", *CONFIG)
     removed = command(tmp_path, "acls", "remove", "--force", "--topic", "orders", *CONFIG)

@@ -91,7 +91,7 @@ def answers(
     policy: tuple[str, bool],
     questions: Sequence[Question],
 ) -> list[tuple[bool, str]]:
-    """Return what Kafka decides, and the rule of its audit line."""
+    """Return what Kafka decides, and the rule of its authorizer log line."""
     asked = [
         [*who.split(":", 1), host, int(operation), int(kind), name, 3, 3, 1, True, True]
         for who, host, operation, kind, name in questions

@@ -42,7 +42,8 @@ What each API answers, to whom, and what its versions added. Made from the modul
 `PYTHONPATH=tests python -m testkit.api_pages`; a test keeps it current.
 
 "Refused with" is the error code of a caller without the permission; without a code the thing is
-left out, or the next row decides. Denials are audited at INFO; quiet ones at TRACE only.
+left out, or the next row decides. The authorizer log has denials at INFO,
+quiet ones at TRACE only.
 """
 
 

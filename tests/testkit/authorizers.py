@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.authorizer.decision_log import DecisionSink
+    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.kinds.change import Change
     from doorkeeper.state.store import LogEntry, Store
 
@@ -118,8 +118,8 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-class CollectedAudit:
-    """Keeps audit lines with their levels; takes those from a level on."""
+class CollectedAuthorizerLog:
+    """Keeps authorizer log lines with their levels; takes those from a level on."""
 
     def __init__(self, level: int = 0) -> None:
         self.threshold = LoggerThreshold(level)
@@ -140,13 +140,14 @@ def decide_from(authorizer: StandardAuthorizer, snapshot: Snapshot) -> None:
 async def started(
     *bindings: AclBinding,
     store: Store | None = None,
-    audit: DecisionSink | None = None,
+    authorizer_log: AuthorizerLog | None = None,
     **configs: str,
 ) -> StandardAuthorizer:
     """Return an authorizer that holds the bindings; dots in keys are written ``__``."""
     ids = count()
     authorizer = StandardAuthorizer(
-        new_id=lambda: f"{next(ids):022}", audit=CollectedAudit(100) if audit is None else audit
+        new_id=lambda: f"{next(ids):022}",
+        authorizer_log=CollectedAuthorizerLog(100) if authorizer_log is None else authorizer_log,
     )
     authorizer.configure({key.replace("__", "."): value for key, value in configs.items()})
     if store is None and bindings:

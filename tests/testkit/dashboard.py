@@ -230,7 +230,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "Received and not answered, answered and not taken.",
         ),
     ),
-    "Audit trail": (
+    "Audit log": (
         Panel(
             "Events",
             "cps",

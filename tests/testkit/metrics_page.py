@@ -23,7 +23,7 @@ keeps it current, and others compare it with what a server gives and with the da
 
 - Times are seconds and sizes bytes, as Prometheus has them; Kafka's are mostly milliseconds.
 - No label holds what a client chooses: principals, addresses, client ids and resources are in the
-  audit trail. There are at most as many series of requests as APIs times their error codes.
+  audit log. There are at most as many series of requests as APIs times their error codes.
 - A metric that has nothing to tell yet is listed with its type and text, and without a value.
 - Counters are counted whether or not anybody asks; those of requests only where the operations
   port is on. They begin at 0 with the process.

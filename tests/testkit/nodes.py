@@ -1,4 +1,4 @@
-"""A node for handlers: real settings, a real authorizer with its audit, real topics and groups.
+"""A node for handlers: real settings, a real authorizer with its log, real topics and groups.
 
 node = await node_of(allow("alice", READ, topic("orders")), topics=[declared("orders")])
 answer(metadata.API, MetadataRequest(...), node, version=12, user="alice")
@@ -19,7 +19,7 @@ from doorkeeper.state.state import EMPTY
 from doorkeeper.topics.table import Topics, declared_id
 from doorkeeper.users.table import ScramUsers
 from testkit.acl import request_of
-from testkit.authorizers import CollectedAudit, started
+from testkit.authorizers import CollectedAuthorizerLog, started
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ANode:
         self,
         authorizer: Authorizer | None,
         settings: Settings,
-        audit: CollectedAudit,
+        audit: CollectedAuthorizerLog,
         topics: Topics,
         groups: Mapping[str, Group],
     ) -> None:
@@ -115,10 +115,10 @@ async def node_of(
     secured: bool = True,
 ) -> ANode:
     """Return a node that holds these ACLs; ``secured=False`` leaves the authorizer out."""
-    audit = CollectedAudit()
+    audit = CollectedAuthorizerLog()
     authorizer = None
     if secured:
-        authorizer = await started(*bindings, audit=audit, super__users=f"User:{ADMIN}")
+        authorizer = await started(*bindings, authorizer_log=audit, super__users=f"User:{ADMIN}")
     stored = [topic for topic in topics if topic.origin is None]
     declared_ones = [topic for topic in topics if topic.origin is not None]
     return ANode(

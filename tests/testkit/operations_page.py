@@ -41,7 +41,7 @@ current. Released code decides where Kafka's documentation says something else; 
   was asked about ("for each"). "next" leaves it to the next check. "left out" is an answer without
   the thing, and without an error.
 - The resource CLUSTER is always called `kafka-cluster`; the other names come from the request.
-- Denials are audited at INFO, and what is allowed at DEBUG; "quiet" denials at TRACE.
+- The authorizer log has denials at INFO, allowed accesses at DEBUG, and "quiet" denials at TRACE.
 
 """
 

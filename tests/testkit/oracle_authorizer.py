@@ -28,12 +28,12 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.networks import address_of, network_of
 from doorkeeper.acl.snapshot import Snapshot
+from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.contract import Action
-from doorkeeper.authorizer.decision_log import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.authorizer.standard_keys import LOG_FORMAT
 from doorkeeper.request_context import AuthorizableRequestContext
-from testkit.authorizers import CollectedAudit, decide_from
+from testkit.authorizers import CollectedAuthorizerLog, decide_from
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, jars
 from testkit.oracle_worlds import host_of, sorts_before_wildcard
@@ -42,7 +42,7 @@ World = Mapping[str, Any]
 Answer = dict[str, Any]
 
 FORMS = {"4.4.0": "4.2", "4.3.1": "4.2", "3.9.1": "3.3"}
-"""The releases that are asked, and the form of the audit line of each."""
+"""The releases that are asked, and the form of the authorizer log's lines of each."""
 
 WITH_NETWORKS = "4.4.0"
 """The first release in which a host may be a network."""
@@ -79,7 +79,7 @@ class AuthorizerOracle:
         return answer | {"filters": [sorted(found) for found in answer["filters"]]}
 
     def our_answer(self, world: World) -> Answer:
-        """Return the answer of our authorizer, its audit lines in the form of the release."""
+        """Return the answer of our authorizer, its log lines in the form of the release."""
         return our_answer(world, self.release)
 
     def close(self) -> None:
@@ -89,8 +89,8 @@ class AuthorizerOracle:
 
 def our_answer(world: World, release: str) -> Answer:
     """Return what our authorizer answers by the rules of a release."""
-    audit = CollectedAudit()
-    authorizer = StandardAuthorizer(audit=audit)
+    audit = CollectedAuthorizerLog()
+    authorizer = StandardAuthorizer(authorizer_log=audit)
     try:
         authorizer.configure({**world["configs"], LOG_FORMAT: FORMS[release]})
     except ValueError:
@@ -199,7 +199,7 @@ def _numbered(letter: str, bindings: list[AclBinding]) -> Iterator[tuple[str, Ac
     return ((f"{letter}{place:021}", binding) for place, binding in enumerate(bindings))
 
 
-def _decision(authorizer: StandardAuthorizer, audit: CollectedAudit, question: Any) -> Any:
+def _decision(authorizer: StandardAuthorizer, audit: CollectedAuthorizerLog, question: Any) -> Any:
     _, _, _, operation, resource_type, name, pattern_type, api_key, count, allowed, denied = (
         question
     )
@@ -213,7 +213,7 @@ def _decision(authorizer: StandardAuthorizer, audit: CollectedAudit, question: A
     return [result.value, context.client_address, _logged(audit)]
 
 
-def _by_type(authorizer: StandardAuthorizer, audit: CollectedAudit, question: Any) -> Any:
+def _by_type(authorizer: StandardAuthorizer, audit: CollectedAuthorizerLog, question: Any) -> Any:
     _, _, _, operation, resource_type, api_key = question
     context = _context(question, api_key)
     try:
@@ -239,7 +239,7 @@ def _context(question: Any, api_key: int) -> AuthorizableRequestContext:
     )
 
 
-def _logged(audit: CollectedAudit) -> str:
+def _logged(audit: CollectedAuthorizerLog) -> str:
     """Return and forget what was written, as the simple logger of the Java side prints it."""
     text = "".join(f"{_LEVELS[level]} {line}\n" for level, line in audit.lines)
     audit.lines.clear()

@@ -1,4 +1,4 @@
-"""Audit trails that tests write: numbered decisions, a few in each file."""
+"""Audit logs that tests write: numbered decisions, a few in each file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audit trails inside a test: clocks that the test moves, a loop by hand, a disk that fails."""
+"""Audit logs inside a test: clocks that the test moves, a loop by hand, a disk that fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import zstandard
 
 from doorkeeper.audit.names import files_in, open_name, whole_name
-from doorkeeper.audit.options import TrailOptions
+from doorkeeper.audit.options import AuditOptions
 from doorkeeper.audit.writer import Clocks
 from doorkeeper.connection.exchange import Login, Peer
 
@@ -173,9 +173,9 @@ class Disk:
         monkeypatch.setattr("doorkeeper.audit.files.os.posix_fallocate", allocating)
 
 
-def options(folder: Path, **changes: Any) -> TrailOptions:
+def options(folder: Path, **changes: Any) -> AuditOptions:
     """Return options for a folder, without compression unless asked for."""
-    return TrailOptions(**{"folder": folder, "node": 1, "compress": False, **changes})
+    return AuditOptions(**{"folder": folder, "node": 1, "compress": False, **changes})
 
 
 def lines_in(folder: Path) -> list[dict[str, Any]]:

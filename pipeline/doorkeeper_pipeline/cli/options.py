@@ -106,7 +106,7 @@ def inputs(function: F) -> F:
             "inputs",
             multiple=True,
             metavar="PATH",
-            help="A file, a folder or a pattern: Doorkeeper's audit trail, kafka-authorizer.log,"
+            help="A file, a folder or a pattern: Doorkeeper's audit log, kafka-authorizer.log,"
             " Redpanda's or Confluent's audit log; .gz and .zst too. May be repeated.",
         ),
     ):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--audit",
     required=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The folder of Doorkeeper's audit trail: doorkeeper.audit.dir.",
+    help="The folder of Doorkeeper's audit log: doorkeeper.audit.dir.",
 )
 @click.option(
     "--out",
@@ -54,7 +54,7 @@ def command(  # noqa: PLR0913  one for each option
     master: str,
     quiet: bool,
 ) -> None:
-    r"""Follow the audit trail: read each file once, as soon as the server has finished it.
+    r"""Follow the audit log: read each file once, as soon as the server has finished it.
 
     Killed at any moment and started again, it loses nothing and counts nothing twice.
 

@@ -31,7 +31,7 @@ ASSUMPTIONS = (
     _DAYS,
 )
 _SOURCES = {
-    "trail": "audit trail",
+    "trail": "audit log",
     "authorizer-log": "kafka-authorizer.log",
     "ocsf": "OCSF",
     "cloudevents": "CloudEvents",

@@ -8,7 +8,7 @@ parsed            what a source gives: decisions, what is quarantined, what was 
 authorizer_message  one message of kafka-authorizer.log, eras A to E
 authorizer_log    the log, columnar
 json_lines        files with one JSON object a line
-trail             Doorkeeper's own audit trail
+trail             Doorkeeper's own audit log
 ocsf              Redpanda's audit log
 cloudevents       Confluent's audit log
 words             names of operations and resource types in one form

@@ -1,4 +1,4 @@
-"""Doorkeeper's own audit trail: ``schemas/records/audit_event.json``."""
+"""Doorkeeper's own audit log: ``schemas/records/audit_event.json``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps decisions up to date while the audit trail is being written.
+"""What keeps decisions up to date while the audit log is being written.
 
 batches  files of the trail as batches: staged, then one rename; written again they change nothing
 summary  the sum of all batches

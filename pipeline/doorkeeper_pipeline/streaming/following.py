@@ -25,7 +25,7 @@ class StreamRequest:
     """What a stream is asked for.
 
     Attributes:
-        trail: The folder of the audit trail.
+        trail: The folder of the audit log.
         out: The output folder.
         interval_s: Seconds from one look at the folder to the next.
         once: Whether to end when all files that are there have been read.

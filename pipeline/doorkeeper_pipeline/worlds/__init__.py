@@ -9,5 +9,5 @@ traffic    the distinct questions, their answers by the engine, and when each wa
 lines      an answer as a line of kafka-authorizer.log, of each era
 tables     the silver table of decisions, without the way through files
 writing    the files: logs, sets of ACLs
-trail      the files of a Doorkeeper's audit trail
+trail      the files of a Doorkeeper's audit log
 """

@@ -1,4 +1,4 @@
-"""The audit trail of a world, as a Doorkeeper writes it: equal decisions of a window are one event.
+"""The audit log of a world, as a Doorkeeper writes it: equal decisions of a window are one event.
 
 Only numbers and times differ between events of a question, and they stand in front; what follows
 them is made once for each distinct question. The columns are joined by Arrow, as those of logs.

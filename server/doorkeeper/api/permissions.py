@@ -1,7 +1,8 @@
-"""Permission checks of handlers: the authorizer calls of a broker, with its audit flags.
+"""Permission checks of handlers: the authorizer calls of a broker, with its log flags.
 
 The generated table ``doorkeeper.api.operations`` has the operations that each API needs, on which
-resource, and their audit flags. A handler takes its rows by name:
+resource, and whether the authorizer log has a line for each answer. A handler takes its rows by
+name:
 
     _DESCRIBE, _CREATE = needs(3)
     if is_allowed(node, context, _DESCRIBE, topic): ...
@@ -49,7 +50,7 @@ class Need(NamedTuple):
 
     def action(self, name: str, references: int = 1) -> Action:
         """Return the authorizer's action; ``references`` is how often the request names it."""
-        # References count in the audit log: a broker has one for each occurrence in the request.
+        # The authorizer log shows references: a broker has one for each occurrence in the request.
         return Action(
             self.operation,
             # Always LITERAL: the authorizer itself looks for prefixes that cover the name.

@@ -22,8 +22,9 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from doorkeeper.app.audit_log import audit_sink, open_audit_log, watch
+from doorkeeper.app.audit_log import open_audit_log, watch
 from doorkeeper.app.authorizer import (
+    authorizer_log_of,
     authorizer_of,
     close,
     locate,
@@ -65,8 +66,8 @@ if TYPE_CHECKING:
     from doorkeeper.app.operations_port import OperationsPort
     from doorkeeper.audit.audit_log import AuditLog
     from doorkeeper.authn.credentials import ScramCredential
+    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import Authorizer
-    from doorkeeper.authorizer.decision_log import DecisionSink
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
     from doorkeeper.connection.exchange import Version
@@ -356,18 +357,20 @@ class Assembly:
             host=author.host,
         )
 
-    def _audit_sink(self, settings: Settings) -> DecisionSink:
+    def _authorizer_log(self, settings: Settings) -> AuthorizerLog:
         def close_later(file: AuthorizerFile) -> None:
             self._opened.callback(file.close, CLOSE_TIMEOUT_S)
 
         path = settings.authorizer_log_file
-        return audit_sink(path, self._logs.audit, self._log, close_later)
+        return authorizer_log_of(path, self._logs.authorizer_log, self._log, close_later)
 
     def _make_authorizer(self, settings: Settings, problems: list[str]) -> Catalog | None:
         """Construct the authorizer, and return the catalog; append the problems of both."""
         catalog = None
         try:
-            self.authorizer = authorizer_of(settings.entries, self.log, self._audit_sink(settings))
+            self.authorizer = authorizer_of(
+                settings.entries, self.log, self._authorizer_log(settings)
+            )
         except StartError as error:
             problems += error.problems
         if self.authorizer is not None:

@@ -1,4 +1,4 @@
-"""The configured audit log, and the authorizer's events in it."""
+"""The configured audit log, and the authorizer's decisions in it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
-from doorkeeper.logs.authorizer_file import AuthorizerFile
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
-    from pathlib import Path
 
     from doorkeeper.audit.audit_log import AuditLog, Meter
     from doorkeeper.authorizer.contract import Authorizer
-    from doorkeeper.authorizer.decision_log import DecisionSink
     from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.config.audit import AuditSettings
     from doorkeeper.logger import Logger
@@ -40,11 +36,11 @@ def open_audit_log(
         return None
     # A server without an audit log imports none of its modules.
     from doorkeeper.audit.audit_log import AuditLog  # noqa: PLC0415
-    from doorkeeper.audit.files import TrailError  # noqa: PLC0415
-    from doorkeeper.audit.options import Recorded, Sync, TrailOptions  # noqa: PLC0415
+    from doorkeeper.audit.files import AuditLogError  # noqa: PLC0415
+    from doorkeeper.audit.options import AuditOptions, Recorded, Sync  # noqa: PLC0415
     from doorkeeper.audit.writer import Clocks  # noqa: PLC0415
 
-    options = TrailOptions(
+    options = AuditOptions(
         folder=settings.folder,
         node=node,
         sync=Sync(settings.sync),
@@ -60,35 +56,8 @@ def open_audit_log(
     clocks = Clocks(time.time_ns, time.monotonic)
     try:
         return AuditLog.open(options, loop, clocks=clocks, logger=logger, meter=meter)
-    except TrailError as error:
+    except AuditLogError as error:
         raise StartError(f"doorkeeper.audit.dir: {error}") from error
-
-
-def audit_sink(
-    path: Path | None,
-    usual: DecisionSink,
-    logger: Logger,
-    opened: Callable[[AuthorizerFile], object],
-) -> DecisionSink:
-    """Return the sink of Kafka's audit lines: the log, or the configured file.
-
-    Raises:
-        StartError: the file cannot be opened.
-
-    """
-    if path is None:
-        return usual
-
-    def log_failure(error: OSError) -> None:
-        logger.error("authorizer log not written", file=str(path), cause=error.strerror)
-
-    try:
-        file = AuthorizerFile(path, usual, now_ns=time.time_ns, failed=log_failure)
-    except OSError as error:
-        text = f"doorkeeper.authorizer.log.file: {path}: {error.strerror}"
-        raise StartError(text) from error
-    opened(file)
-    return file
 
 
 def watch(audit_log: AuditLog, guarded: GuardedAuthorizer, authorizer: Authorizer) -> None:

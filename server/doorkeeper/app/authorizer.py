@@ -1,4 +1,4 @@
-"""The configured authorizer: construction, start, and close in bounded time."""
+"""The configured authorizer and its log: construction, start, and close in bounded time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.config.plug_ins import UnusableClass
+from doorkeeper.logs.authorizer_file import AuthorizerFile
 from doorkeeper.runtime.threads import threads_of_others
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
     from types import FrameType
 
+    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import Authorizer
-    from doorkeeper.authorizer.decision_log import DecisionSink
     from doorkeeper.config.entry import Entry
     from doorkeeper.config.settings import Settings
-    from doorkeeper.logs.pipeline import Logger
+    from doorkeeper.logger import Logger
     from doorkeeper.state.log import StateLog
 
 
@@ -45,7 +47,9 @@ async def check_authorizer(entries: Sequence[Entry]) -> None:
 
 
 def authorizer_of(
-    entries: Sequence[Entry], log: StateLog | None = None, audit: DecisionSink | None = None
+    entries: Sequence[Entry],
+    log: StateLog | None = None,
+    authorizer_log: AuthorizerLog | None = None,
 ) -> Authorizer | None:
     """Return the configured authorizer, not started; None if none is configured.
 
@@ -63,7 +67,11 @@ def authorizer_of(
         return None
     authorizer: Authorizer | None = None
     try:
-        authorizer = StandardAuthorizer(audit=audit) if found is StandardAuthorizer else found()
+        authorizer = (
+            StandardAuthorizer(authorizer_log=authorizer_log)
+            if found is StandardAuthorizer
+            else found()
+        )
         if log is not None and isinstance(authorizer, KeepsInStore):
             authorizer.attach(log)
         authorizer.configure(originals)
@@ -75,6 +83,33 @@ def authorizer_of(
             raise StartError(locate(entries, error)) from error
         raise StartError(f"{KEY}={name}: {type(error).__name__}: {one_line(error)}") from error
     return authorizer
+
+
+def authorizer_log_of(
+    path: Path | None,
+    usual: AuthorizerLog,
+    logger: Logger,
+    opened: Callable[[AuthorizerFile], object],
+) -> AuthorizerLog:
+    """Return Kafka's authorizer log: ``usual``, or the configured file.
+
+    Raises:
+        StartError: the file cannot be opened.
+
+    """
+    if path is None:
+        return usual
+
+    def log_failure(error: OSError) -> None:
+        logger.error("authorizer log not written", file=str(path), cause=error.strerror)
+
+    try:
+        file = AuthorizerFile(path, usual, now_ns=time.time_ns, failed=log_failure)
+    except OSError as error:
+        text = f"doorkeeper.authorizer.log.file: {path}: {error.strerror}"
+        raise StartError(text) from error
+    opened(file)
+    return file
 
 
 def server_info(

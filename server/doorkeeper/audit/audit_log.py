@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 from doorkeeper.audit import merging, writer
 from doorkeeper.audit.event_builder import change_events, change_from_results
 from doorkeeper.audit.events import Recovered, Reload, Start, Stop
-from doorkeeper.audit.files import TrailError, TrailFolder
+from doorkeeper.audit.files import AuditFolder, AuditLogError
 from doorkeeper.audit.merging import Merging
 from doorkeeper.audit.options import Recorded, Sync
 from doorkeeper.audit.queue import Queue, QueuedEvents
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit import files
     from doorkeeper.audit.events import Event
     from doorkeeper.audit.merging import Basis
-    from doorkeeper.audit.options import TrailOptions
+    from doorkeeper.audit.options import AuditOptions
     from doorkeeper.audit.writer import Clocks
     from doorkeeper.connection.exchange import Login
     from doorkeeper.kinds.change import Change, Committed, Origin
@@ -55,8 +55,8 @@ class AuditLog:
 
     def __init__(
         self,
-        options: TrailOptions,
-        folder: TrailFolder,
+        options: AuditOptions,
+        folder: AuditFolder,
         recovered: Sequence[files.Recovered],
         loop: asyncio.AbstractEventLoop,
         *,
@@ -86,7 +86,7 @@ class AuditLog:
         self.records_decisions = options.decisions is not Recorded.NONE
         for file in recovered:
             logger.info(
-                "a file of the audit trail was completed",
+                "a file of the audit log was completed",
                 file=file.name,
                 lines=file.lines,
                 torn_bytes=file.torn_bytes,
@@ -107,7 +107,7 @@ class AuditLog:
     @classmethod
     def open(
         cls,
-        options: TrailOptions,
+        options: AuditOptions,
         loop: asyncio.AbstractEventLoop,
         *,
         clocks: Clocks,
@@ -117,16 +117,16 @@ class AuditLog:
         """Lock the folder, complete the file of a killed server, and start to write.
 
         Raises:
-            TrailError: the folder cannot be used.
+            AuditLogError: the folder cannot be used.
 
         """
-        folder = TrailFolder(options.folder, options.node, compress=options.compress)
+        folder = AuditFolder(options.folder, options.node, compress=options.compress)
         try:
             recovered = folder.recover()
         except OSError as error:
             folder.release()
-            reason = f"the audit trail cannot be recovered: {error.strerror}"
-            raise TrailError(f"{error.filename or options.folder}: {reason}") from error
+            reason = f"the audit log cannot be recovered: {error.strerror}"
+            raise AuditLogError(f"{error.filename or options.folder}: {reason}") from error
         return cls(options, folder, recovered, loop, clocks=clocks, logger=logger, meter=meter)
 
     # --- what is recorded
@@ -194,7 +194,7 @@ class AuditLog:
             return None
         return ApiError(
             ErrorCode.KAFKA_STORAGE_ERROR,
-            "Nothing was changed: the audit trail cannot be written, and doorkeeper.audit.sync is"
+            "Nothing was changed: the audit log cannot be written, and doorkeeper.audit.sync is"
             f" strict: {failing}",
         )
 
@@ -214,7 +214,7 @@ class AuditLog:
             return None
         return ApiError(
             ErrorCode.KAFKA_STORAGE_ERROR,
-            "The change was made, but the audit trail could not be written:"
+            "The change was made, but the audit log could not be written:"
             f" {problem}. It will be recorded when that is possible.",
         )
 
@@ -240,5 +240,5 @@ class AuditLog:
             self._put(Stop(seq=0, node=0, ts_ns=0, time=""))
         self._queue.close()
         if not self._writer.join(CLOSE_TIMEOUT_S):
-            self._log.error("the audit trail was not closed in time", dir=str(self._folder.path))
+            self._log.error("the audit log was not closed in time", dir=str(self._folder.path))
         self._folder.release()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.audit.names import (
     TEMPORARY,
-    TrailFile,
+    AuditFile,
     files_in,
     open_name,
     whole_name,
@@ -36,11 +36,11 @@ NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 SECONDS_A_DAY: Final = 86_400
 
 
-class TrailError(Exception):
+class AuditLogError(Exception):
     """The folder of the audit log cannot be used; the text names it and the reason."""
 
 
-class TrailInUse(TrailError):
+class AuditLogInUse(AuditLogError):
     """Another process writes the audit log of the same node, most likely its server."""
 
 
@@ -52,14 +52,14 @@ class Recovered(NamedTuple):
     torn_bytes: int
 
 
-class TrailFolder:
+class AuditFolder:
     """The folder of one node's files. For one thread at a time."""
 
     def __init__(self, path: Path, node: int, *, compress: bool) -> None:
         """Lock the folder; create it if missing.
 
         Raises:
-            TrailError: it cannot be used, or another server of this node uses it.
+            AuditLogError: it cannot be used, or another server of this node uses it.
 
         """
         self.path = path
@@ -75,12 +75,12 @@ class TrailFolder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self.release()
-            text = f"{path}: another server writes the audit trail of node {node} here"
-            raise TrailInUse(text) from error
+            text = f"{path}: another server writes the audit log of node {node} here"
+            raise AuditLogInUse(text) from error
         except Exception as error:
             self.release()
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise TrailError(f"{path}: the audit trail cannot be written: {reason}") from error
+            raise AuditLogError(f"{path}: the audit log cannot be written: {reason}") from error
 
     def release(self) -> None:
         """Release the lock."""
@@ -112,7 +112,7 @@ class TrailFolder:
                     recovered.append(closed)
         return recovered
 
-    def _recover_file(self, file: TrailFile) -> Recovered | None:
+    def _recover_file(self, file: AuditFile) -> Recovered | None:
         size = file.path.stat().st_size
         lines, whole_bytes, last_line = _whole_lines(file.path)
         if not lines:
@@ -126,7 +126,7 @@ class TrailFolder:
         """Return the number of the last event in a closed file; 0 without one."""
         return max((file.last or 0 for file in self.files()), default=0)
 
-    def files(self) -> list[TrailFile]:
+    def files(self) -> list[AuditFile]:
         """Return this node's files in order."""
         return [file for file in files_in(self.path) if file.node == self.node]
 

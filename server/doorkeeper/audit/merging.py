@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.audit.events import Event
-    from doorkeeper.audit.options import TrailOptions
+    from doorkeeper.audit.options import AuditOptions
     from doorkeeper.audit.queue import Queue
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.connection.exchange import Login
@@ -104,7 +104,7 @@ class Merging:
     def __init__(
         self,
         queue: Queue,
-        options: TrailOptions,
+        options: AuditOptions,
         loop: asyncio.AbstractEventLoop,
         *,
         now_ns: Callable[[], int],

@@ -26,7 +26,7 @@ _WHOLE = re.compile(r"audit-(\d+)-(\d{12,})-(\d{12,})\.jsonl(\.zst)?")
 _OPEN = re.compile(r"audit-(\d+)-(\d{12,})\.jsonl\.open")
 
 
-class TrailFile(NamedTuple):
+class AuditFile(NamedTuple):
     """A file of the audit log, by its name. ``last`` is None while it is being written."""
 
     node: int
@@ -49,16 +49,16 @@ def whole_name(node: int, first: int, last: int, *, compressed: bool) -> str:
     return f"audit-{node}-{first:012d}-{last:012d}{COMPRESSED if compressed else PLAIN}"
 
 
-def file_of(path: Path) -> TrailFile | None:
+def file_of(path: Path) -> AuditFile | None:
     """Parse a path's name; return None if it is not a file of events."""
     if (whole := _WHOLE.fullmatch(path.name)) is not None:
-        return TrailFile(int(whole[1]), int(whole[2]), int(whole[3]), path)
+        return AuditFile(int(whole[1]), int(whole[2]), int(whole[3]), path)
     if (being_written := _OPEN.fullmatch(path.name)) is not None:
-        return TrailFile(int(being_written[1]), int(being_written[2]), None, path)
+        return AuditFile(int(being_written[1]), int(being_written[2]), None, path)
     return None
 
 
-def files_in(folder: Path) -> list[TrailFile]:
+def files_in(folder: Path) -> list[AuditFile]:
     """Return the files of a folder: by node, then in the order of events.
 
     Raises:
@@ -68,6 +68,6 @@ def files_in(folder: Path) -> list[TrailFile]:
     return in_order(file for path in folder.iterdir() if (file := file_of(path)) is not None)
 
 
-def in_order(files: Iterable[TrailFile]) -> list[TrailFile]:
+def in_order(files: Iterable[AuditFile]) -> list[AuditFile]:
     """Sort files by node, then by their first event; the open file comes last."""
     return sorted(files, key=lambda file: (file.node, file.first, file.last is None))

@@ -36,7 +36,7 @@ SYNC_INTERVAL_S: Final = 0.1
 """Interval of syncs, and thus the most that ``interval`` may lose in a power cut."""
 
 
-class TrailOptions(Value):
+class AuditOptions(Value):
     """Options of an audit log. A bound of -1 means none."""
 
     folder: Path

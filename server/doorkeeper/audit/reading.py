@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.audit.names import TrailFile
+    from doorkeeper.audit.names import AuditFile
 
 # A longer line is invalid: a change has at most 10,000 ACLs, about 30 MB at worst.
 LINE_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -34,7 +34,7 @@ class GoneFile(UnreadableFile):
     """A listed file that no longer exists: a server has closed it, or deleted it for its age."""
 
 
-def lines_of(file: TrailFile) -> Iterator[Line]:
+def lines_of(file: AuditFile) -> Iterator[Line]:
     """Yield the lines of a file.
 
     Raises:
@@ -74,7 +74,7 @@ def event_of(line: bytes) -> dict[str, Any] | None:
 
 
 @contextmanager
-def open_stream(file: TrailFile) -> Iterator[IO[bytes]]:
+def open_stream(file: AuditFile) -> Iterator[IO[bytes]]:
     if not file.is_compressed:
         with file.path.open("rb") as plain:
             yield plain

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from doorkeeper.audit.names import TrailFile
+    from doorkeeper.audit.names import AuditFile
 
 
 class Tail:
@@ -61,7 +61,7 @@ class Tail:
         found = sorted(self.new(), key=lambda event: event["ts_ns"])
         return list(deque(found, maxlen=count))
 
-    def _skip(self, files: list[TrailFile], count: int) -> None:
+    def _skip(self, files: list[AuditFile], count: int) -> None:
         """Skip closed files of a node that have enough events behind them."""
         closed = [file for file in files if file.last is not None]
         behind = 0
@@ -72,7 +72,7 @@ class Tail:
                 return
             behind += file.last - file.first + 1
 
-    def _events(self, file: TrailFile) -> Iterator[dict[str, Any]]:
+    def _events(self, file: AuditFile) -> Iterator[dict[str, Any]]:
         try:
             if file.last is None:
                 yield from self._events_being_written(file)
@@ -84,7 +84,7 @@ class Tail:
             if file.path.exists():
                 self.unreadable[file.path.name] = str(error)
 
-    def _events_being_written(self, file: TrailFile) -> Iterator[dict[str, Any]]:
+    def _events_being_written(self, file: AuditFile) -> Iterator[dict[str, Any]]:
         with file.path.open("rb") as stream:
             stream.seek(self._offsets.get(file.path, 0))
             for line in stream:

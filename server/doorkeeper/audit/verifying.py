@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from doorkeeper.audit.names import TrailFile
+    from doorkeeper.audit.names import AuditFile
 
 GAP, ORDER, TORN, UNREADABLE, CLOCK = "gap", "order", "torn", "unreadable", "clock"
 
@@ -132,7 +132,7 @@ def _verify_node(folder: Path, check: _Node) -> None:
             check.count(file)
 
 
-def _files_of(folder: Path, node: int) -> list[TrailFile]:
+def _files_of(folder: Path, node: int) -> list[AuditFile]:
     """Return a node's files; a closed file hides the open one with the same first event."""
     found = [file for file in files_in(folder) if file.node == node]
     whole = {file.first for file in found if file.last is not None}
@@ -148,7 +148,7 @@ class _Node:
         self._last_seq: int | None = None
         self._last_ns = 0
 
-    def count(self, file: TrailFile) -> None:
+    def count(self, file: AuditFile) -> None:
         self._verdict.files += 1
         self._verdict.open_files += file.last is None
 
@@ -156,11 +156,11 @@ class _Node:
         """Accept any number next: the files before were deleted."""
         self._last_seq = None
 
-    def miss(self, file: TrailFile, text: str) -> None:
+    def miss(self, file: AuditFile, text: str) -> None:
         """Record a file that vanished, although not for its age."""
         self._wrong(UNREADABLE, file, None, text)
 
-    def take(self, file: TrailFile) -> None:
+    def take(self, file: AuditFile) -> None:
         """Verify the next file.
 
         Raises:
@@ -184,7 +184,7 @@ class _Node:
             expected = f"{file.first} to {file.last}"
             self._wrong(UNREADABLE, file, None, f"its name says events {expected}; found {found}")
 
-    def _events(self, file: TrailFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _events(self, file: AuditFile) -> Iterator[tuple[int, dict[str, Any]]]:
         for line in lines_of(file):
             if not line.is_whole:
                 if file.last is not None:
@@ -197,7 +197,7 @@ class _Node:
             else:
                 yield line.number, event
 
-    def _check(self, file: TrailFile, line: int, event: dict[str, Any]) -> None:
+    def _check(self, file: AuditFile, line: int, event: dict[str, Any]) -> None:
         verdict, seq, ts_ns = self._verdict, event["seq"], event["ts_ns"]
         verdict.events[event["kind"]] += 1
         if event["kind"] == "dropped" and isinstance(event.get("count"), int):
@@ -219,7 +219,7 @@ class _Node:
         verdict.first.setdefault(self.node, seq)
         verdict.last[self.node] = seq
 
-    def _wrong(self, kind: str, file: TrailFile, line: int | None, text: str) -> None:
+    def _wrong(self, kind: str, file: AuditFile, line: int | None, text: str) -> None:
         self._verdict.add(
             AuditProblem(kind=kind, node=self.node, file=file.path.name, line=line, text=text)
         )

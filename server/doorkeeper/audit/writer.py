@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from doorkeeper.audit.files import TrailFolder
-    from doorkeeper.audit.options import TrailOptions
+    from doorkeeper.audit.files import AuditFolder
+    from doorkeeper.audit.options import AuditOptions
     from doorkeeper.audit.queue import Batch, Queue, Waiter
     from doorkeeper.logger import Logger
 
@@ -72,8 +72,8 @@ class Writer:
     def __init__(
         self,
         queue: Queue,
-        folder: TrailFolder,
-        options: TrailOptions,
+        folder: AuditFolder,
+        options: AuditOptions,
         loop: asyncio.AbstractEventLoop,
         *,
         clocks: Clocks,
@@ -120,7 +120,7 @@ class Writer:
             try:
                 self._work(batch)
             except Exception as error:  # noqa: BLE001 - the thread must survive any item
-                self._log.error("events could not be made for the audit trail", cause=repr(error))
+                self._log.error("events could not be made for the audit log", cause=repr(error))
                 self._lose(batch.items)
                 self._notify(batch.waiting, repr(error))
             finally:
@@ -268,7 +268,7 @@ class Writer:
             self._fail(error)
             self._unsure = self.failing if self._strict else None
             self._log.error(
-                "a file of the audit trail could not be closed",
+                "a file of the audit log could not be closed",
                 file=str(file.path),
                 cause=error.strerror,
             )
@@ -295,14 +295,14 @@ class Writer:
         reason = error.strerror or repr(error)
         if self.failing is None:
             self._log.error(
-                "the audit trail cannot be written", dir=str(self._folder.path), cause=reason
+                "the audit log cannot be written", dir=str(self._folder.path), cause=reason
             )
         self.failing = reason
 
     def _recover(self) -> None:
         if self.failing is not None:
             self.failing = None
-            self._log.info("the audit trail is written again", dir=str(self._folder.path))
+            self._log.info("the audit log is written again", dir=str(self._folder.path))
 
     def _give_up(self, items: list[QueuedEvents]) -> None:
         """Lose items; with strict hold back those that must be kept, for the next attempt."""

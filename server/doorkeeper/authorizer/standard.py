@@ -1,4 +1,4 @@
-"""Kafka's StandardAuthorizer over a ``StateLog``: its decisions, errors and decision log.
+"""Kafka's StandardAuthorizer over a ``StateLog``: its decisions, errors and authorizer log.
 
 Decisions read one immutable snapshot through masks; the responsible rule is looked up only if a log
 line is written. Each request that changes ACLs is one change of the log: one transaction, visible
@@ -20,6 +20,7 @@ from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, Res
 from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
 from doorkeeper.acl.search import find
 from doorkeeper.acl.validation import check_filter, check_new, unencodable
+from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
 from doorkeeper.authorizer.contract import (
     PROBE_NAME,
     AclBindingDeleteResult,
@@ -31,7 +32,6 @@ from doorkeeper.authorizer.contract import (
     check_not_filter,
     masks_by_authorize,
 )
-from doorkeeper.authorizer.decision_log import DEBUG, INFO, TRACE, DecisionLogger
 from doorkeeper.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
 from doorkeeper.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
-    from doorkeeper.authorizer.decision_log import DecisionSink
     from doorkeeper.request_context import AuthorizableRequestContext
 
 T = TypeVar("T")
@@ -96,12 +96,14 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         self,
         *,
         new_id: Callable[[], str] | None = None,
-        audit: DecisionSink | None = None,
+        authorizer_log: AuthorizerLog | None = None,
     ) -> None:
-        """Set the source of binding ids, and the sink of the decision log (default: the logger)."""
+        """Set the source of binding ids, and the authorizer log (default: Python's logging)."""
         self._new_id = BindingIds() if new_id is None else new_id
-        self._decision_log: DecisionSink = DecisionLogger() if audit is None else audit
-        self._threshold = self._decision_log.threshold
+        self._authorizer_log: AuthorizerLog = (
+            StandardLibraryLog() if authorizer_log is None else authorizer_log
+        )
+        self._threshold = self._authorizer_log.threshold
         self._policy = Policy()
         self._form = FORMS[DEFAULT_FORM]
         self._log = StateLog(MemoryStore())
@@ -111,7 +113,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         self._closed = False
         self._tasks: set[asyncio.Task[None]] = set()
         self.traces = 0
-        """The number of lines written to the decision log."""
+        """The number of lines written to the authorizer log."""
 
     def attach(self, log: StateLog) -> None:
         """Keep the ACLs in this log; before ``start``. Without a log they live in memory only."""
@@ -234,7 +236,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 results.append(_DENIED)
             if level >= self._threshold.level:
                 self.traces += 1
-                self._decision_log.write(
+                self._authorizer_log.write(
                     level, self._form(context, action, self.explain(context, action))
                 )
         return results
@@ -248,7 +250,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
             level = INFO if action.log_if_denied else TRACE
             if level >= self._threshold.level:
                 self.traces += 1
-                self._decision_log.write(level, self._form(context, action, denied))
+                self._authorizer_log.write(level, self._form(context, action, denied))
         return [_DENIED] * len(actions)
 
     def _default(self, snapshot: Snapshot, resource: ResourcePattern) -> bool:

@@ -133,24 +133,24 @@ def tail(
     **filters: tuple[str, ...],
 ) -> None:
     """Print the last events of FOLDER, and wait for new ones."""
-    trail = Tail(folder)
+    log_reader = Tail(folder)
     wanted = _EventFilter(**filters)
     out = _print_json if output == "json" else _print_text
     # A folder that does not exist would otherwise look like one without events.
     _or_fail(folder, lambda: sorted(folder.iterdir()))
     try:
-        events = trail.new() if from_start else iter(_last(trail, wanted, lines))
+        events = log_reader.new() if from_start else iter(_last(log_reader, wanted, lines))
         while True:
             for event in events:
                 if wanted.has(event):
                     out(event)
             # For a reader behind a pipe: no event waits in a buffer for the next ones.
             sys.stdout.flush()
-            _report_unreadable(trail)
+            _report_unreadable(log_reader)
             if not follow:
                 return
             time.sleep(POLL_S)
-            events = _or_fail(folder, trail.new)
+            events = _or_fail(folder, log_reader.new)
     except KeyboardInterrupt:
         # The usual end of --follow: no message.
         raise SystemExit(INTERRUPTED) from None
@@ -201,11 +201,11 @@ class _EventFilter:
         return event.get(name) in values
 
 
-def _last(trail: Tail, wanted: _EventFilter, lines: int) -> list[dict[str, Any]]:
+def _last(log_reader: Tail, wanted: _EventFilter, lines: int) -> list[dict[str, Any]]:
     """Return the last events that match; with filters, every event must be read."""
     if wanted.is_empty:
-        return trail.last_lines(lines)
-    found = [event for event in trail.new() if wanted.has(event)]
+        return log_reader.last_lines(lines)
+    found = [event for event in log_reader.new() if wanted.has(event)]
     return found[len(found) - lines if lines < len(found) else 0 :]
 
 
@@ -234,10 +234,10 @@ def _clean(value: Any) -> Any:  # noqa: ANN401 - what JSON may hold
     return value
 
 
-def _report_unreadable(trail: Tail) -> None:
-    for name, why in trail.unreadable.items():
+def _report_unreadable(log_reader: Tail) -> None:
+    for name, why in log_reader.unreadable.items():
         say(f"{name}: {why}")
-    trail.unreadable.clear()
+    log_reader.unreadable.clear()
 
 
 def _verdict_lines(folder: Path, verdict: Verdict) -> Iterable[str]:

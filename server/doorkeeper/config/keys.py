@@ -354,7 +354,7 @@ _OURS = (
         type=KeyType.STRING,
         default="4.2",
         doc=(
-            "The format of the authorizer's audit lines, by the release of Kafka that introduced"
+            "The format of the authorizer log's lines, by the release of Kafka that introduced"
             " it: 4.2, 3.3, 2.4, 2.0 or 1.0."
         ),
         check=one_of("4.2", "3.3", "2.4", "2.0", "1.0"),

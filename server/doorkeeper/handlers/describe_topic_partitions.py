@@ -1,7 +1,7 @@
 """DescribeTopicPartitions (75), version 0: topics and their partitions, in pages (KIP-966).
 
 Needs DESCRIBE on each topic. A named topic without it is answered with 29 after all others; a list
-of all topics leaves it out. Both are audited as denials. Masks are always computed.
+of all topics leaves it out. Both are logged as denials. Masks are always computed.
 
 Topics are sorted by name. The size of a page is the requested number of partitions, at least 1 and
 at most ``max.request.partition.size.limit``; the cursor names the next topic and partition.

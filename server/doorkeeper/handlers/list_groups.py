@@ -1,7 +1,7 @@
 """ListGroups (16), versions 0-5: the groups, on the one node of a cluster that has them.
 
 DESCRIBE on the cluster shows all groups, else DESCRIBE on each shows that one; other groups are
-left out without an error or an audit event.
+left out without an error or a line in the authorizer log.
 
     v3  flexible     v4  states, and a filter by state (KIP-518)
     v5  types, and a filter by type (KIP-848)

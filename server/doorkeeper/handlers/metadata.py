@@ -1,7 +1,7 @@
 """Metadata (3), versions 0-13: the nodes, the topics, their partitions.
 
 Needs DESCRIBE on each topic; a named topic without it is answered with 29 and nothing else, whether
-it exists or not, and a list of all topics leaves it out without an audit event.
+it exists or not. A list of all topics omits it, without a line in the authorizer log.
 
     v0   an empty list means all topics
     v1   null means all topics, an empty list none; racks, the controller, internal topics

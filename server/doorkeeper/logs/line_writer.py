@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 QUEUED_BYTES_MAX: Final = 8 * 1024 * 1024
-"""About 40,000 audit lines: a second of denials at full speed."""
+"""About 40,000 authorizer log lines: a second of denials at full speed."""
 
 BATCH_BYTES: Final = 64 * 1024
 """The largest write: the size of a pipe on Linux."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import EventDict, Processor, WrappedLogger
 
-AUDIT_LOGGER: Final = "kafka.authorizer.logger"
+AUTHORIZER_LOGGER: Final = "kafka.authorizer.logger"
 CLOSE_TIMEOUT_S: Final = 2.0
 """Time that the process waits at its end for a stalled reader of the log."""
 
@@ -91,7 +91,7 @@ class Logger(structlog.BoundLoggerBase):
             self._proxy_to_logger("msg", event, level=_LEVEL_NAMES[level], **fields)
 
 
-class AuditLogger:
+class AuthorizerLogger:
     """Writes the lines of Kafka's authorizer log unchanged."""
 
     def __init__(self, logger: Logger) -> None:
@@ -135,7 +135,7 @@ class Logs:
             cache_logger_on_first_use=True,
         )
         self._bridge = Bridge(self.logger, levels)
-        self.audit = AuditLogger(self.logger(AUDIT_LOGGER))
+        self.authorizer_log = AuthorizerLogger(self.logger(AUTHORIZER_LOGGER))
 
     def logger(self, name: str) -> Logger:
         return Logger(self._output(name), self._processors, {})

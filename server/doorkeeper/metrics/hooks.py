@@ -74,15 +74,15 @@ class AuditMeter:
 
     def __init__(self, meters: Meters | None = None) -> None:
         self._meters = Meters() if meters is None else meters
-        self._written = self._meters.counter(table.TRAIL_WRITTEN)
+        self._written = self._meters.counter(table.AUDIT_WRITTEN)
         # One series for each thread: the loop's counts drops, the writer's counts lost events.
-        self._dropped = self._meters.counter(table.TRAIL_DROPPED, "queue full")
-        self._lost = self._meters.counter(table.TRAIL_DROPPED, "not written")
-        self._seconds = self._meters.histogram(table.TRAIL_SYNC_SECONDS)
+        self._dropped = self._meters.counter(table.AUDIT_DROPPED, "queue full")
+        self._lost = self._meters.counter(table.AUDIT_DROPPED, "not written")
+        self._seconds = self._meters.histogram(table.AUDIT_SYNC_SECONDS)
 
     def queue(self, length: Callable[[], int]) -> None:
         """Register a reader of the queue's length, called in the loop's thread at each scrape."""
-        self._meters.read(table.TRAIL_QUEUED, length)
+        self._meters.read(table.AUDIT_QUEUED, length)
 
     def record_dropped(self, events: int = 1) -> None:
         """Count events that did not fit into the queue."""

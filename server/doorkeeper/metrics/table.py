@@ -282,28 +282,28 @@ IS_CONTROLLER: Final = Metric(
     kafka="kafka.controller:type=KafkaController,name=ActiveControllerCount",
 )
 
-# --- the audit trail
+# --- the audit log
 
-TRAIL_QUEUED: Final = Metric(
+AUDIT_QUEUED: Final = Metric(
     name="doorkeeper_audit_queued_events",
     kind=MetricKind.GAUGE,
-    doc="Events of the audit trail that wait to be written.",
+    doc="Events of the audit log that wait to be written.",
 )
-TRAIL_WRITTEN: Final = Metric(
+AUDIT_WRITTEN: Final = Metric(
     name="doorkeeper_audit_written_events_total",
     kind=MetricKind.COUNTER,
-    doc="Events of the audit trail that were written.",
+    doc="Events of the audit log that were written.",
 )
-TRAIL_DROPPED: Final = Metric(
+AUDIT_DROPPED: Final = Metric(
     name="doorkeeper_audit_dropped_events_total",
     kind=MetricKind.COUNTER,
-    doc="Events that the audit trail lost: its queue was full, or they could not be written.",
+    doc="Events that the audit log lost: its queue was full, or they could not be written.",
     labels=("reason",),
 )
-TRAIL_SYNC_SECONDS: Final = Metric(
+AUDIT_SYNC_SECONDS: Final = Metric(
     name="doorkeeper_audit_sync_seconds",
     kind=MetricKind.HISTOGRAM,
-    doc="How long the audit trail's sync to the disk took.",
+    doc="How long the audit log's sync to the disk took.",
     buckets=SLOW_S,
 )
 
@@ -394,7 +394,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     *(REVISION, HEAD_REVISION, SNAPSHOT_AGE, STORE_REACHABLE),
     *(STORE_COMMITS, STORE_CHANGES, COMMIT_SECONDS, STORE_RECONNECTS),
     *(NODES, IS_CONTROLLER),
-    *(TRAIL_QUEUED, TRAIL_WRITTEN, TRAIL_DROPPED, TRAIL_SYNC_SECONDS),
+    *(AUDIT_QUEUED, AUDIT_WRITTEN, AUDIT_DROPPED, AUDIT_SYNC_SECONDS),
     *(RELOADS, LAST_RELOAD, LOOP_LAG, READY, METRIC_FAULTS, BUILD_INFO),
     *PROCESS,
 )

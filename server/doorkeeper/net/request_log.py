@@ -2,7 +2,7 @@
 
 Off unless ``doorkeeper.log.levels`` sets the logger ``kafka.request.logger`` to DEBUG, as in a
 broker's log4j file; the level may change at run time. The correlation id and the client id lead
-from an audit event to its line here.
+from an event of the audit log to its line here.
 
 Source: ``RequestChannel.updateRequestMetrics``, whose line is a JSON of its own.
 """

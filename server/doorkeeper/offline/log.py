@@ -58,7 +58,7 @@ class OfflineAuditLog:
             return
         # A command without an audit log imports none of its modules.
         from doorkeeper.app.audit_log import open_audit_log  # noqa: PLC0415
-        from doorkeeper.audit.files import TrailInUse  # noqa: PLC0415
+        from doorkeeper.audit.files import AuditLogInUse  # noqa: PLC0415
 
         loop = asyncio.get_running_loop()
         try:
@@ -66,7 +66,7 @@ class OfflineAuditLog:
                 self._settings, self._node, loop, logger=self._log, meter=self._meter
             )
         except StartError as error:
-            if not isinstance(error.__cause__, TrailInUse):
+            if not isinstance(error.__cause__, AuditLogInUse):
                 raise
             raise StartError(f"{error}; {_HINT}") from error
 
@@ -94,7 +94,7 @@ class OfflineAuditLog:
         ):
             self._refused = True
             raise StartError(
-                f"The change was made, but the audit trail could not be written: {problem}"
+                f"The change was made, but the audit log could not be written: {problem}"
             )
 
     def record_commit(self, committed: Committed) -> None:
@@ -120,9 +120,7 @@ class OfflineAuditLog:
         if self._refused:
             return
         if self._meter.lost_events:
-            self._log.error(
-                "changes are missing in the audit trail", events=self._meter.lost_events
-            )
+            self._log.error("changes are missing in the audit log", events=self._meter.lost_events)
         self._log.tell()
 
 

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.decision_log import DecisionLogger
+from doorkeeper.authorizer.authorizer_log import StandardLibraryLog
 from doorkeeper.logs.secrets import hide
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class TestLogs:
     __test__ = False
 
     def __init__(self) -> None:
-        self.audit = DecisionLogger()
+        self.authorizer_log = StandardLibraryLog()
 
     def logger(self, name: str) -> TestLogger:
         return TestLogger(name)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from doorkeeper.authorizer.contract import by_resource_type
 from testkit import acl_worlds as some
 from testkit.acl import request_of
-from testkit.authorizers import CollectedAudit, started
+from testkit.authorizers import CollectedAuthorizerLog, started
 
 if TYPE_CHECKING:
     from doorkeeper.acl.decision import Policy, Question
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def test_answers_and_audits_as_the_default(
     policy: Policy, world: list[AclBinding], question: Question
 ) -> None:
-    """The index gives the verdict and the audit lines of the algorithm that reads all ACLs."""
+    """The index gives the decision and log lines of the algorithm that reads all ACLs."""
 
     async def compare() -> None:
-        audit = CollectedAudit()
+        audit = CollectedAuthorizerLog()
         authorizer = await started(
             *dict.fromkeys(world),
-            audit=audit,
+            authorizer_log=audit,
             super__users=";".join(policy.super_users),
             allow__everyone__if__no__acl__found=str(policy.allow_everyone),
         )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.authn.contract import AuthenticationContext
-    from doorkeeper.authorizer.decision_log import DecisionSink
+    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
 
 LISTENER = "PLAINTEXT"
 USERS = ("root", "alice", "bob")
@@ -54,10 +54,10 @@ class Named(NamedTuple):
         return Principal("User", self.name)
 
 
-class CountedAudit:
-    """Writes audit lines to the server's log, and keeps them."""
+class CountedAuthorizerLog:
+    """Writes authorizer log lines to the server's log, and keeps them."""
 
-    def __init__(self, inner: DecisionSink) -> None:
+    def __init__(self, inner: AuthorizerLog) -> None:
         self._inner = inner
         self.threshold = inner.threshold
         self.lines: list[str] = []
@@ -93,7 +93,7 @@ class Pair:
         for each in self.connections:
             assert each.start() is None
 
-    def ask(self, frame: bytes, audit: CountedAudit) -> bytes:
+    def ask(self, frame: bytes, audit: CountedAuthorizerLog) -> bytes:
         """Ask both; return the answer, which is the same, as is all that it leaves behind."""
         seen = []
         for connection, counts in zip(self.connections, self.counts, strict=True):
@@ -248,7 +248,7 @@ CHANGES: tuple[Callable[[random.Random, Running], Awaitable[None]], ...] = (
 async def test_a_cache_is_never_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, *, long: bool
 ) -> None:
-    """Answers, counts, decisions and audit lines are those of a connection without one.
+    """Answers, counts, decisions and authorizer log lines are those of a connection without one.
 
     Also where a description of two ACLs is one that is made in pieces, from chunks of a few names.
     """
@@ -260,7 +260,7 @@ async def test_a_cache_is_never_noticed(
         assembly = server.assembly
         assert assembly.guarded is not None
         cache = ResponseCache(assembly.guarded.version, assembly.guarded, Limits())
-        audit = CountedAudit(server.log.logs.audit)
+        audit = CountedAuthorizerLog(server.log.logs.authorizer_log)
         assembly.authorizer._audit = audit  # type: ignore[union-attr]
         clients = [(user, host) for user in USERS for host in ("10.0.0.1", "10.0.0.2")]
         # Two of one user, at one address, may be of different software.

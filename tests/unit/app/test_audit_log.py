@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.app.audit_log import audit_sink, open_audit_log, watch
+from doorkeeper.app.audit_log import open_audit_log, watch
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.audit import AuditSettings
 from testkit.acl import READ, request_of, to, topic
-from testkit.authorizers import CollectedAudit
 from testkit.edge import HandAuthorizer
 from testkit.plugins import InMemory
 from testkit.trails import Log, Meter, lines_in
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.audit.audit_log import AuditLog
-    from doorkeeper.logs.authorizer_file import AuthorizerFile
 
 
 def opened(settings: AuditSettings) -> AuditLog | None:
@@ -78,23 +76,6 @@ async def test_a_plug_ins_decisions_have_no_rule(tmp_path: Path) -> None:
 
     decision, _ = lines_in(tmp_path)
     assert (decision["kind"], decision["rule"], decision["binding"]) == ("decision", None, None)
-
-
-def test_where_audit_lines_go(tmp_path: Path) -> None:
-    """To the log, or to the file that is named, or nowhere: one that cannot be opened stops the
-    start."""
-    usual, log = CollectedAudit(), Log()
-    files: list[AuthorizerFile] = []
-    path = tmp_path / "authorizer.log"
-
-    assert audit_sink(None, usual, log, files.append) is usual
-    sink = audit_sink(path, usual, log, files.append)
-    sink.write(20, "a line")
-    files[0].close(10)
-
-    assert path.read_text().endswith("INFO a line (kafka.authorizer.logger)\n")
-    with pytest.raises(StartError, match=r"doorkeeper\.authorizer\.log\.file: .*none.*No such"):
-        audit_sink(tmp_path / "none" / "x", usual, log, files.append)
 
 
 async def test_only_what_is_kept_elsewhere_is_reported() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.app.authorizer import (
+    authorizer_log_of,
     authorizer_of,
     locate,
     refused_start,
@@ -20,13 +21,16 @@ from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
-from testkit.authorizers import CollectedAudit
+from testkit.authorizers import CollectedAuthorizerLog
 from testkit.settings import settings_of
+from testkit.trails import Log
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
+    from pathlib import Path
 
     from doorkeeper.authorizer.contract import Authorizer, AuthorizerServerInfo
+    from doorkeeper.logs.authorizer_file import AuthorizerFile
 
 STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 HERE = f"authorizer.class.name={__name__}"
@@ -51,7 +55,9 @@ class FailsToStart(StandardAuthorizer):
 
 
 def made(text: str) -> Authorizer | None:
-    return authorizer_of(settings_of(text).entries, StateLog(MemoryStore()), CollectedAudit())
+    return authorizer_of(
+        settings_of(text).entries, StateLog(MemoryStore()), CollectedAuthorizerLog()
+    )
 
 
 def test_none_is_an_answer() -> None:
@@ -201,3 +207,19 @@ async def test_a_start_that_is_cancelled() -> None:
 
     with pytest.raises(StartError, match=r"x.Y does not start: CancelledError$"):
         start_authorizer(Cancelled(), settings, server_info(settings, "c" * 22, [endpoint]))
+
+
+def test_the_authorizer_log_may_be_a_file(tmp_path: Path) -> None:
+    """Lines go to the log or to the configured file; one that cannot be opened stops the start."""
+    usual, log = CollectedAuthorizerLog(), Log()
+    files: list[AuthorizerFile] = []
+    path = tmp_path / "authorizer.log"
+
+    assert authorizer_log_of(None, usual, log, files.append) is usual
+    sink = authorizer_log_of(path, usual, log, files.append)
+    sink.write(20, "a line")
+    files[0].close(10)
+
+    assert path.read_text().endswith("INFO a line (kafka.authorizer.logger)\n")
+    with pytest.raises(StartError, match=r"doorkeeper\.authorizer\.log\.file: .*none.*No such"):
+        authorizer_log_of(tmp_path / "none" / "x", usual, log, files.append)

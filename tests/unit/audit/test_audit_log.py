@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.audit.audit_log import AuditLog
-from doorkeeper.audit.files import TrailError
+from doorkeeper.audit.files import AuditLogError
 from doorkeeper.audit.names import open_name
 from doorkeeper.audit.options import Recorded, Sync
 from doorkeeper.authorizer.contract import AclCreateResult, Action, AuthorizationResult
@@ -127,9 +127,9 @@ async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.M
     assert refused is not None
     assert failed.code == refused.code == ErrorCode.KAFKA_STORAGE_ERROR
     assert failed.message is not None
-    assert "The change was made, but the audit trail could not be written" in failed.message
+    assert "The change was made, but the audit log could not be written" in failed.message
     assert refused.message == (
-        "Nothing was changed: the audit trail cannot be written, and doorkeeper.audit.sync is"
+        "Nothing was changed: the audit log cannot be written, and doorkeeper.audit.sync is"
         " strict: No space left on device"
     )
     assert fine == (None, None)
@@ -185,7 +185,7 @@ async def test_a_folder_of_another_server(tmp_path: Path) -> None:
     """A folder that another server of the node writes is refused; decisions may be left out."""
     trail = opened(tmp_path, decisions=Recorded.NONE)
 
-    with pytest.raises(TrailError, match="another server"):
+    with pytest.raises(AuditLogError, match="another server"):
         opened(tmp_path)
 
     assert not trail.records_decisions

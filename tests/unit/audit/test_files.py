@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 import zstandard
 
-from doorkeeper.audit.files import SECONDS_A_DAY, Recovered, TrailError, TrailFolder, TrailInUse
+from doorkeeper.audit.files import (
+    SECONDS_A_DAY,
+    AuditFolder,
+    AuditLogError,
+    AuditLogInUse,
+    Recovered,
+)
 from doorkeeper.audit.names import open_name, whole_name
 
 if TYPE_CHECKING:
@@ -20,17 +26,17 @@ LINES = b'{"seq":1}\n{"seq":2}\n'
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[TrailFolder]:
-    folder = TrailFolder(tmp_path / "a" / "audit", 1, compress=False)
+def folder(tmp_path: Path) -> Iterator[AuditFolder]:
+    folder = AuditFolder(tmp_path / "a" / "audit", 1, compress=False)
     yield folder
     folder.release()
 
 
-def names(folder: TrailFolder) -> list[str]:
+def names(folder: AuditFolder) -> list[str]:
     return sorted(path.name for path in folder.path.iterdir() if path.name != "audit-1.lock")
 
 
-def test_a_folder_is_made_for_its_owner_alone(folder: TrailFolder) -> None:
+def test_a_folder_is_made_for_its_owner_alone(folder: AuditFolder) -> None:
     """A folder that is missing is made, with those above it; only its owner may read it."""
     path, descriptor = folder.open(1)
     os.close(descriptor)
@@ -39,28 +45,28 @@ def test_a_folder_is_made_for_its_owner_alone(folder: TrailFolder) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_two_servers_of_one_node(folder: TrailFolder) -> None:
+def test_two_servers_of_one_node(folder: AuditFolder) -> None:
     """A second server of the node is refused until the first has gone; another node's is not."""
-    with pytest.raises(TrailInUse, match="another server writes the audit trail of node 1 here"):
-        TrailFolder(folder.path, 1, compress=False)
+    with pytest.raises(AuditLogInUse, match="another server writes the audit log of node 1 here"):
+        AuditFolder(folder.path, 1, compress=False)
 
-    TrailFolder(folder.path, 2, compress=False).release()
+    AuditFolder(folder.path, 2, compress=False).release()
     folder.release()
-    TrailFolder(folder.path, 1, compress=False).release()
+    AuditFolder(folder.path, 1, compress=False).release()
 
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     """A folder that cannot be made is an error with its name."""
     (tmp_path / "audit").touch()
 
-    with pytest.raises(TrailError, match="audit: the audit trail cannot be written: "):
-        TrailFolder(tmp_path / "audit", 1, compress=False)
+    with pytest.raises(AuditLogError, match="audit: the audit log cannot be written: "):
+        AuditFolder(tmp_path / "audit", 1, compress=False)
 
 
 @pytest.mark.parametrize("compress", [False, True])
 def test_a_closed_file_has_one_name(tmp_path: Path, *, compress: bool) -> None:
     """A closed file has its whole name, and the open one is gone."""
-    folder = TrailFolder(tmp_path, 1, compress=compress)
+    folder = AuditFolder(tmp_path, 1, compress=compress)
     path, descriptor = folder.open(1)
     os.write(descriptor, LINES)
     os.close(descriptor)
@@ -76,7 +82,7 @@ def test_a_closed_file_has_one_name(tmp_path: Path, *, compress: bool) -> None:
 
 def test_no_room_for_a_compressed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is no room for a second copy, the plain file keeps its lines, and for good."""
-    folder = TrailFolder(tmp_path, 1, compress=True)
+    folder = AuditFolder(tmp_path, 1, compress=True)
     path, descriptor = folder.open(1)
     os.write(descriptor, LINES)
     os.close(descriptor)
@@ -94,7 +100,7 @@ def test_no_room_for_a_compressed_copy(tmp_path: Path, monkeypatch: pytest.Monke
     folder.release()
 
 
-def test_what_a_killed_server_left(folder: TrailFolder) -> None:
+def test_what_a_killed_server_left(folder: AuditFolder) -> None:
     """The open file is cut after its last line feed and closed; a half made copy is deleted."""
     (folder.path / open_name(1, 1)).write_bytes(LINES + b'{"seq":3,"ki')
     (folder.path / (whole_name(1, 1, 2, compressed=True) + ".tmp")).write_bytes(b"half")
@@ -105,7 +111,7 @@ def test_what_a_killed_server_left(folder: TrailFolder) -> None:
     assert (folder.path / names(folder)[0]).read_bytes() == LINES
 
 
-def test_a_file_without_a_whole_line(folder: TrailFolder) -> None:
+def test_a_file_without_a_whole_line(folder: AuditFolder) -> None:
     """A file in which no line is whole is deleted; it is told where it was not empty."""
     (folder.path / open_name(1, 1)).touch()
     (folder.path / open_name(1, 2)).write_bytes(b"{")
@@ -114,7 +120,7 @@ def test_a_file_without_a_whole_line(folder: TrailFolder) -> None:
     assert names(folder) == []
 
 
-def test_killed_between_two_names(folder: TrailFolder) -> None:
+def test_killed_between_two_names(folder: AuditFolder) -> None:
     """A file that had its whole name already is not closed again under another one."""
     (folder.path / whole_name(1, 1, 2, compressed=True)).write_bytes(zstandard.compress(LINES))
     (folder.path / open_name(1, 1)).write_bytes(LINES)
@@ -123,7 +129,7 @@ def test_killed_between_two_names(folder: TrailFolder) -> None:
     assert names(folder) == [whole_name(1, 1, 2, compressed=True)]
 
 
-def test_files_of_other_nodes_are_left_alone(folder: TrailFolder) -> None:
+def test_files_of_other_nodes_are_left_alone(folder: AuditFolder) -> None:
     """Another node may be writing its file at this moment."""
     (folder.path / open_name(2, 1)).write_bytes(LINES)
 
@@ -132,7 +138,7 @@ def test_files_of_other_nodes_are_left_alone(folder: TrailFolder) -> None:
     assert names(folder) == [open_name(2, 1)]
 
 
-def made(folder: TrailFolder, *ages_days: float) -> list[str]:
+def made(folder: AuditFolder, *ages_days: float) -> list[str]:
     """Make files of 100 bytes each, the oldest first; return their names."""
     found = []
     for number, age in enumerate(ages_days):
@@ -143,7 +149,7 @@ def made(folder: TrailFolder, *ages_days: float) -> list[str]:
     return found
 
 
-def test_old_files_are_deleted(folder: TrailFolder) -> None:
+def test_old_files_are_deleted(folder: AuditFolder) -> None:
     """Files older than the bound go; the newest stays whatever its age."""
     _, young, newest = made(folder, 9, 1, 0.5)
 
@@ -153,7 +159,7 @@ def test_old_files_are_deleted(folder: TrailFolder) -> None:
     assert names(folder) == [newest]
 
 
-def test_too_many_bytes_are_deleted(folder: TrailFolder) -> None:
+def test_too_many_bytes_are_deleted(folder: AuditFolder) -> None:
     """The oldest go until the rest is within the bound; no bound, no deletion."""
     first, second, third = made(folder, 3, 2, 1)
 
@@ -166,7 +172,7 @@ def test_too_many_bytes_are_deleted(folder: TrailFolder) -> None:
     assert second not in names(folder)
 
 
-def test_a_reserve_of_room(folder: TrailFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reserve_of_room(folder: AuditFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Room is taken and given back; where there is none, nothing is left behind."""
     folder.reserve(10_000)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.audit.names import TrailFile, file_of, files_in, in_order, open_name, whole_name
+from doorkeeper.audit.names import AuditFile, file_of, files_in, in_order, open_name, whole_name
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def test_other_files_are_no_trail(name: str) -> None:
 
 def test_names_are_read_as_they_are_made() -> None:
     """What is made is what is read."""
-    assert file_of(Path(open_name(3, 7))) == TrailFile(3, 7, None, Path(open_name(3, 7)))
+    assert file_of(Path(open_name(3, 7))) == AuditFile(3, 7, None, Path(open_name(3, 7)))
     for compressed in (True, False):
         path = Path(whole_name(3, 7, 9, compressed=compressed))
-        assert file_of(path) == TrailFile(3, 7, 9, path)
+        assert file_of(path) == AuditFile(3, 7, 9, path)
 
 
 def test_order(tmp_path: Path) -> None:

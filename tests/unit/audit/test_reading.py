@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.audit import reading
-from doorkeeper.audit.names import TrailFile, file_of
+from doorkeeper.audit.names import AuditFile, file_of
 from doorkeeper.audit.reading import Line, UnreadableFile, lines_of
 from testkit.trails import line_of, written
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def file_at(path: Path) -> TrailFile:
+def file_at(path: Path) -> AuditFile:
     file = file_of(path)
     assert file is not None
     return file

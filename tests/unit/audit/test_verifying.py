@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.audit import verifying
-from doorkeeper.audit.names import TrailFile, files_in, whole_name
+from doorkeeper.audit.names import AuditFile, files_in, whole_name
 from doorkeeper.audit.verifying import verify_log
 from testkit.trails import line_of, written
 
@@ -146,7 +146,7 @@ def test_a_server_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     being_written = written(tmp_path, 5, 2, closed=False)
     taken = []
 
-    def listing(folder: Path) -> list[TrailFile]:
+    def listing(folder: Path) -> list[AuditFile]:
         found = files_in(folder)
         taken.append(len(found))
         if len(taken) == 2:  # the first look is for the nodes
@@ -171,7 +171,7 @@ def test_a_file_that_somebody_takes_away(tmp_path: Path, monkeypatch: pytest.Mon
     written(tmp_path, 5, 1)
     looks = iter([lambda: None, middle.unlink])
 
-    def listing(folder: Path) -> list[TrailFile]:
+    def listing(folder: Path) -> list[AuditFile]:
         found = files_in(folder)
         next(looks, lambda: None)()
         return found

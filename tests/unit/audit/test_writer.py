@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.audit.events import Reload
-from doorkeeper.audit.files import TrailFolder
+from doorkeeper.audit.files import AuditFolder
 from doorkeeper.audit.names import open_name, whole_name
 from doorkeeper.audit.options import Sync
 from doorkeeper.audit.queue import Queue, QueuedEvents
@@ -26,7 +26,7 @@ class World:
 
     def __init__(self, folder: Path, **changes: Any) -> None:
         self.options = options(folder, **changes)
-        self.folder = TrailFolder(folder, 1, compress=self.options.compress)
+        self.folder = AuditFolder(folder, 1, compress=self.options.compress)
         self.queue, self.log, self.meter, self.time = Queue(1000), Log(), Meter(), Time()
         self.writer = self.made()
         self.told: list[str | None] = []
@@ -226,8 +226,8 @@ def test_a_full_disk_without_strict(world: Make, monkeypatch: pytest.MonkeyPatch
     assert (last["reason"], last["seq"]) == ("d", 3)
     assert w.problem() is None
     assert w.log.texts == [
-        "the audit trail cannot be written",
-        "the audit trail is written again",
+        "the audit log cannot be written",
+        "the audit log is written again",
     ]
 
 
@@ -239,13 +239,13 @@ def test_a_full_disk_with_strict(world: Make, monkeypatch: pytest.MonkeyPatch) -
     reserve = w.options.folder / "audit-1.reserve"
     assert reserve.exists()
     disk.full = disk.no_room = True
-    free_reserve = TrailFolder.free_reserve
+    free_reserve = AuditFolder.free_reserve
 
-    def freed(folder: TrailFolder) -> bool:
+    def freed(folder: AuditFolder) -> bool:
         disk.full = False
         return free_reserve(folder)
 
-    monkeypatch.setattr(TrailFolder, "free_reserve", freed)
+    monkeypatch.setattr(AuditFolder, "free_reserve", freed)
     w.put("decision")
     w.put("change", is_change=True)
     w.turn()
@@ -329,5 +329,5 @@ def test_the_thread(world: Make) -> None:
         [whole_name(1, 1, 1, compressed=False)],
         [whole_name(1, 1, 2, compressed=False)],
     )
-    assert w.log.texts == ["events could not be made for the audit trail"]
+    assert w.log.texts == ["events could not be made for the audit log"]
     assert w.queue.length == 0

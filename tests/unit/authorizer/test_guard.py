@@ -27,7 +27,7 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision, nam
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
-from testkit.authorizers import SERVER, CollectedAudit, HeldStore, started
+from testkit.authorizers import SERVER, CollectedAuthorizerLog, HeldStore, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -386,7 +386,7 @@ async def test_only_the_standard_authorizer_has_a_version() -> None:
 
 async def test_lines_about_decisions_are_those_of_the_authorizer() -> None:
     """A plug-in counts none."""
-    inner = await started(audit=CollectedAudit())
+    inner = await started(authorizer_log=CollectedAuthorizerLog())
     guarded = GuardedAuthorizer(inner)
 
     guarded.authorize(ALICE, TWO)

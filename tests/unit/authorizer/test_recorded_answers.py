@@ -1,4 +1,4 @@
-"""Answers and audit lines that Kafka's own StandardAuthorizer gave, recorded."""
+"""Answers and authorizer log lines that Kafka's own StandardAuthorizer gave, recorded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RECORDED = Path(__file__).resolve().parents[2] / "vectors" / "authorizer.json"
 
 @pytest.mark.parametrize("release", FORMS)
 def test_our_answers_are_those_of_kafka(release: str) -> None:
-    """The same decision, audit line with its rule, and found ACLs, in every recorded world."""
+    """The same decisions, lines of the authorizer log and found ACLs, in every recorded world."""
     rows = json.loads(RECORDED.read_text())
 
     for row in rows:

@@ -21,7 +21,7 @@ from doorkeeper.request_context import AuthorizableRequestContext
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from testkit.acl import READ, WRITE, allow, deny, topic
-from testkit.authorizers import CLIENTS, SERVER, CollectedAudit
+from testkit.authorizers import CLIENTS, SERVER, CollectedAuthorizerLog
 
 ORDERS = ResourcePattern(ResourceType.TOPIC, "orders", PatternType.LITERAL)
 NETWORKED = allow("alice", READ, topic("orders"), "10.0.0.0/8")
@@ -32,7 +32,7 @@ NOWHERE = allow("alice", WRITE, topic("orders"), "")
 
 async def started(release: str) -> tuple[StandardAuthorizer, StateLog]:
     log = StateLog(MemoryStore(release_change(release)))
-    authorizer = StandardAuthorizer(audit=CollectedAudit())
+    authorizer = StandardAuthorizer(authorizer_log=CollectedAuthorizerLog())
     authorizer.attach(log)
     authorizer.configure({})
     await authorizer.start(SERVER)[CLIENTS]

@@ -10,6 +10,7 @@ import pytest
 
 from doorkeeper.acl.decision import DEFAULT_DENY, SUPER_USER, RuleKind
 from doorkeeper.acl.model import ANY_BINDING, AclOperation, PatternType, Principal, ResourceType
+from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
@@ -17,7 +18,6 @@ from doorkeeper.authorizer.contract import (
     Action,
     AuthorizationResult,
 )
-from doorkeeper.authorizer.decision_log import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ErrorCode
 from doorkeeper.kinds.change import Author
@@ -37,7 +37,7 @@ from testkit.acl import (
     topic,
     wanted,
 )
-from testkit.authorizers import SERVER, CollectedAudit, HeldStore, settled, started
+from testkit.authorizers import SERVER, CollectedAuthorizerLog, HeldStore, settled, started
 
 ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
 A, B = allow("alice", READ, topic("a", PREFIXED)), deny("alice", READ, topic("ab"))
@@ -119,8 +119,8 @@ async def test_lines_have_kafkas_levels(
     *, log_if_allowed: bool, log_if_denied: bool, allowed_level: int, denied_level: int
 ) -> None:
     """An answer that is no access by itself is written at TRACE."""
-    audit = CollectedAudit()
-    authorizer = await started(A, B, audit=audit)
+    audit = CollectedAuthorizerLog()
+    authorizer = await started(A, B, authorizer_log=audit)
 
     authorizer.authorize(
         request_of("alice"),
@@ -137,8 +137,8 @@ async def test_lines_have_kafkas_levels(
 
 async def test_lines_that_nobody_wants_are_not_written() -> None:
     """The sink is asked for the level first."""
-    audit = CollectedAudit(INFO)
-    authorizer = await started(A, audit=audit, doorkeeper__authorizer__log__format="1.0")
+    audit = CollectedAuthorizerLog(INFO)
+    authorizer = await started(A, authorizer_log=audit, doorkeeper__authorizer__log__format="1.0")
 
     authorizer.authorize(request_of("alice"), [to(READ, topic("a")), to(READ, topic("b"))])
 
@@ -155,8 +155,8 @@ async def test_lines_that_nobody_wants_are_not_written() -> None:
 
 async def test_a_decision_can_be_explained() -> None:
     """With the binding and its id; nothing is audited."""
-    audit = CollectedAudit()
-    authorizer = await started(A, audit=audit, super__users="User:root")
+    audit = CollectedAuthorizerLog()
+    authorizer = await started(A, authorizer_log=audit, super__users="User:root")
 
     decision = authorizer.explain(request_of("alice"), to(READ, topic("ab")))
 
@@ -379,8 +379,8 @@ async def test_an_acl_without_effect_is_stored_and_logged(
 
 async def test_some_resource_of_a_type() -> None:
     """The probe is audited under its own name; a denial of it at TRACE."""
-    audit = CollectedAudit(DEBUG)
-    authorizer = await started(A, audit=audit, super__users="User:root")
+    audit = CollectedAuthorizerLog(DEBUG)
+    authorizer = await started(A, authorizer_log=audit, super__users="User:root")
 
     def some(user: str) -> AuthorizationResult:
         return authorizer.authorize_by_resource_type(request_of(user), READ, ResourceType.TOPIC)
@@ -443,13 +443,13 @@ async def test_masks_are_those_of_single_questions(user: str, open_to_all: str) 
     no_writing = deny("alice", WRITE, topic("orders"))
     bindings = (A, B, no_writing, allow("User:*", READ, topic("or", PREFIXED)))
     resources = [topic("orders"), topic("bills"), topic("other"), group("readers")]
-    audit = CollectedAudit(TRACE)
+    audit = CollectedAuthorizerLog(TRACE)
     quiet = await started(
         *bindings, super__users="User:root", allow__everyone__if__no__acl__found=open_to_all
     )
     heard = await started(
         *bindings,
-        audit=audit,
+        authorizer_log=audit,
         super__users="User:root",
         allow__everyone__if__no__acl__found=open_to_all,
     )
@@ -476,8 +476,8 @@ async def test_a_change_without_a_request_is_the_servers() -> None:
 
 async def test_the_version_changes_with_acls_policy_and_levels() -> None:
     """While it is the same, the same question has the same answer."""
-    audit = CollectedAudit(INFO)
-    authorizer = await started(audit=audit)
+    audit = CollectedAuthorizerLog(INFO)
+    authorizer = await started(authorizer_log=audit)
     seen = [authorizer.version()]
     again = authorizer.version()
     assert again is not None
@@ -504,18 +504,18 @@ async def test_answers_that_may_not_be_cached_have_no_version() -> None:
     class Other(StandardAuthorizer):
         pass
 
-    other = Other(audit=CollectedAudit(100))
+    other = Other(authorizer_log=CollectedAuthorizerLog(100))
     await asyncio.gather(*other.start(SERVER).values())
 
-    assert StandardAuthorizer(audit=CollectedAudit(100)).version() is None
-    assert (await started(audit=CollectedAudit(DEBUG))).version() is None
+    assert StandardAuthorizer(authorizer_log=CollectedAuthorizerLog(100)).version() is None
+    assert (await started(authorizer_log=CollectedAuthorizerLog(DEBUG))).version() is None
     assert other.version() is None
     other.close()
 
 
 async def test_written_lines_are_counted() -> None:
     """Those that nobody wants are none."""
-    authorizer = await started(A, audit=CollectedAudit(INFO))
+    authorizer = await started(A, authorizer_log=CollectedAuthorizerLog(INFO))
 
     authorizer.authorize(request_of("alice"), [to(READ, topic("a")), to(READ, topic("b"))])
 
@@ -523,9 +523,9 @@ async def test_written_lines_are_counted() -> None:
 
 
 async def test_a_state_that_is_too_old_allows_nothing() -> None:
-    """But to super users, who need no ACLs; also where no ACL is found, and with an audit line."""
-    audit, alice = CollectedAudit(), request_of("alice")
-    authorizer = await started(A, audit=audit)
+    """A stale state denies all but super users, without an ACL too, and logs the denials."""
+    audit, alice = CollectedAuthorizerLog(), request_of("alice")
+    authorizer = await started(A, authorizer_log=audit)
     authorizer.reconfigure({"super.users": "User:root", "allow.everyone.if.no.acl.found": "true"})
     actions = [to(READ, topic("aa")), to(READ, topic("elsewhere"))]
     allowed = authorizer.authorize(alice, actions)

@@ -18,7 +18,7 @@ from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.state.store import StorageError
 from testkit.acl import READ, allow, request_of, to, topic, wanted
-from testkit.authorizers import CLIENTS, CONTROLLER, SERVER, CollectedAudit
+from testkit.authorizers import CLIENTS, CONTROLLER, SERVER, CollectedAuthorizerLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ class SlowStore(MemoryStore):
 
 
 def over(log: StateLog) -> StandardAuthorizer:
-    authorizer = StandardAuthorizer(audit=CollectedAudit())
+    authorizer = StandardAuthorizer(authorizer_log=CollectedAuthorizerLog())
     authorizer.configure({"super.users": "User:root"})
     authorizer.attach(log)
     return authorizer

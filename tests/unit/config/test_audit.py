@@ -1,4 +1,4 @@
-"""The audit trail's part of the configuration."""
+"""The audit log's part of the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of the audit trail."""
+"""The keys of the audit log."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_levels_are_set_anew(tmp_path: Path) -> None:
 def test_the_audit_logger_writes_kafkas_lines(tmp_path: Path) -> None:
     """Its lines are those of kafka.authorizer.logger; INFO and above, unless a level says more."""
     with readable_logs(tmp_path / "log", {"kafka.authorizer.logger": 10}) as log:
-        audit = log.logs.audit
+        audit = log.logs.authorizer_log
         assert audit.threshold.level == 10
         audit.write(5, "probe")
         audit.write(10, "Principal = User:a is Allowed")

@@ -42,11 +42,11 @@ def test_the_trail_tells_its_events() -> None:
     meter.record_sync(0.1)
     meter.queue(lambda: 17)
 
-    assert value_of(meters, table.TRAIL_WRITTEN) == 10
-    assert value_of(meters, table.TRAIL_DROPPED, "queue full") == 3
-    assert value_of(meters, table.TRAIL_DROPPED, "not written") == 4
-    assert meters.histogram(table.TRAIL_SYNC_SECONDS).count == 1
-    queued = next(each for each in meters.families() if each.metric is table.TRAIL_QUEUED)
+    assert value_of(meters, table.AUDIT_WRITTEN) == 10
+    assert value_of(meters, table.AUDIT_DROPPED, "queue full") == 3
+    assert value_of(meters, table.AUDIT_DROPPED, "not written") == 4
+    assert meters.histogram(table.AUDIT_SYNC_SECONDS).count == 1
+    queued = next(each for each in meters.families() if each.metric is table.AUDIT_QUEUED)
     assert queued.values == {(): 17}
 
 

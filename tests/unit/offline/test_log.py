@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.app.errors import StartError
-from doorkeeper.audit.files import TrailFolder
+from doorkeeper.audit.files import AuditFolder
 from doorkeeper.audit.names import open_name
 from doorkeeper.config.audit import AuditSettings
 from doorkeeper.kinds.change import SERVER
@@ -69,7 +69,7 @@ async def test_the_folder_of_a_server_that_runs(tmp_path: Path) -> None:
     """Where nodes share a store, one of them may run: who writes the folder is named, nothing is
     changed, and the line says what can be done; with another node.id it is done."""
     (tmp_path / "audit").mkdir()
-    folder = TrailFolder(tmp_path / "audit", 1, compress=False)
+    folder = AuditFolder(tmp_path / "audit", 1, compress=False)
 
     with pytest.raises(StartError) as caught:
         await change(at(tmp_path), 1)
@@ -77,7 +77,7 @@ async def test_the_folder_of_a_server_that_runs(tmp_path: Path) -> None:
 
     (line,) = caught.value.problems
     assert line == (
-        f"doorkeeper.audit.dir: {tmp_path / 'audit'}: another server writes the audit trail of"
+        f"doorkeeper.audit.dir: {tmp_path / 'audit'}: another server writes the audit log of"
         " node 1 here; ask it (--bootstrap-server), or give the command a node.id that no server"
         " has"
     )
@@ -116,12 +116,12 @@ async def test_a_disk_that_fills_under_way(tmp_path: Path, monkeypatch: pytest.M
             await log.start()
             await log.submit(lambda _state: adding(1), SERVER)
 
-    monkeypatch.setattr(TrailFolder, "free_reserve", lambda folder: False)
+    monkeypatch.setattr(AuditFolder, "free_reserve", lambda folder: False)
     with pytest.raises(StartError) as caught:
         await change_while_it_fills()
 
     assert str(caught.value) == (
-        "The change was made, but the audit trail could not be written: No space left on device"
+        "The change was made, but the audit log could not be written: No space left on device"
     )
     assert numbers_in(tmp_path / "data") == [1]
 
@@ -132,17 +132,17 @@ async def test_a_full_disk_otherwise(
     """Without strict the change is made, and stderr tells what is missing in the trail."""
     settings = at(tmp_path)
 
-    def full(_folder: TrailFolder, _first: int) -> tuple[Path, int]:
+    def full(_folder: AuditFolder, _first: int) -> tuple[Path, int]:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(TrailFolder, "open", full)
+    monkeypatch.setattr(AuditFolder, "open", full)
     with audit_log_output(settings):
         await change(settings, 1)
 
     said = capfd.readouterr().err
     assert numbers_in(tmp_path / "data") == [1]
-    assert "the audit trail cannot be written" in said
-    assert "changes are missing in the audit trail events=1" in said
+    assert "the audit log cannot be written" in said
+    assert "changes are missing in the audit log events=1" in said
 
 
 async def test_it_is_synced_before_the_command_goes_on(

@@ -1,4 +1,4 @@
-"""The audit trail of a world."""
+"""The audit log of a world."""
 
 from __future__ import annotations
 

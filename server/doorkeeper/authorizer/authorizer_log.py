@@ -1,4 +1,4 @@
-"""The sink of decision log lines, and Kafka's levels for them.
+"""The sink of authorizer log lines, and Kafka's levels for them.
 
 Kafka writes them to the logger ``kafka.authorizer.logger``: allowed accesses at DEBUG, denied ones
 at INFO, probes that are no access by themselves at TRACE.
@@ -16,8 +16,8 @@ INFO = 20
 LOGGER_NAME = "kafka.authorizer.logger"
 
 
-class DecisionSink(Protocol):
-    """Receives lines of the decision log. ``write`` must not block."""
+class AuthorizerLog(Protocol):
+    """Receives lines of the authorizer log. ``write`` must not block."""
 
     @property
     def threshold(self) -> Threshold:
@@ -45,7 +45,7 @@ class _LoggerThreshold:
         return self._logger.getEffectiveLevel()
 
 
-class DecisionLogger:
+class StandardLibraryLog:
     """Writes lines to the standard library's logger under Kafka's name."""
 
     def __init__(self) -> None:

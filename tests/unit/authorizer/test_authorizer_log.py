@@ -1,11 +1,11 @@
-"""The standard library's logger as a sink of audit lines."""
+"""The standard library's logger as a sink of authorizer log lines."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
 
-from doorkeeper.authorizer.decision_log import DEBUG, INFO, TRACE, DecisionLogger
+from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
 
 if TYPE_CHECKING:
     import pytest
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def test_lines_go_to_kafkas_logger_at_their_level(caplog: pytest.LogCaptureFixture) -> None:
     """A percent sign in a name is no format."""
-    audit = DecisionLogger()
+    audit = StandardLibraryLog()
     with caplog.at_level(DEBUG, "kafka.authorizer.logger"):
         audit.write(INFO, "topic %s")
 
@@ -22,7 +22,7 @@ def test_lines_go_to_kafkas_logger_at_their_level(caplog: pytest.LogCaptureFixtu
 
 def test_the_loggers_level_decides(caplog: pytest.LogCaptureFixture) -> None:
     """Also when it is changed later."""
-    audit = DecisionLogger()
+    audit = StandardLibraryLog()
 
     with caplog.at_level(INFO, "kafka.authorizer.logger"):
         assert audit.threshold.level == INFO
