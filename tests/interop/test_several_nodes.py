@@ -146,6 +146,22 @@ def test_when_the_controller_stops_the_other_takes_over(
         assert [node[0] for node in found["nodes"]] == [2]
         assert found["controller"] == 2
         address = left["bootstrap.servers"]
+        shown = tools.run("kafka-cluster", "list-endpoints", "--bootstrap-server", address)
+        assert "fenced" not in shown.stdout.replace("unfenced", "")
+        fenced = ("list-endpoints", "--bootstrap-server", address, "--include-fenced-brokers")
+        shown = tools.run("kafka-cluster", *fenced)
+        statuses = [line.split() for line in shown.stdout.splitlines()[1:]]
+        assert [(row[0], row[4]) for row in statuses] == [("1", "fenced"), ("2", "unfenced")]
+        for text in (
+            "Broker 1 is no longer registered.",
+            "Broker ID 1 is not currently registered",
+        ):
+            gone = tools.run(
+                *("kafka-cluster", "unregister", "--bootstrap-server", address, "--id", "1")
+            )
+            assert text in gone.stdout + gone.stderr
+        shown = tools.run("kafka-cluster", *fenced)
+        assert [line.split()[0] for line in shown.stdout.splitlines()[1:]] == ["2"]
         words = ("--bootstrap-server", address, "--list")
         assert tools.run("kafka-consumer-groups", *words).stdout.split() == ["payments"]
         row = ["TOPIC", "t", "LITERAL", "User:bob", "*", "WRITE", "ALLOW"]

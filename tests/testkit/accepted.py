@@ -127,6 +127,7 @@ FORWARDED = (
     "ElectLeaders",
     "AlterPartitionReassignments",
     "ListPartitionReassignments",
+    "UnregisterBroker",
 )
 """Requests that a broker hands to its controller, which refuses them with its own texts."""
 

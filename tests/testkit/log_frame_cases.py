@@ -18,6 +18,7 @@ from doorkeeper_wire.messages import (
     list_partition_reassignments,
     list_transactions,
     offset_for_leader_epoch,
+    unregister_broker,
 )
 from doorkeeper_wire.messages.create_topics import CreatableTopicConfig
 from testkit.frame_steps import (
@@ -300,6 +301,20 @@ def transaction_scenarios() -> Iterator[Scenario]:
     yield Scenario("DescribeProducers", (grants, *as_users(step)), TOPICS)
 
 
+def broker_scenarios() -> Iterator[Scenario]:
+    """UnregisterBroker of ids that no broker has."""
+    steps = [
+        Step(
+            None,
+            unregister_broker.UnregisterBrokerRequest(broker_id=broker_id),
+            unregister_broker.UnregisterBrokerResponse,
+            0,
+        )
+        for broker_id in (77, -1)
+    ]
+    yield Scenario("UnregisterBroker", (GRANTS, *as_users(*steps)))
+
+
 LOG_SCENARIOS: tuple[Scenario, ...] = (
     *offset_scenarios(),
     *record_scenarios(),
@@ -308,4 +323,5 @@ LOG_SCENARIOS: tuple[Scenario, ...] = (
     *election_scenarios(),
     *folder_scenarios(),
     *transaction_scenarios(),
+    *broker_scenarios(),
 )

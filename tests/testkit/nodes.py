@@ -78,6 +78,9 @@ class ANode:
         self.acl_rows: AclRows | None = None
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
+        return [each for each in self.registered_brokers(listener_name) if not each.is_fenced]
+
+    def registered_brokers(self, listener_name: str) -> Sequence[Broker]:
         assert listener_name == "PLAINTEXT"
         return self.listed
 
@@ -128,6 +131,13 @@ async def node_of(
         Topics.of(declared_ones, stored),
         {group.group_id: group for group in groups},
     )
+
+
+def brokers_of(*node_ids: int, fenced: Iterable[int] = ()) -> list[Broker]:
+    """Return brokers, of which those of ``fenced`` left in this order."""
+    times = {node_id: number for number, node_id in enumerate(fenced)}
+    every = sorted((*node_ids, *times))
+    return [Broker(node_id, "host", 9092, None, times.get(node_id)) for node_id in every]
 
 
 def a_topic(name: str, partitions: int = 1, **fields: Any) -> Topic:

@@ -135,4 +135,6 @@ MODULES = {
     "SaslAuthenticateResponse": ("sasl_authenticate", "SASL_AUTHENTICATE_RESPONSE"),
     "SaslHandshakeRequest": ("sasl_handshake", "SASL_HANDSHAKE_REQUEST"),
     "SaslHandshakeResponse": ("sasl_handshake", "SASL_HANDSHAKE_RESPONSE"),
+    "UnregisterBrokerRequest": ("unregister_broker", "UNREGISTER_BROKER_REQUEST"),
+    "UnregisterBrokerResponse": ("unregister_broker", "UNREGISTER_BROKER_RESPONSE"),
 }

@@ -143,6 +143,10 @@ class Node(Protocol):
         """Return the live nodes with the addresses they advertise on a listener; never empty."""
         ...
 
+    def registered_brokers(self, listener_name: str) -> Sequence[Broker]:
+        """Return the live nodes, and those of the cluster that do not live, which are fenced."""
+        ...
+
     @property
     def authorizer(self) -> AuthorizerReads | None:
         """Return the authorizer; None allows everything."""
@@ -181,7 +185,7 @@ class Node(Protocol):
 
 ACL_UPDATE: Final = "acl-update"
 
-OPERATIONS: Final = (ACL_UPDATE, "topics", "configs", "credentials", "tokens", "quotas")
+OPERATIONS: Final = (ACL_UPDATE, "topics", "configs", "credentials", "tokens", "quotas", "nodes")
 """Labels of updates in metrics; that of ACLs is KIP-504's name."""
 
 
@@ -231,6 +235,14 @@ class Services(Protocol):
     @property
     def update_timeout_s(self) -> float:
         """Return the time-out of an update by the authorizer."""
+        ...
+
+    async def unregister_broker(self, node_id: int) -> None:
+        """Remove a node from the cluster.
+
+        Raises:
+            ApiError: it is not registered, or the store is unavailable.
+        """
         ...
 
     async def alter_configs(

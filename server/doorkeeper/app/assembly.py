@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net.options import ConnectionSecurity
     from doorkeeper.state.store import Store
+    from doorkeeper.storage.postgres.membership import Membership
 
 
 CLOSE_TIMEOUT_S = 2.0
@@ -186,7 +187,7 @@ class Assembly:
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
-        await self._join_others(settings)
+        services.membership = await self._join_others(settings)
         self.log.start()
         self.security.watch(self.edge.use_security)
         await self._open_listeners(self.guarded, endpoints)
@@ -242,13 +243,18 @@ class Assembly:
             _has_succeeded(wait) for wait in self._waits.values()
         )
 
-    async def _join_others(self, settings: Settings) -> None:
-        """Join the nodes of a shared store; the shutdown leaves it before the edge drains."""
+    async def _join_others(self, settings: Settings) -> Membership | None:
+        """Join the nodes of a shared store; the shutdown leaves it before the edge drains.
+
+        Return None with an embedded store.
+        """
         log = self._logs.logger("doorkeeper.nodes")
         membership = membership_of(settings, self.node, self.tokens, log)
-        if membership is not None and self._store is None:
-            self._opened.push_async_callback(membership.leave)
-            await membership.enter()
+        if membership is None or self._store is not None:
+            return None
+        self._opened.push_async_callback(membership.leave)
+        await membership.enter()
+        return membership
 
     def _make_edge(
         self, settings: Settings, security: Mapping[str, ConnectionSecurity], services: NodeServices

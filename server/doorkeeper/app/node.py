@@ -87,7 +87,12 @@ class LiveNode:
         self._log.amend()
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
-        """Return all nodes that have the listener, with their advertised addresses, by id."""
+        """Return the live nodes that have the listener, with their advertised addresses, by id."""
+        every = self._brokers[listener_name]
+        return tuple(each for each in every if not each.is_fenced)
+
+    def registered_brokers(self, listener_name: str) -> Sequence[Broker]:
+        """Return the live nodes and the fenced ones that have the listener, by id."""
         return self._brokers[listener_name]
 
     @property
@@ -99,9 +104,10 @@ class LiveNode:
         return listener_name in self._brokers
 
     def use_others(self, members: Iterable[Member]) -> None:
-        """Use a new list of live nodes, with or without this one."""
+        """Use a new list of registered nodes, with or without this one."""
         members = tuple(members)
-        self.controller_id = min((self.node_id, *(each.node_id for each in members)))
+        live = (each.node_id for each in members if not each.is_fenced)
+        self.controller_id = min((self.node_id, *live))
         self._brokers = {name: brokers_of(name, own, members) for name, own in self._own.items()}
         self._log.amend(members=members)
 
@@ -146,9 +152,9 @@ class LiveNode:
 
 
 def brokers_of(listener_name: str, own: Broker, members: Iterable[Member]) -> tuple[Broker, ...]:
-    """Return the nodes that have a listener, by id, with ``own`` for this one."""
+    """Return the registered nodes that have a listener, by id, with ``own`` for this one."""
     others = (
-        Broker(each.node_id, *each.addresses[listener_name], each.rack)
+        Broker(each.node_id, *each.addresses[listener_name], each.rack, each.fenced_ms)
         for each in members
         if listener_name in each.addresses and each.node_id != own.node_id
     )

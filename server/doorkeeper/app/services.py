@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.state.outcome import not_stored
+from doorkeeper.state.store import StorageError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
     from doorkeeper.request_context import RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results
+    from doorkeeper.storage.postgres.membership import Membership
     from doorkeeper.updates.tokens import DelegationTokens
 
 
@@ -32,6 +37,17 @@ class NodeServices:
         self.tokens = tokens
         self.authorizer = authorizer
         self.update_timeout_s = update_timeout_s
+        self.membership: Membership | None = None
+        """None with an embedded store."""
+
+    async def unregister_broker(self, node_id: int) -> None:
+        try:
+            found = self.membership is not None and await self.membership.unregister(node_id)
+        except StorageError as error:
+            raise not_stored(error) from error
+        if not found:
+            text = f"Broker ID {node_id} is not currently registered"
+            raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, text)
 
     async def alter_configs(
         self, resources: Sequence[AlteredResource], context: RequestContext, *, validate_only: bool

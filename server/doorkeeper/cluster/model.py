@@ -9,25 +9,41 @@ if TYPE_CHECKING:
 
 
 class Broker(NamedTuple):
-    """A node with its advertised address."""
+    """A node with its advertised address.
+
+    ``fenced_ms`` is the time at which it ceased to live, since the epoch; None of a live node.
+    """
 
     node_id: int
     host: str
     port: int
     rack: str | None = None
+    fenced_ms: int | None = None
+
+    @property
+    def is_fenced(self) -> bool:
+        """Return whether the node is registered, but does not live."""
+        return self.fenced_ms is not None
 
 
 class Member(NamedTuple):
-    """A live node.
+    """A registered node.
 
     ``addresses`` are host and port by the name of the listener. ``secret`` is the hexadecimal
-    fingerprint of its delegation token secret; empty without one.
+    fingerprint of its delegation token secret; empty without one. ``fenced_ms`` is as in
+    ``Broker``.
     """
 
     node_id: int
     addresses: Mapping[str, tuple[str, int]]
     rack: str | None
     secret: str
+    fenced_ms: int | None = None
+
+    @property
+    def is_fenced(self) -> bool:
+        """Return whether the node is registered, but does not live."""
+        return self.fenced_ms is not None
 
 
 class Topic(NamedTuple):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
+    from doorkeeper.cluster.model import Broker
     from doorkeeper.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 
@@ -55,18 +56,17 @@ def handle(
         for each in topic.partitions
     ]
     respond = partial(_respond, request)
-    brokers = node.brokers(context.authorizable.listener_name)
-    broker_ids = sorted(broker.node_id for broker in brokers)
-    return Update("topics", 1, partial(_reassign, context, wanted, broker_ids), respond)
+    brokers = node.registered_brokers(context.authorizable.listener_name)
+    return Update("topics", 1, partial(_reassign, context, wanted, brokers), respond)
 
 
 async def _reassign(
     context: RequestContext,
     wanted: Sequence[Reassignment],
-    broker_ids: Sequence[int],
+    brokers: Sequence[Broker],
     services: Services,
 ) -> Results:
-    return await reassign_partitions(services, context, wanted, broker_ids)
+    return await reassign_partitions(services, context, wanted, brokers)
 
 
 def _respond(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
+    from doorkeeper.cluster.model import Broker
     from doorkeeper.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 
@@ -58,13 +59,12 @@ def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node
         return CreatePartitionsResponse(results=tuple(rows))
     if request.timeout_ms <= 0:
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT)
-    brokers = node.brokers(context.authorizable.listener_name)
-    broker_ids = sorted(broker.node_id for broker in brokers)
+    brokers = node.registered_brokers(context.authorizable.listener_name)
     respond = partial(_respond, rows, wanted)
     # Planned on the visible state; nothing is submitted.
     if request.validate_only:
-        return respond(plan_partitions(node.topics, wanted, broker_ids)[1])
-    return Update("topics", 1, partial(_add, context, wanted, broker_ids), respond)
+        return respond(plan_partitions(node.topics, wanted, brokers)[1])
+    return Update("topics", 1, partial(_add, context, wanted, brokers), respond)
 
 
 def _wanted_partitions(topic: CreatePartitionsTopic) -> WantedPartitions:
@@ -77,10 +77,10 @@ def _wanted_partitions(topic: CreatePartitionsTopic) -> WantedPartitions:
 async def _add(
     context: RequestContext,
     wanted: Sequence[WantedPartitions],
-    broker_ids: Sequence[int],
+    brokers: Sequence[Broker],
     services: Services,
 ) -> Results:
-    return await add_partitions(services, context, wanted, broker_ids)
+    return await add_partitions(services, context, wanted, brokers)
 
 
 def _respond(

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
+    from doorkeeper.cluster.model import Broker
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.declared import StoredTopic
     from doorkeeper.request_context import RequestContext
@@ -78,9 +79,8 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
         raise ApiError(
             ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
         )
-    brokers = node.brokers(context.authorizable.listener_name)
-    broker_ids = sorted(broker.node_id for broker in brokers)
-    plans = [_plan(each, node, broker_ids) for each in wanted]
+    brokers = node.registered_brokers(context.authorizable.listener_name)
+    plans = [_plan(each, node, brokers) for each in wanted]
     created = tuple(plan for plan in plans if not isinstance(plan, ApiError))
     if sum(map(records_of, created)) > RECORDS_PER_REQUEST_MAX:
         raise ApiError(
@@ -141,9 +141,9 @@ def _wanted_topic(topic: CreatableTopic) -> WantedTopic:
     )
 
 
-def _plan(wanted: WantedTopic, node: Node, broker_ids: Sequence[int]) -> StoredTopic | ApiError:
+def _plan(wanted: WantedTopic, node: Node, brokers: Sequence[Broker]) -> StoredTopic | ApiError:
     try:
-        return plan_topic(wanted, node, broker_ids)
+        return plan_topic(wanted, node, brokers)
     except ApiError as error:
         return error
 

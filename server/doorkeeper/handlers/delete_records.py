@@ -45,7 +45,7 @@ def handle(
 ) -> DeleteRecordsResponse:
     """Answer for each partition of the topics whose records the caller may delete."""
     allowed = allowed_names(node, context, _DELETE, [topic.name for topic in request.topics])
-    places = Places(node.brokers(context.authorizable.listener_name))
+    places = Places(node.registered_brokers(context.authorizable.listener_name))
 
     def error_of(name: str, asked: DeleteRecordsPartition) -> ErrorCode:
         if name not in allowed:

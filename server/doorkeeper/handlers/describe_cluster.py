@@ -5,7 +5,7 @@ A listener for brokers needs no permission; one for controllers needs ALTER on t
     v0  the brokers
     v1  the endpoint type (KIP-919): 1 for brokers, 2 for controllers. A listener answers its own
         kind only: another kind is 114, an unknown type 115 (both 42 in version 0)
-    v2  fenced brokers may be listed too; there are none here
+    v2  fenced brokers are listed too if the client asks: nodes of the cluster that do not live
 
 The mask of the cluster is 0 for a caller that requests it without DESCRIBE on the cluster. The
 controller is -1 where it is none of the nodes listed.
@@ -51,7 +51,8 @@ def handle(
     mask = OPERATIONS_NOT_COMPUTED
     if request.include_cluster_authorized_operations:
         mask = cluster_operations(node, context, _DESCRIBE)
-    brokers = node.brokers(context.authorizable.listener_name)
+    registered = node.registered_brokers(context.authorizable.listener_name)
+    brokers = [each for each in registered if request.include_fenced_brokers or not each.is_fenced]
     is_listed = any(broker.node_id == node.controller_id for broker in brokers)
     return DescribeClusterResponse(
         endpoint_type=own_type,
@@ -60,7 +61,11 @@ def handle(
         controller_id=node.controller_id if is_listed else -1,
         brokers=tuple(
             DescribeClusterBroker(
-                broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack
+                broker_id=broker.node_id,
+                host=broker.host,
+                port=broker.port,
+                rack=broker.rack,
+                is_fenced=broker.is_fenced,
             )
             for broker in brokers
         ),

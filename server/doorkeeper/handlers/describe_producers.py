@@ -37,7 +37,7 @@ def handle(
     request: DescribeProducersRequest, context: RequestContext, node: Node
 ) -> DescribeProducersResponse:
     """Answer for each partition of the topics that the caller may read."""
-    places = Places(node.brokers(context.authorizable.listener_name))
+    places = Places(node.registered_brokers(context.authorizable.listener_name))
 
     def describe(topic: TopicRequest) -> TopicResponse:
         found = node.topics.get(topic.name)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import authorized_operations, is_allowed, needs
+from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.topics.placement import Places
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node
     from doorkeeper.cluster.model import Topic
+    from doorkeeper.config.settings import Settings
     from doorkeeper.request_context import RequestContext
 
 _DESCRIBE_NAMED, _DESCRIBE_ALL = needs(75)
@@ -60,14 +62,13 @@ def handle(
     if cursor is None and "" in allowed:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "an empty name, and no cursor")
 
-    brokers = node.brokers(context.authorizable.listener_name)
-    places = Places(brokers)
+    places = Places(node.registered_brokers(context.authorizable.listener_name))
     page, next_cursor = _page(allowed, cursor, _page_size(request, node), node)
     masks = authorized_operations(node, context, ResourceType.TOPIC, [name for name, _, _ in page])
     described = [
         _missing(name, masks[name])
         if topic is None
-        else _describe(topic, indexes, places, masks[name])
+        else _describe(topic, indexes, places, masks[name], node.settings)
         for name, topic, indexes in page
     ]
     return DescribeTopicPartitionsResponse(topics=(*described, *refused), next_cursor=next_cursor)
@@ -130,21 +131,24 @@ def _page_size(request: DescribeTopicPartitionsRequest, node: Node) -> int:
 
 
 def _describe(
-    topic: Topic, indexes: Iterable[int], places: Places, mask: int
+    topic: Topic, indexes: Iterable[int], places: Places, mask: int, settings: Settings
 ) -> DescribeTopicPartitionsResponseTopic:
+    configs = effective(topic.configs, settings.values_of)
+    min_in_sync = int(configs["min.insync.replicas"][0] or 1)
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.internal,
-        partitions=tuple(_partition(topic, index, places) for index in indexes),
+        partitions=tuple(_partition(topic, index, places, min_in_sync) for index in indexes),
         topic_authorized_operations=mask,
     )
 
 
 def _partition(
-    topic: Topic, index: int, places: Places
+    topic: Topic, index: int, places: Places, min_in_sync: int
 ) -> DescribeTopicPartitionsResponsePartition:
-    replicas, leader, in_sync, offline = places.of(topic, index)
+    place = places.of(topic, index)
+    replicas, leader, in_sync, offline = place
     return DescribeTopicPartitionsResponsePartition(
         error_code=0 if in_sync else ErrorCode.LEADER_NOT_AVAILABLE.value,
         partition_index=index,
@@ -153,8 +157,8 @@ def _partition(
         leader_epoch=0,
         replica_nodes=replicas,
         isr_nodes=in_sync,
-        eligible_leader_replicas=(),
-        last_known_elr=(),
+        eligible_leader_replicas=places.eligible(place, min_in_sync),
+        last_known_elr=places.last_leader(place),
         offline_replicas=offline,
     )
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _PREFERRED, _UNCLEAN = 0, 1
 
 _NOT_NEEDED: Final = "Leader election not needed for topic partition."
+_PREFERRED_AWAY: Final = "The preferred leader was not available."
+_NONE_ELIGIBLE: Final = "Eligible topic partition leaders are not available."
 
 
 def handle(
@@ -48,7 +50,7 @@ def handle(
     if request.election_type not in (_PREFERRED, _UNCLEAN):
         text = f"Unknown election type {request.election_type}"
         raise ApiError(ErrorCode.INVALID_REQUEST, text)
-    places = Places(node.brokers(context.authorizable.listener_name))
+    places = Places(node.registered_brokers(context.authorizable.listener_name))
     unclean = request.election_type == _UNCLEAN
     if request.topic_partitions is None:
         every = map(node.topics.get, node.topics.names())
@@ -95,8 +97,8 @@ def _error_of(
     if leader == replicas[0] or (unclean and leader != NO_LEADER):
         return ErrorCode.ELECTION_NOT_NEEDED, _NOT_NEEDED
     if unclean:
-        return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, None
-    return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, None
+        return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, _NONE_ELIGIBLE
+    return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, _PREFERRED_AWAY
 
 
 def refuse(

@@ -55,7 +55,7 @@ def handle(request: ListOffsetsRequest, context: RequestContext, node: Node) -> 
     named = Counter((t.name, p.partition_index) for t in request.topics for p in t.partitions)
     twice = {place for place, count in named.items() if count > 1}
     allowed = allowed_names(node, context, _DESCRIBE, [topic.name for topic in request.topics])
-    places = Places(node.brokers(context.authorizable.listener_name))
+    places = Places(node.registered_brokers(context.authorizable.listener_name))
     version = context.authorizable.request_version
     error_of = error_of_replica if request.replica_id == _DEBUGGER else error_of_leader
 

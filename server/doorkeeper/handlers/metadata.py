@@ -87,10 +87,8 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     # KIP-430 added the cluster's mask to Metadata, KIP-700 moved it to DescribeCluster.
     if 8 <= version <= 10 and request.include_cluster_authorized_operations:
         cluster_mask = cluster_operations(node, context, _DESCRIBE_CLUSTER)
-    brokers = node.brokers(context.authorizable.listener_name)
-    broker_ids = sorted(broker.node_id for broker in brokers)
-
-    places = Places(brokers)
+    registered = node.registered_brokers(context.authorizable.listener_name)
+    places = Places(registered)
     existing = [topic for topic in map(node.topics.get, shown) if topic is not None]
     masks: dict[str, int] = {}
     if version >= 8 and request.include_topic_authorized_operations:
@@ -99,7 +97,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
     topics = [
         *(_refusal(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id) for topic_id in unknown_ids),
         *(
-            _describe(topic, places, masks.get(topic.name, OPERATIONS_NOT_COMPUTED))
+            _describe(topic, places, masks.get(topic.name, OPERATIONS_NOT_COMPUTED), version)
             for topic in existing
         ),
         *(_missing(name, masks.get(name, OPERATIONS_NOT_COMPUTED)) for name in missing),
@@ -113,13 +111,13 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
         hidden = (name for name in names if name not in describable)
         topics.extend(_hidden_topic(node, name, by_id=bool(ids)) for name in hidden)
     response = MetadataResponse(
-        brokers=tuple(map(_broker, brokers)),
+        brokers=tuple(_broker(each) for each in registered if not each.is_fenced),
         cluster_id=node.cluster_id,
         controller_id=node.controller_id,
         topics=tuple(topics),
         cluster_authorized_operations=cluster_mask,
     )
-    created = created_automatically(missing, node, broker_ids) if may_create else ()
+    created = created_automatically(missing, node, registered) if may_create else ()
     if not created:
         return response
     apply = partial(_create, context, created)
@@ -179,21 +177,26 @@ def _not_creatable(node: Node, context: RequestContext, missing: Sequence[str]) 
     return set(missing) - creatable
 
 
-def _describe(topic: Topic, places: Places, mask: int) -> MetadataResponseTopic:
+def _describe(topic: Topic, places: Places, mask: int, version: int) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.internal,
-        partitions=tuple(_partitions(topic, places)),
+        partitions=tuple(_partitions(topic, places, version)),
         topic_authorized_operations=mask,
     )
 
 
-def _partitions(topic: Topic, places: Places) -> Iterable[MetadataResponsePartition]:
+def _partitions(topic: Topic, places: Places, version: int) -> Iterable[MetadataResponsePartition]:
     for index in range(topic.partitions):
         replicas, leader, in_sync, offline = places.of(topic, index)
+        error = ErrorCode.NONE if in_sync else ErrorCode.LEADER_NOT_AVAILABLE
+        # Clients of version 0 look up each replica among the brokers of the response.
+        if version == 0 and offline:
+            replicas = in_sync
+            error = ErrorCode.REPLICA_NOT_AVAILABLE if in_sync else error
         yield MetadataResponsePartition(
-            error_code=0 if in_sync else ErrorCode.LEADER_NOT_AVAILABLE.value,
+            error_code=error.value,
             partition_index=index,
             leader_id=leader,
             # Leaders never change: they are computed from the partition's index (decision 0050).

@@ -46,7 +46,7 @@ def handle(
     allowed = frozenset(names)
     if not is_allowed(node, context, _CLUSTER_ACTION):
         allowed = allowed_names(node, context, _DESCRIBE, names)
-    places = Places(node.brokers(context.authorizable.listener_name))
+    places = Places(node.registered_brokers(context.authorizable.listener_name))
 
     def end(name: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
         topic = node.topics.get(name)

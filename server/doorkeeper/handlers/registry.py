@@ -127,6 +127,7 @@ RARE: Final = (
     Rare(45, "alter_partition_reassignments", 0, 1, on_controller=True),
     Rare(46, "list_partition_reassignments", 0, 0, on_controller=True),
     Rare(61, "describe_producers", 0, 0),
+    Rare(64, "unregister_broker", 0, 0, on_controller=True),
     Rare(65, "describe_transactions", 0, 0),
     Rare(66, "list_transactions", 0, 2),
 )

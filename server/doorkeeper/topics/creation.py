@@ -12,12 +12,13 @@ from doorkeeper.configs.topic import InvalidConfig, check_configs
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.topics.names import INTERNAL_TOPICS, reason_invalid
+from doorkeeper.topics.placement import assignments
 from doorkeeper.topics.table import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.cluster.model import Topic
+    from doorkeeper.cluster.model import Broker, Topic
     from doorkeeper.config.settings import Settings
 
 
@@ -76,8 +77,8 @@ def records_of(topic: StoredTopic) -> int:
     return 1 + len(topic.configs) + topic.partitions
 
 
-def plan_topic(wanted: WantedTopic, node: CreatingNode, broker_ids: Sequence[int]) -> StoredTopic:
-    """Return the topic to store.
+def plan_topic(wanted: WantedTopic, node: CreatingNode, brokers: Sequence[Broker]) -> StoredTopic:
+    """Return the topic to store; ``brokers`` are the registered ones.
 
     Raises:
         ApiError: it cannot be created, with the controller's code and text.
@@ -85,19 +86,19 @@ def plan_topic(wanted: WantedTopic, node: CreatingNode, broker_ids: Sequence[int
     """
     _check_name(wanted.name, node)
     configs = _checked_configs(wanted.configs)
-    assignments: tuple[str, ...] = ()
     if wanted.assignments:
-        partitions, replication_factor = _manual_placement(wanted, broker_ids)
-        assignments = tuple(text_of(replicas) for _, replicas in sorted(wanted.assignments))
+        partitions, replication_factor = _manual_placement(wanted, brokers)
+        placed = tuple(replicas for _, replicas in sorted(wanted.assignments))
     else:
-        partitions, replication_factor = _default_placement(wanted, node, len(broker_ids))
+        partitions, replication_factor = _default_placement(wanted, node, len(brokers))
+        placed = assignments(brokers, 0, partitions, replication_factor)
     return StoredTopic(
         name=wanted.name,
         topic_id=node.new_topic_id(),
         partitions=partitions,
         replication_factor=replication_factor,
         configs=configs,
-        assignments=assignments,
+        assignments=tuple(map(text_of, placed)),
     )
 
 
@@ -160,7 +161,7 @@ def _default_placement(wanted: WantedTopic, node: CreatingNode, brokers: int) ->
     return partitions_of(wanted, node), factor
 
 
-def _manual_placement(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[int, int]:
+def _manual_placement(wanted: WantedTopic, brokers: Sequence[Broker]) -> tuple[int, int]:
     """Return the partitions and the replication factor of a manual assignment."""
     for given, what in (
         (wanted.replication_factor, "replication factor was not set to -1."),
@@ -176,7 +177,8 @@ def _manual_placement(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[i
             raise _bad_assignment(
                 f"Found multiple manual partition assignments for partition {partition}"
             )
-        check_replicas(replicas, factor, broker_ids)
+        check_replicas(replicas, factor, brokers)
+        check_any_lives(partition, replicas, brokers)
         factor = len(replicas)
         seen.add(partition)
     if seen != set(range(len(seen))):
@@ -184,7 +186,7 @@ def _manual_placement(wanted: WantedTopic, broker_ids: Sequence[int]) -> tuple[i
     return len(seen), len(wanted.assignments[0][1])
 
 
-def check_replicas(replicas: Sequence[int], factor: int | None, broker_ids: Sequence[int]) -> None:
+def check_replicas(replicas: Sequence[int], factor: int | None, brokers: Sequence[Broker]) -> None:
     """Check the brokers that a caller chose for a partition; ``factor`` is None for the first.
 
     Raises:
@@ -195,6 +197,7 @@ def check_replicas(replicas: Sequence[int], factor: int | None, broker_ids: Sequ
     prefix = "The manual partition assignment includes"
     if not replicas:
         raise _bad_assignment(f"{prefix} an empty replica list.")
+    broker_ids = {each.node_id for each in brokers}
     previous: int | None = None
     for broker in sorted(replicas):
         if broker not in broker_ids:
@@ -209,19 +212,33 @@ def check_replicas(replicas: Sequence[int], factor: int | None, broker_ids: Sequ
         )
 
 
+def check_any_lives(partition: int, replicas: Sequence[int], brokers: Sequence[Broker]) -> None:
+    """Check that a live broker is among those that a caller chose for a partition.
+
+    Raises:
+        ApiError: INVALID_REPLICA_ASSIGNMENT.
+
+    """
+    if not any(each.node_id in replicas and not each.is_fenced for each in brokers):
+        raise _bad_assignment(
+            "All brokers specified in the manual partition assignment for partition"
+            f" {partition} are fenced or in controlled shutdown."
+        )
+
+
 def _bad_assignment(text: str) -> ApiError:
     return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
 
 def created_automatically(
-    names: Iterable[str], node: CreatingNode, broker_ids: Sequence[int]
+    names: Iterable[str], node: CreatingNode, brokers: Sequence[Broker]
 ) -> tuple[StoredTopic, ...]:
     """Return the missing topics that can be created with the server's defaults."""
     topics = []
     for name in names:
         partitions = INTERNAL_PARTITIONS if name in INTERNAL_TOPICS else -1
         try:
-            topics.append(plan_topic(WantedTopic(name, partitions), node, broker_ids))
+            topics.append(plan_topic(WantedTopic(name, partitions), node, brokers))
         # Skipped without an error, as by a broker: the client asks again.
         except ApiError:
             continue

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import TOPIC
-from doorkeeper.topics.creation import PARTITIONS_PER_REQUEST_MAX, check_replicas
+from doorkeeper.topics.creation import PARTITIONS_PER_REQUEST_MAX, check_any_lives, check_replicas
+from doorkeeper.topics.placement import assignments
 from doorkeeper.topics.table import row_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.cluster.model import Topic
+    from doorkeeper.cluster.model import Broker, Topic
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.declared import StoredTopic
     from doorkeeper.topics.creation import ExistingTopics
@@ -34,7 +35,7 @@ class WantedPartitions(NamedTuple):
 
 
 def plan_partitions(
-    topics: ExistingTopics, wanted: Sequence[WantedPartitions], broker_ids: Sequence[int]
+    topics: ExistingTopics, wanted: Sequence[WantedPartitions], brokers: Sequence[Broker]
 ) -> tuple[Change, list[ApiError | None]]:
     """Return the change that adds partitions, and for each topic why it gets none, or None."""
     errors: list[ApiError | None] = []
@@ -42,18 +43,18 @@ def plan_partitions(
     room = PARTITIONS_PER_REQUEST_MAX
     for each in wanted:
         try:
-            topic = _topic_to_grow(topics.get(each.name), each, broker_ids, room)
+            topic = _topic_to_grow(topics.get(each.name), each, brokers, room)
         except ApiError as error:
             errors.append(error)
             continue
         room -= each.total - topic.partitions
-        rows.append(_grown_row(topic, each))
+        rows.append(_grown_row(topic, each, brokers))
         errors.append(None)
     return edit(TOPIC, set=rows), errors
 
 
 def _topic_to_grow(
-    topic: Topic | None, wanted: WantedPartitions, broker_ids: Sequence[int], room: int
+    topic: Topic | None, wanted: WantedPartitions, brokers: Sequence[Broker], room: int
 ) -> Topic:
     """Return the topic.
 
@@ -76,7 +77,7 @@ def _topic_to_grow(
             f" {wanted.total} would not be an increase.",
         )
     if wanted.assignments is not None:
-        _check_assignments(topic, wanted.total, wanted.assignments, broker_ids)
+        _check_assignments(topic, wanted.total, wanted.assignments, brokers)
     if wanted.total - topic.partitions > room:
         text = "Unable to perform excessively large batch operation."
         raise ApiError(ErrorCode.POLICY_VIOLATION, text)
@@ -84,23 +85,29 @@ def _topic_to_grow(
 
 
 def _check_assignments(
-    topic: Topic, count: int, assignments: Sequence[Sequence[int]], broker_ids: Sequence[int]
+    topic: Topic, count: int, given: Sequence[Sequence[int]], brokers: Sequence[Broker]
 ) -> None:
     added = count - topic.partitions
-    if len(assignments) != added:
+    if len(given) != added:
         raise ApiError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"Attempted to add {added} additional partition(s), but only {len(assignments)}"
+            f"Attempted to add {added} additional partition(s), but only {len(given)}"
             " assignment(s) were specified.",
         )
-    for replicas in assignments:
-        check_replicas(replicas, topic.replication_factor, broker_ids)
+    for replicas in given:
+        check_replicas(replicas, topic.replication_factor, brokers)
+    for partition, replicas in enumerate(given, topic.partitions):
+        check_any_lives(partition, replicas, brokers)
 
 
-def _grown_row(topic: Topic, wanted: WantedPartitions) -> StoredTopic:
+def _grown_row(topic: Topic, wanted: WantedPartitions, brokers: Sequence[Broker]) -> StoredTopic:
     row = row_of(topic)
-    assignments = row.assignments
-    if wanted.assignments is not None:
-        placed = ("",) * (topic.partitions - len(assignments))
-        assignments = (*assignments, *placed, *map(text_of, wanted.assignments))
-    return row._replace(partitions=wanted.total, assignments=assignments)
+    added = wanted.assignments
+    if added is None:
+        count = wanted.total - topic.partitions
+        added = assignments(brokers, topic.partitions, count, topic.replication_factor)
+    if not added:
+        return row._replace(partitions=wanted.total)
+    unassigned = ("",) * (topic.partitions - len(row.assignments))
+    every = (*row.assignments, *unassigned, *map(text_of, added))
+    return row._replace(partitions=wanted.total, assignments=every)

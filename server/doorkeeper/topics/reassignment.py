@@ -16,7 +16,7 @@ from doorkeeper.topics.table import row_of, text_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.cluster.model import Topic
+    from doorkeeper.cluster.model import Broker, Topic
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.declared import StoredTopic
     from doorkeeper.topics.creation import ExistingTopics
@@ -35,7 +35,7 @@ class Reassignment(NamedTuple):
 
 
 def plan_reassignments(
-    topics: ExistingTopics, wanted: Sequence[Reassignment], broker_ids: Sequence[int]
+    topics: ExistingTopics, wanted: Sequence[Reassignment], brokers: Sequence[Broker]
 ) -> tuple[Change, list[ApiError | None]]:
     """Return the change that moves partitions, and for each why it stays, or None."""
     rows: dict[str, StoredTopic] = {}
@@ -43,7 +43,7 @@ def plan_reassignments(
     for each in wanted:
         topic = topics.get(each.name)
         try:
-            replicas = _replicas(topic, each, broker_ids)
+            replicas = _replicas(topic, each, brokers)
         except ApiError as error:
             errors.append(error)
             continue
@@ -55,7 +55,7 @@ def plan_reassignments(
 
 
 def _replicas(
-    topic: Topic | None, wanted: Reassignment, broker_ids: Sequence[int]
+    topic: Topic | None, wanted: Reassignment, brokers: Sequence[Broker]
 ) -> tuple[int, ...]:
     """Return the brokers that shall hold a partition.
 
@@ -72,7 +72,7 @@ def _replicas(
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)
     if replicas is None:
         raise ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
-    check_replicas(replicas, None, broker_ids)
+    check_replicas(replicas, None, brokers)
     present = topic.assignments[partition : partition + 1] or ((),)
     count = len(present[0]) or topic.replication_factor
     if not may_resize and len(replicas) != count:

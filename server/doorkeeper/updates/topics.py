@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Services
+    from doorkeeper.cluster.model import Broker
     from doorkeeper.configs.operations import AlteredResource
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.declared import StoredTopic
@@ -50,13 +51,13 @@ async def add_partitions(
     services: Services,
     context: RequestContext,
     wanted: Sequence[WantedPartitions],
-    broker_ids: Sequence[int],
+    brokers: Sequence[Broker],
 ) -> Results:
     """Add partitions to topics in one revision; the values are errors or None, in this order."""
     errors: list[ApiError | None] = [None] * len(wanted)
 
     def plan(state: State) -> Change:
-        change, errors[:] = plan_partitions(state.topics, wanted, broker_ids)
+        change, errors[:] = plan_partitions(state.topics, wanted, brokers)
         return change
 
     try:
@@ -70,13 +71,13 @@ async def reassign_partitions(
     services: Services,
     context: RequestContext,
     wanted: Sequence[Reassignment],
-    broker_ids: Sequence[int],
+    brokers: Sequence[Broker],
 ) -> Results:
     """Move partitions in one revision; the values are errors or None, in this order."""
     errors: list[ApiError | None] = [None] * len(wanted)
 
     def plan(state: State) -> Change:
-        change, errors[:] = plan_reassignments(state.topics, wanted, broker_ids)
+        change, errors[:] = plan_reassignments(state.topics, wanted, brokers)
         return change
 
     try:

@@ -97,6 +97,20 @@ async def test_all_nodes_that_live_are_listed() -> None:
     assert [each.node_id for each in node.brokers("ALL")] == [7]
 
 
+async def test_a_node_that_does_not_live_is_fenced() -> None:
+    """It is registered, but not listed among those that live, nor the controller."""
+    settings = settings_of(TEXT)
+    node = node_of(settings)
+    node.advertise(settings.listeners[0], 31000, "host.example")
+
+    node.use_others((OTHERS[0]._replace(fenced_ms=5), OTHERS[1]))
+
+    assert [each.node_id for each in node.brokers("ALL")] == [7, 9]
+    assert [each.node_id for each in node.registered_brokers("ALL")] == [3, 7, 9]
+    assert [each.is_fenced for each in node.registered_brokers("ALL")] == [True, False, False]
+    assert node.controller_id == 7
+
+
 async def test_the_lowest_id_is_controller_and_shows_groups() -> None:
     """One node shows the groups of the catalog; when it is gone, the next one does."""
     log = log_of()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import pytest
+
+from doorkeeper.app.services import NodeServices
+from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import StoredTopic
+from doorkeeper.state.store import StorageError
 from doorkeeper.updates.topics import change_topics
 from testkit.memory_logs import LogServices
 from testkit.reconfigured import CONTEXT, SET, running
@@ -26,6 +31,33 @@ async def test_topics_are_created_and_altered(tmp_path: Path) -> None:
         topic = server.assembly.node.topics.get("orders")
         assert topic is not None
         assert (topic.topic_id, topic.configs) == (bytes(range(16)), {"retention.ms": "5"})
+
+
+class OneOther:
+    """A membership of which node 2 is down, and one whose store is away."""
+
+    async def unregister(self, node_id: int) -> bool:
+        if node_id == 3:
+            raise StorageError("away")
+        return node_id == 2
+
+
+async def test_nodes_are_unregistered() -> None:
+    """An unknown id has the controller's text; an embedded store has no other nodes."""
+    services = NodeServices(cast("Any", None), cast("Any", None), None, 1.0)
+    text = "Broker ID 2 is not currently registered"
+    with pytest.raises(ApiError, match=text) as caught:
+        await services.unregister_broker(2)
+    assert caught.value.code is ErrorCode.BROKER_ID_NOT_REGISTERED
+
+    services.membership = cast("Any", OneOther())
+
+    await services.unregister_broker(2)
+    with pytest.raises(ApiError, match="Broker ID 4 is not currently registered"):
+        await services.unregister_broker(4)
+    with pytest.raises(ApiError) as caught:
+        await services.unregister_broker(3)
+    assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
 
 
 async def test_nothing_to_change_is_done(tmp_path: Path) -> None:

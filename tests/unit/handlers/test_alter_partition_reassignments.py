@@ -57,7 +57,7 @@ async def test_partitions_are_moved(version: int, may_resize: object) -> None:
             Reassignment("a", 1, None, bool(may_resize)),
             Reassignment("x", 0, None, bool(may_resize)),
         ],
-        [1],
+        node.listed,
     )
     fault = ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     found = on_the_wire(made.respond([None, fault, fault]), version)

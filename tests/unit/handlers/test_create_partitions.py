@@ -57,7 +57,7 @@ async def test_partitions_are_asked_for(version: int) -> None:
     assert isinstance(made, Update)
     assert arguments(made)[1:] == (
         [WantedPartitions("a", 3), WantedPartitions("b", 2, ((1,),))],
-        [1],
+        node.listed,
     )
     fault = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full")
     assert rows_of(made.respond([None, fault]), version) == [

@@ -9,7 +9,7 @@ from doorkeeper.cluster.model import Broker
 from doorkeeper.handlers.describe_cluster import API
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest
 from testkit.acl import allow
-from testkit.nodes import CLUSTER, CLUSTER_ID, answer, node_of
+from testkit.nodes import CLUSTER, CLUSTER_ID, answer, brokers_of, node_of
 
 UNASKED = -(2**31)
 
@@ -100,6 +100,28 @@ async def test_a_controller_describes_controllers() -> None:
     answered = answer(API, DescribeClusterRequest(endpoint_type=2), node, 2, controller=True)
 
     assert (answered.endpoint_type, answered.controller_id) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted", "nodes"),
+    [
+        (1, False, [(1, False)]),
+        (2, False, [(1, False)]),
+        (2, True, [(1, False), (2, True)]),
+    ],
+)
+async def test_fenced_nodes_are_listed_on_request(
+    version: int, wanted: object, nodes: list[tuple[int, bool]]
+) -> None:
+    """From version 2 on."""
+    node = await node_of()
+    node.listed = brokers_of(1, fenced=[2])
+    request = DescribeClusterRequest(include_fenced_brokers=bool(wanted))
+
+    answered = answer(API, request, node, version)
+
+    assert [(each.broker_id, each.is_fenced) for each in answered.brokers] == nodes
+    assert answered.controller_id == 1
 
 
 async def test_a_controller_that_is_not_listed_is_none() -> None:

@@ -37,6 +37,14 @@ async def test_elections(kind: int, codes: list[int]) -> None:
     found = answer(API, request, await world(), 2)
 
     assert [row[2] for row in rows_of(found)] == codes
+    texts = {
+        80: "The preferred leader was not available.",
+        83: "Eligible topic partition leaders are not available.",
+        84: "Leader election not needed for topic partition.",
+    }
+    assert [row.error_message for row in found.replica_election_results[0].partition_result] == [
+        texts[code] for code in codes
+    ]
     assert found.error_code == 0
 
 

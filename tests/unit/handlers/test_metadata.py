@@ -24,6 +24,7 @@ from testkit.nodes import (
     a_topic,
     answer,
     arguments,
+    brokers_of,
     node_of,
     on_the_wire,
     outcome,
@@ -97,6 +98,41 @@ async def test_partitions_go_round_the_brokers() -> None:
 
     assert [each.replica_nodes for each in row.partitions] == [(3, 5), (5, 3), (3, 5)]
     assert [each.leader_id for each in row.partitions] == [3, 5, 3]
+
+
+@pytest.mark.parametrize("version", [0, 1, 13])
+async def test_a_fenced_node_is_not_listed_and_out_of_sync(version: int) -> None:
+    """The next replica leads, and none is error 5; version 0 leaves the node out everywhere.
+
+    As observed of a cluster of 4.3.1 whose nodes were killed.
+    """
+    assignments = ((2, 1), (2,), (1, 2), (1,))
+    node = await node_of(topics=[a_topic("orders", 4, assignments=assignments)])
+    node.listed = brokers_of(1, fenced=[2])
+
+    answered = answer(API, asking("orders", allow_auto_topic_creation=True), node, version)
+
+    assert [each.node_id for each in answered.brokers] == [1]
+    (row,) = answered.topics
+    shown = [
+        (each.error_code, each.leader_id, each.replica_nodes, each.isr_nodes, each.offline_replicas)
+        for each in row.partitions
+    ]
+    away = (2,) if version >= 5 else ()
+    if version == 0:
+        assert shown == [
+            (9, 1, (1,), (1,), ()),
+            (5, -1, (), (), ()),
+            (9, 1, (1,), (1,), ()),
+            (0, 1, (1,), (1,), ()),
+        ]
+    else:
+        assert shown == [
+            (0, 1, (2, 1), (1,), away),
+            (5, -1, (2,), (), away),
+            (0, 1, (1, 2), (1,), away),
+            (0, 1, (1,), (1,), ()),
+        ]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from doorkeeper.topics.creation import (
     plan_topic,
     records_of,
 )
-from testkit.nodes import a_topic, node_of
+from testkit.nodes import a_topic, brokers_of, node_of
 
 PREFIX = "The manual partition assignment includes"
 
@@ -23,8 +23,8 @@ async def test_a_plan_has_everything_that_is_stored() -> None:
     """Defaults filled in, settings as given, a new id for each."""
     node = await node_of(properties="num.partitions=4\n")
 
-    one = plan_topic(WantedTopic("a", configs=(("retention.ms", "5"),)), node, [1])
-    two = plan_topic(WantedTopic("b", 2, 1), node, [1])
+    one = plan_topic(WantedTopic("a", configs=(("retention.ms", "5"),)), node, brokers_of(1))
+    two = plan_topic(WantedTopic("b", 2, 1), node, brokers_of(1))
 
     assert (one.partitions, one.replication_factor, one.configs) == (4, 1, {"retention.ms": "5"})
     assert (two.partitions, two.configs) == (2, {})
@@ -56,7 +56,7 @@ async def test_the_first_fault_is_told(wanted: WantedTopic, code: int, text: str
     node = await node_of(topics=[a_topic("old")])
 
     with pytest.raises(ApiError) as caught:
-        plan_topic(wanted, node, [1, 2])
+        plan_topic(wanted, node, brokers_of(1, 2))
     assert (caught.value.code, caught.value.message) == (code, text)
 
 
@@ -85,7 +85,7 @@ async def test_faults_of_assignments(
     wanted = WantedTopic("a", assignments=tuple(assignments), **fields)
 
     with pytest.raises(ApiError) as caught:
-        plan_topic(wanted, node, [1, 2])
+        plan_topic(wanted, node, brokers_of(1, 2))
     assert (caught.value.code, caught.value.message) == (code, text)
 
 
@@ -94,18 +94,48 @@ async def test_an_assignment_says_how_many() -> None:
     node = await node_of()
     wanted = WantedTopic("a", assignments=((1, (2, 1)), (0, (1, 2))))
 
-    plan = plan_topic(wanted, node, [1, 2])
+    plan = plan_topic(wanted, node, brokers_of(1, 2))
 
     assert (plan.partitions, plan.replication_factor) == (2, 2)
     assert partitions_of(wanted, node) == 2
     assert plan.assignments == ("1,2", "2,1")
 
 
+async def test_a_topic_stays_on_the_brokers_of_its_creation() -> None:
+    """With several brokers the placement is stored; of fenced ones only those that are needed."""
+    node = await node_of()
+    registered = brokers_of(1, 3, fenced=[2])
+
+    plans = [plan_topic(WantedTopic("a", 2, factor), node, registered) for factor in (1, 2, 3)]
+
+    assert [each.assignments for each in plans] == [
+        ("1", "3"),
+        ("1,3", "3,1"),
+        ("1,3,2", "3,1,2"),
+    ]
+
+
+async def test_an_assignment_needs_a_live_broker() -> None:
+    """One is enough, wherever it stands."""
+    node = await node_of()
+    registered = brokers_of(1, fenced=[2, 3])
+
+    assert plan_topic(WantedTopic("a", assignments=((0, (2, 1)),)), node, registered)
+    with pytest.raises(ApiError) as caught:
+        plan_topic(WantedTopic("a", assignments=((0, (2, 3)),)), node, registered)
+
+    assert caught.value.code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert caught.value.message == (
+        "All brokers specified in the manual partition assignment for partition 0 are fenced or in"
+        " controlled shutdown."
+    )
+
+
 async def test_asking_creates_what_can_be_created() -> None:
     """Illegal names are passed over; internal topics have a broker's 50 partitions."""
     node = await node_of(topics=[a_topic("a.b")])
 
-    made = created_automatically(["x y", "a_b", "new", "__consumer_offsets"], node, [1])
+    made = created_automatically(["x y", "a_b", "new", "__consumer_offsets"], node, brokers_of(1))
 
     assert [(each.name, each.partitions) for each in made] == [
         ("new", 1),
@@ -117,7 +147,7 @@ async def test_a_default_that_cannot_be_reached_creates_nothing() -> None:
     """The client goes on asking, as with a broker."""
     node = await node_of(properties="default.replication.factor=3\n")
 
-    assert created_automatically(["new"], node, [1]) == ()
+    assert created_automatically(["new"], node, brokers_of(1)) == ()
     with pytest.raises(ApiError) as caught:
-        plan_topic(WantedTopic("new"), node, [1])
+        plan_topic(WantedTopic("new"), node, brokers_of(1))
     assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR

@@ -9,7 +9,7 @@ from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import TOPIC
 from doorkeeper.topics.partitions import WantedPartitions, plan_partitions
 from doorkeeper.topics.table import Topics, row_of
-from testkit.nodes import a_topic
+from testkit.nodes import a_topic, brokers_of
 
 OLD = a_topic("old", 2, replication_factor=2)
 TOPICS = Topics.of([a_topic("declared", origin="/etc/c.yaml")], [OLD, a_topic("other")])
@@ -17,7 +17,7 @@ TOPICS = Topics.of([a_topic("declared", origin="/etc/c.yaml")], [OLD, a_topic("o
 
 def test_partitions_are_added() -> None:
     """Everything else of the topic stays."""
-    change, errors = plan_partitions(TOPICS, [WantedPartitions("old", 5)], [1, 2])
+    change, errors = plan_partitions(TOPICS, [WantedPartitions("old", 5)], brokers_of(1))
 
     assert change == edit(TOPIC, set=[row_of(OLD)._replace(partitions=5)])
     assert errors == [None]
@@ -27,9 +27,19 @@ def test_chosen_brokers_are_kept_behind_partitions_without_any() -> None:
     """The partitions that were there stay where the server places them."""
     wanted = WantedPartitions("old", 4, ((2, 1), (1, 2)))
 
-    change, _ = plan_partitions(TOPICS, [wanted], [1, 2])
+    change, _ = plan_partitions(TOPICS, [wanted], brokers_of(1, 2))
 
     row = row_of(OLD)._replace(partitions=4, assignments=("", "", "2,1", "1,2"))
+    assert change == edit(TOPIC, set=[row])
+
+
+def test_new_partitions_are_placed_among_several_brokers() -> None:
+    """A fenced broker comes last: it leads nothing while another one lives."""
+    wanted = [WantedPartitions("old", 4)]
+
+    change, _ = plan_partitions(TOPICS, wanted, brokers_of(1, 3, fenced=[2]))
+
+    row = row_of(OLD)._replace(partitions=4, assignments=("", "", "1,3", "3,1"))
     assert change == edit(TOPIC, set=[row])
 
 
@@ -47,6 +57,8 @@ def test_chosen_brokers_are_kept_behind_partitions_without_any() -> None:
          " have 2 replica(s).")),
         (WantedPartitions("old", 3, ((1, 7),)), 39, ("The manual partition assignment includes"
          " broker 7, but no such broker is registered.")),
+        (WantedPartitions("old", 4, ((1, 3), (4, 3))), 39, ("All brokers specified in the manual"
+         " partition assignment for partition 3 are fenced or in controlled shutdown.")),
         (WantedPartitions("old", 10_003), 44,
          "Unable to perform excessively large batch operation."),
         (WantedPartitions("declared", 3), 44,
@@ -55,9 +67,12 @@ def test_chosen_brokers_are_kept_behind_partitions_without_any() -> None:
 )  # fmt: skip
 def test_what_is_refused(wanted: WantedPartitions, code: int, text: str | None) -> None:
     """Nothing of it is stored; other topics of the request get theirs."""
-    change, errors = plan_partitions(TOPICS, [wanted, WantedPartitions("other", 2)], [1, 2])
+    both = [wanted, WantedPartitions("other", 2, ((1,),))]
 
-    assert change == edit(TOPIC, set=[row_of(a_topic("other"))._replace(partitions=2)])
+    change, errors = plan_partitions(TOPICS, both, brokers_of(1, 2, fenced=[3, 4]))
+
+    row = row_of(a_topic("other"))._replace(partitions=2, assignments=("", "1"))
+    assert change == edit(TOPIC, set=[row])
     assert errors[1] is None
     assert errors[0] is not None
     assert (errors[0].code, errors[0].message) == (code, text)
@@ -67,6 +82,6 @@ def test_the_partitions_of_a_request_are_counted_together() -> None:
     """10,000 of them fit; a topic that would exceed that gets none."""
     wanted = [WantedPartitions("old", 9_002), WantedPartitions("other", 1_002)]
 
-    _, errors = plan_partitions(TOPICS, wanted, [1, 2])
+    _, errors = plan_partitions(TOPICS, wanted, brokers_of(1, 2))
 
     assert [error and error.code for error in errors] == [None, ErrorCode.POLICY_VIOLATION]

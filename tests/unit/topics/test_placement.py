@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.cluster.model import Broker
 from doorkeeper.topics.placement import Place, Places, in_turn
-from testkit.nodes import a_topic
+from testkit.nodes import a_topic, brokers_of
 
 
 def brokers(**racks: str | None) -> list[Broker]:
@@ -62,3 +62,66 @@ def test_without_a_broker_that_lives_there_is_no_leader() -> None:
     topic = a_topic("a", assignments=((8, 9),))
 
     assert Places(THREE).of(topic, 0) == Place((8, 9), -1, (), (8, 9))
+
+
+@pytest.mark.parametrize(
+    ("replicas", "place"),
+    [
+        ((2, 3), Place((2, 3), 2, (2,), (3,))),
+        ((3, 1), Place((3, 1), 1, (1,), (3,))),
+        ((3,), Place((3,), -1, (), (3,))),
+        ((3, 2, 1), Place((3, 2, 1), 2, (2, 1), (3,))),
+    ],
+)
+def test_a_fenced_broker_leaves_the_replicas_in_sync(
+    replicas: tuple[int, ...], place: Place
+) -> None:
+    """The next live one leads, as observed of a cluster of 4.3.1 whose third node was killed."""
+    places = Places(brokers_of(1, 2, fenced=[3]))
+
+    assert places.of(a_topic("a", assignments=(replicas,)), 0) == place
+
+
+def test_a_fenced_broker_keeps_partitions_without_assignment() -> None:
+    """They go round all registered brokers, so a node that is down moves nothing."""
+    places = Places(brokers_of(1, fenced=[2]))
+    topic = a_topic("a", 2, replication_factor=1)
+
+    assert [places.of(topic, index).leader for index in (0, 1)] == [1, -1]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "fenced", "min_in_sync", "eligible", "last"),
+    [
+        ((3,), (3,), 1, (3,), (3,)),
+        ((2, 3), (3,), 2, (3,), ()),
+        ((2, 3, 1), (3,), 2, (), ()),
+        ((2, 3), (3, 2), 1, (2,), (2,)),
+        ((2, 3, 1), (3, 2), 2, (2,), ()),
+        ((2, 3), (3, 2), 2, (2, 3), (2,)),
+    ],
+)
+def test_replicas_that_left_last_are_eligible(
+    replicas: tuple[int, ...],
+    fenced: tuple[int, ...],
+    min_in_sync: int,
+    eligible: tuple[int, ...],
+    last: tuple[int, ...],
+) -> None:
+    """As observed of a cluster of 4.3.1 whose nodes 3 and 2 were killed, in this order."""
+    live = {1, 2, 3} - set(fenced)
+    places = Places(brokers_of(*live, fenced=fenced))
+    place = places.of(a_topic("a", assignments=(replicas,)), 0)
+
+    assert places.eligible(place, min_in_sync) == eligible
+    assert places.last_leader(place) == last
+
+
+def test_a_broker_that_is_not_registered_left_first() -> None:
+    """It is offline, and eligible only where no replica is left."""
+    places = Places(brokers_of(1, fenced=[2]))
+    place = places.of(a_topic("a", assignments=((9, 2),)), 0)
+
+    assert place == Place((9, 2), -1, (), (9, 2))
+    assert places.eligible(place, 1) == (2,)
+    assert places.last_leader(place) == (2,)

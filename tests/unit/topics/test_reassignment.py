@@ -8,7 +8,7 @@ from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import TOPIC
 from doorkeeper.topics.reassignment import Reassignment, plan_reassignments
 from doorkeeper.topics.table import Topics, row_of
-from testkit.nodes import a_topic
+from testkit.nodes import a_topic, brokers_of
 
 A = a_topic("a", 3, replication_factor=2, assignments=((1, 2),))
 TOPICS = Topics.of([a_topic("declared", origin="/etc/c.yaml")], [A])
@@ -18,7 +18,7 @@ def test_partitions_of_a_topic_move_together() -> None:
     """Those that nobody placed stay without brokers of choice."""
     wanted = [Reassignment("a", 0, (2, 1), True), Reassignment("a", 2, (3, 1), True)]
 
-    change, errors = plan_reassignments(TOPICS, wanted, [1, 2, 3])
+    change, errors = plan_reassignments(TOPICS, wanted, brokers_of(1, 2, 3))
 
     assert change == edit(TOPIC, set=[row_of(A)._replace(assignments=("2,1", "", "3,1"))])
     assert errors == [None, None]
@@ -43,7 +43,7 @@ def test_partitions_of_a_topic_move_together() -> None:
 )  # fmt: skip
 def test_what_is_refused(wanted: Reassignment, code: int, text: str | None) -> None:
     """The partition stays where it is."""
-    change, errors = plan_reassignments(TOPICS, [wanted], [1, 2, 3])
+    change, errors = plan_reassignments(TOPICS, [wanted], brokers_of(1, 2, 3))
 
     assert change == edit(TOPIC)
     assert errors[0] is not None

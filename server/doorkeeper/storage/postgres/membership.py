@@ -1,8 +1,9 @@
-"""Live nodes: a row for each in the shared store, renewed by heartbeats.
+"""Registered nodes: a row for each in the shared store, renewed by heartbeats.
 
 The database's clock decides: a row contains its expiry, and a node that does not renew it in time
-is no longer live. A node that stops deletes its row. Starts and stops send a notification, so the
-others learn of them within milliseconds. While the store is unavailable, nodes keep the last list.
+is no longer live, but fenced. A node that stops lets its row expire at once; ``unregister`` deletes
+it. Starts and stops send a notification, so the others learn of them within milliseconds. While the
+store is unavailable, nodes keep the last list.
 
 An id belongs to one *run* of a process. A second process with the same id waits: it is rejected if
 the first one sends another heartbeat, and replaces it when its row expires. Thus a killed node can
@@ -56,7 +57,16 @@ _EXPEL: Final = "DELETE FROM doorkeeper.node WHERE node_id = $1 AND run = $2 AND
 _LIVE: Final = """
 SELECT node_id, about FROM doorkeeper.node WHERE leaves_at > now() ORDER BY node_id
 """
-_LEAVE: Final = "DELETE FROM doorkeeper.node WHERE node_id = $1 AND run = $2"
+_REGISTERED: Final = """
+SELECT node_id, about,
+    CASE WHEN leaves_at <= now() THEN (extract(epoch FROM leaves_at) * 1000)::bigint END
+FROM doorkeeper.node ORDER BY node_id
+"""
+_LEAVE: Final = """
+UPDATE doorkeeper.node SET leaves_at = now()
+WHERE node_id = $1 AND run = $2 AND leaves_at > now()
+"""
+_UNREGISTER: Final = "DELETE FROM doorkeeper.node WHERE node_id = $1 RETURNING node_id"
 _RING: Final = f"SELECT pg_notify('{CHANNEL}', '')"
 
 
@@ -68,9 +78,9 @@ async def beat(connection: asyncpg.Connection, member: Member, run: UUID, timeou
     return is_new is not None
 
 
-async def live(connection: asyncpg.Connection) -> list[Member]:
-    """Return the live nodes, by id."""
-    return [_member_of(node_id, text) for node_id, text in await connection.fetch(_LIVE)]
+async def registered(connection: asyncpg.Connection) -> list[Member]:
+    """Return the registered nodes, by id."""
+    return [_member_of(*row) for row in await connection.fetch(_REGISTERED)]
 
 
 async def live_ids(connection: asyncpg.Connection) -> list[int]:
@@ -89,16 +99,29 @@ async def leave(connection: asyncpg.Connection, node_id: int, run: UUID) -> None
     await connection.execute(_RING)
 
 
+async def unregister(connection: asyncpg.Connection, node_id: int) -> bool:
+    """Delete a node's row; return False without one. A live node's next heartbeat makes another."""
+    found = await connection.fetchval(_UNREGISTER, node_id)
+    await connection.execute(_RING)
+    return found is not None
+
+
 def _text_of(member: Member) -> str:
     about = {"addresses": member.addresses, "rack": member.rack, "secret": member.secret}
     return json.dumps({**about, "schema": VERSION})
 
 
-def _member_of(node_id: int, text: str) -> Member:
+def _member_of(node_id: int, text: str, fenced_ms: int | None) -> Member:
     """Return a member; ignore fields of later versions."""
-    about = json.loads(text)
-    addresses = {name: (host, port) for name, (host, port) in about["addresses"].items()}
-    return Member(node_id, addresses, about["rack"], about["secret"])
+    try:
+        about = json.loads(text)
+        addresses = {name: (host, port) for name, (host, port) in about["addresses"].items()}
+    except (KeyError, ValueError):
+        if fenced_ms is None:
+            raise
+        # The row of a node that is down may stay for good: it must not hide the others.
+        return Member(node_id, {}, None, "", fenced_ms)
+    return Member(node_id, addresses, about["rack"], about["secret"], fenced_ms)
 
 
 class Membership:
@@ -142,7 +165,7 @@ class Membership:
             try:
                 self._store_id = await connection.fetchval(_STORE_ID)
                 await self._take_place(connection)
-                self._take(await live(connection))
+                self._take(await registered(connection))
             finally:
                 await close_connection(connection)
         except (*LOST, asyncpg.PostgresError) as error:
@@ -150,7 +173,7 @@ class Membership:
         self._task = asyncio.get_running_loop().create_task(self._beat_always())
 
     async def leave(self) -> None:
-        """Stop the heartbeats, and delete the row if the store is available."""
+        """Stop the heartbeats, and let the row expire if the store is available."""
         if self._task is None:
             return
         # Cancelled repeatedly: before Python 3.12 wait_for may swallow a cancellation.
@@ -164,6 +187,28 @@ class Membership:
                 await leave(connection, self._own().node_id, self._run)
             finally:
                 await close_connection(connection)
+
+    async def unregister(self, node_id: int) -> bool:
+        """Remove a node from the cluster; return False if it is not registered.
+
+        Raises:
+            StorageError: the store is unavailable.
+
+        """
+        try:
+            connection = await self._connect()
+            try:
+                if await connection.fetchval(_STORE_ID) != self._store_id:
+                    raise StorageError("this is another store")
+                was_registered = await unregister(connection, node_id)
+                # The caller shall not see the node again.
+                self._take(await registered(connection))
+            finally:
+                await close_connection(connection)
+        except (*LOST, asyncpg.PostgresError) as error:
+            text = f"the nodes of the store cannot be changed: {reason(error)}"
+            raise StorageError(text) from error
+        return was_registered
 
     async def _take_place(self, connection: asyncpg.Connection) -> None:
         """Wait until the id is free."""
@@ -236,15 +281,14 @@ class Membership:
                 node_id=own.node_id,
             )
         self._has_place = has_place
-        self._take(await live(connection))
+        self._take(await registered(connection))
 
     def _take(self, members: list[Member]) -> None:
         """Publish a changed list of members, and log different token secrets."""
         if members == self._members:
             return
-        if [each.node_id for each in members] != [each.node_id for each in self._members]:
-            ids = ", ".join(str(each.node_id) for each in members)
-            self._log.info("nodes that live", nodes=ids)
+        if _live_ids(members) != _live_ids(self._members):
+            self._log.info("nodes that live", nodes=", ".join(map(str, _live_ids(members))))
         self._members = members
         self._compare_secrets(self._own())
         self._on_members(members)
@@ -254,7 +298,7 @@ class Membership:
         strange = {
             (each.node_id, each.secret, own.secret)
             for each in self._members
-            if each.secret != own.secret
+            if each.secret != own.secret and not each.is_fenced
         }
         for node_id, _, _ in sorted(strange - self._strange):
             self._log.error(
@@ -263,3 +307,7 @@ class Membership:
                 node_id=node_id,
             )
         self._strange = strange
+
+
+def _live_ids(members: Sequence[Member]) -> list[int]:
+    return [each.node_id for each in members if not each.is_fenced]

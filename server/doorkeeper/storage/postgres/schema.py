@@ -11,7 +11,7 @@ the lock. The layout is the same for all kinds: a new kind needs no migration.
         the database's. A deletion has the previous value; null where version 1 did not
         keep it
  item   the rows of all kinds at the head
- node   one row for each live node: see ``membership``
+ node   one row for each registered node: see ``membership``
  meta   cluster_id, store_id, salt_key, schema_version, min_reader, min_writer, created_by
 
 Two successive versions of Doorkeeper can share one schema. A migration first adds only what the

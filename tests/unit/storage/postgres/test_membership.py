@@ -12,7 +12,7 @@ import structlog
 
 from doorkeeper.cluster.model import Member
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage.postgres.membership import Membership, beat, leave, live
+from doorkeeper.storage.postgres.membership import Membership, beat, leave, registered, unregister
 from testkit.edge import PATIENCE_S
 from testkit.shared_stores import prepared
 from testkit.sharing import connecting
@@ -64,7 +64,10 @@ class Seen:
         self.lists += 1
 
     def ids(self) -> list[int]:
-        return [each.node_id for each in self.members]
+        return [each.node_id for each in self.members if not each.is_fenced]
+
+    def fenced(self) -> list[int]:
+        return [each.node_id for each in self.members if each.is_fenced]
 
     async def die(self) -> None:
         """Stop without a word, as a process that is killed."""
@@ -87,16 +90,35 @@ async def entered(url: str, *members: Member) -> AsyncIterator[list[Seen]]:
 
 
 async def test_members_are_told_as_they_are(connection: asyncpg.Connection) -> None:
-    """Addresses, rack and fingerprint, by id; one that left is not among them."""
+    """Addresses, rack and fingerprint, by id; one that left is fenced since then."""
     run = uuid4()
     for each in (member(2), member(1, "ab")):
         assert await beat(connection, each, run, 60)
 
-    assert await live(connection) == [member(1, "ab"), member(2)]
+    assert await registered(connection) == [member(1, "ab"), member(2)]
     await leave(connection, 1, run)
     await leave(connection, 2, uuid4())
 
-    assert await live(connection) == [member(2)]
+    left, stayed = await registered(connection)
+    assert left._replace(fenced_ms=None) == member(1, "ab")
+    assert left.is_fenced
+    assert stayed == member(2)
+    await leave(connection, 1, run)
+    assert (await registered(connection))[0] == left
+
+
+async def test_a_node_is_unregistered(connection: asyncpg.Connection) -> None:
+    """Whether it lives or not; what is not there is told."""
+    run = uuid4()
+    for each in (member(1), member(2)):
+        assert await beat(connection, each, run, 60)
+    await leave(connection, 1, run)
+
+    assert await unregister(connection, 1)
+    assert await unregister(connection, 2)
+
+    assert not await unregister(connection, 1)
+    assert await registered(connection) == []
 
 
 async def test_an_id_is_taken_when_its_time_is_up(connection: asyncpg.Connection) -> None:
@@ -105,12 +127,12 @@ async def test_an_id_is_taken_when_its_time_is_up(connection: asyncpg.Connection
     assert await beat(connection, member(1), one, 60)
     assert not await beat(connection, member(1), other, 60)
     assert await beat(connection, member(1), one, 0)
-    assert await live(connection) == []
+    assert [each.is_fenced for each in await registered(connection)] == [True]
 
     assert await beat(connection, member(1), other, 60)
 
     assert not await beat(connection, member(1), one, 60)
-    assert await live(connection) == [member(1)]
+    assert await registered(connection) == [member(1)]
 
 
 async def test_who_comes_and_goes_is_known_at_once(database: Database) -> None:
@@ -121,6 +143,33 @@ async def test_who_comes_and_goes_is_known_at_once(database: Database) -> None:
         assert two.ids() == [1, 2]
         await two.membership.leave()
         await becomes(one.ids, [1])
+        assert one.fenced() == [2]
+
+
+async def test_a_node_that_is_down_is_unregistered_by_another(database: Database) -> None:
+    """Who did it sees it at once; a live node is back with its next heartbeat."""
+    await prepared(database)
+    async with entered(database.url(), member(1), member(2)) as (one, two):
+        await two.membership.leave()
+        await becomes(one.fenced, [2])
+
+        assert await one.membership.unregister(2)
+
+        assert (one.ids(), one.fenced()) == ([1], [])
+        assert not await one.membership.unregister(2)
+        assert await one.membership.unregister(1)
+        await becomes(one.ids, [1])
+
+
+async def test_a_store_that_is_away_unregisters_nothing(database: Database) -> None:
+    """The error has the reason."""
+    await prepared(database)
+    with TcpProxy(database.server.port) as proxy:
+        async with entered(database.url(port=proxy.port), member(1)) as (one,):
+            proxy.cut()
+            with pytest.raises(StorageError, match="nodes of the store cannot be changed"):
+                await one.membership.unregister(1)
+            proxy.heal()
 
 
 async def test_who_dies_is_gone_when_its_time_is_up(database: Database) -> None:

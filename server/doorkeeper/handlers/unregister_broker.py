@@ -1,0 +1,66 @@
+"""UnregisterBroker (64), version 0: removes a node from the cluster (KIP-500).
+
+Needs ALTER on the cluster (31). A node that is down is not listed any more, not even as fenced. An
+id that is not registered is 102. A live node registers itself again with its next heartbeat; on a
+broker it stays away until it is started again.
+
+Source: ``ClusterControlManager.unregisterBroker`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.node import Update
+from doorkeeper.api.permissions import needs, require_on_cluster
+from doorkeeper.errors import answer_of
+from doorkeeper.state.outcome import Results
+from doorkeeper_wire.messages.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.api.node import Node, Services
+    from doorkeeper.request_context import RequestContext
+
+(_ALTER,) = needs(64)
+
+
+def handle(request: UnregisterBrokerRequest, context: RequestContext, node: Node) -> Update:
+    require_on_cluster(node, context, _ALTER)
+    return Update("nodes", 1, partial(_unregister, request.broker_id), _respond)
+
+
+async def _unregister(broker_id: int, services: Services) -> Results:
+    await services.unregister_broker(broker_id)
+    return Results([None])
+
+
+def _respond(_values: Sequence[object]) -> UnregisterBrokerResponse:
+    return UnregisterBrokerResponse(error_message=None)
+
+
+def refuse(
+    request: UnregisterBrokerRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,  # noqa: ARG001  as above
+    error: BaseException,
+) -> UnregisterBrokerResponse:
+    code, text = answer_of(error)
+    return UnregisterBrokerResponse(error_code=code.value, error_message=text)
+
+
+API = Api(
+    key=64,
+    name="UnregisterBroker",
+    min_version=0,
+    max_version=0,
+    request=UnregisterBrokerRequest,
+    handle=handle,
+    refuse=refuse,
+    on_controller=True,
+)
