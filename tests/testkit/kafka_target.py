@@ -60,6 +60,10 @@ class Target:
             self.server.stop()
 
 
+RELEASES: Mapping[str, str] = {"3.9.1": "4.3", "4.3.1": "4.3", "4.4.0": "4.4"}
+"""The release whose rules a Doorkeeper follows beside a broker of a version."""
+
+
 def kafka_target(version: str = "4.3.1", *, audit_level: str = "warn", **overrides: str) -> Target:
     """Start a real broker. Underscores in a key of ``overrides`` stand for dots."""
     broker = KafkaBroker(
@@ -79,8 +83,10 @@ def kafka_target(version: str = "4.3.1", *, audit_level: str = "warn", **overrid
     )
 
 
-def doorkeeper_target(catalog: str | None = None, **overrides: str) -> Target:
-    """Start a Doorkeeper with the same listeners, users and authorizer as the broker."""
+def doorkeeper_target(
+    catalog: str | None = None, version: str = "4.3.1", **overrides: str
+) -> Target:
+    """Start a Doorkeeper with the listeners, users and authorizer of a broker, and its rules."""
     plain, sasl, controller = free_port(), free_port(), free_port()
     properties = {
         "node.id": "1",
@@ -90,6 +96,7 @@ def doorkeeper_target(catalog: str | None = None, **overrides: str) -> Target:
         "auto.create.topics.enable": "false",
         "authorizer.class.name": STANDARD,
         "super.users": "User:ANONYMOUS;User:admin",
+        "doorkeeper.kafka.release": RELEASES[version],
         **dotted(overrides),
     }
     server = DoorkeeperServer(properties, ports=(plain, sasl, controller), catalog=catalog)

@@ -39,7 +39,7 @@ class Pair:
         overrides.setdefault("inter_broker_listener_name", "PLAINTEXT")
         reference = kafka_target(version, **overrides)
         try:
-            ours = doorkeeper_target(INTERNAL_DECLARED, **overrides)
+            ours = doorkeeper_target(INTERNAL_DECLARED, version, **overrides)
         except BaseException:
             reference.close()
             raise

@@ -107,6 +107,7 @@ class Networks:
     def changed(self, differences: Mapping[str, int]) -> Networks:
         """Return the index after so many bindings more, or less, name each of these hosts.
 
+        The index without networks is always ``NO_NETWORKS``.
         Hosts that are no networks are skipped.
         """
         counts, lengths = self._counts, self._lengths
@@ -122,6 +123,8 @@ class Networks:
                 lengths = {**lengths, network.bits: of_family}
         if counts is self._counts:
             return self
+        if not counts:
+            return NO_NETWORKS
         # The answers hold as long as the networks are the same.
         return Networks(counts, lengths, self._known if lengths is self._lengths else None)
 

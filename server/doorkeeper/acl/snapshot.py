@@ -121,7 +121,9 @@ class Snapshot:
         self.steps = steps or (Step(),)
         self.networks = networks
         self.matches_networks = matches_networks
-        self._matching = networks if matches_networks and networks else None
+        # Compared by identity: each change makes a snapshot, and most stores have no network.
+        is_asked = matches_networks and networks is not NO_NETWORKS
+        self._matching = networks if is_asked else None
 
     def id_of(self, binding: AclBinding) -> str | None:
         """Return the id of a binding, None where there is no such binding."""

@@ -39,7 +39,7 @@ from doorkeeper.app.listeners import ServerSecurity, limits_of, options_of
 from doorkeeper.app.node import LiveNode, membership_of
 from doorkeeper.app.reconfiguration import Reconfiguration
 from doorkeeper.app.services import NodeServices
-from doorkeeper.app.stores import open_store, utc_ms
+from doorkeeper.app.stores import check_release, open_store, utc_ms
 from doorkeeper.authn.provider import Sources
 from doorkeeper.authorizer.awaitables import forget
 from doorkeeper.authorizer.contract import Endpoint
@@ -344,6 +344,7 @@ class Assembly:
             max_age_s=max_age_ms / 1000 if max_age_ms >= 0 else None,
         )
         self._opened.push_async_callback(log.aclose)
+        check_release(settings, log.state.features)
         if self.audit_log is not None:
             log.subscribe(self.audit_log.record_commit)
         log.subscribe(self._note_credentials, CREDENTIAL)

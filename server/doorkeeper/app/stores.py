@@ -6,15 +6,19 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.app.errors import StartError
+from doorkeeper.kinds.features import NEWEST, release_change, release_of
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME, prepare_folder
 from doorkeeper.storage.identity import IDENTITY_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from doorkeeper.config.settings import Settings
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.declared import StoredFeature
     from doorkeeper.logger import Logger
     from doorkeeper.metrics.hooks import StoreMeter
     from doorkeeper.state.store import Store
@@ -23,6 +27,9 @@ NS_PER_MS: Final = 1_000_000
 
 # A change fails this long before its request times out, so that the response can tell the reason.
 EARLIER_MS: Final = 1_000
+
+
+_RELEASE_KEY: Final = "doorkeeper.kafka.release"
 
 
 def utc_ms() -> int:
@@ -51,7 +58,8 @@ async def open_store(
     """Open the store; the caller closes it with ``aclose``.
 
     ``make_store`` permits the creation of an embedded store, unless ``doorkeeper.store.create`` is
-    false; ``logger`` gets an event for it. An empty database of a shared store gets its tables.
+    false; ``logger`` gets an event for it. An empty database of a shared store gets its tables. A
+    new store follows the release that ``initial_rows`` returns.
 
     Raises:
         StoreReplaced: it is not the store of the identity file, or has lost changes.
@@ -77,6 +85,7 @@ async def open_store(
             meter=meter,
             lease_timeout_s=settings.store.lease_timeout_ms / 1000,
             identity_file=identity_file,
+            initial=initial_rows(settings),
         )
     # Imported here: a server inside a test has no database.
 
@@ -95,7 +104,34 @@ async def open_store(
         meter=meter,
         identity_file=identity_file,
         create=make_store and settings.store_create,
+        initial=initial_rows(settings),
     )
     if logger is not None and not is_there:
-        logger.info("store created", file=str(path), cluster_id=store.identity.cluster_id)
+        logger.info(
+            "store created",
+            file=str(path),
+            cluster_id=store.identity.cluster_id,
+            kafka_release=settings.kafka_release or NEWEST,
+        )
     return store
+
+
+def initial_rows(settings: Settings) -> Change:
+    """Return the rows that a new store begins with: the release that it follows."""
+    return release_change(settings.kafka_release or NEWEST)
+
+
+def check_release(settings: Settings, features: Iterable[StoredFeature]) -> None:
+    """Reject a store that follows another release than the configuration names.
+
+    Raises:
+        StartError: it does; the text names both and the remedies.
+
+    """
+    expected, found = settings.kafka_release, release_of(features)
+    if expected in (None, found):
+        return
+    raise StartError(
+        f"{_RELEASE_KEY}: found {expected}, but the store follows Kafka {found}: set the key to"
+        f" {found}, or change the store with doorkeeper store release {expected}"
+    )

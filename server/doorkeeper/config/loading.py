@@ -277,6 +277,7 @@ def _settings(
         data_dir=Path(given.text("doorkeeper.data.dir")),
         store=shared_store_of(given),
         store_create=given.flag("doorkeeper.store.create"),
+        kafka_release=given.text("doorkeeper.kafka.release") or None,
         store_max_age_ms=given.number("doorkeeper.store.max.age.ms"),
         store_identity_file=given.path("doorkeeper.store.identity.file"),
         broker_heartbeat_interval_ms=given.number("broker.heartbeat.interval.ms"),

@@ -101,6 +101,7 @@ class Settings(Value):
     data_dir: Path
     store: SharedStore | None
     store_create: bool
+    kafka_release: str | None
     store_max_age_ms: int
     store_identity_file: Path | None
     broker_heartbeat_interval_ms: int

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from doorkeeper.config.key import Key
-from doorkeeper.config.values import KeyType, at_least, not_blank
+from doorkeeper.config.values import KeyType, at_least, not_blank, one_of
+from doorkeeper.kinds.features import LEVELS
 
 STORE: Final = (
     Key(
@@ -50,6 +51,18 @@ STORE: Final = (
             "Whether the first start creates the store. With false only doorkeeper store create"
             " creates it, and a server without a store does not start."
         ),
+    ),
+    Key(
+        name="doorkeeper.kafka.release",
+        type=KeyType.STRING,
+        default=None,
+        doc=(
+            "The release of Kafka whose rules the store follows: 4.3 or 4.4. A new store gets it,"
+            " by default the newest; a server whose store follows another release does not start."
+            " From 4.4 on the host of an ACL may be a network. doorkeeper store release changes"
+            " the release of a store."
+        ),
+        check=one_of(*LEVELS),
     ),
     Key(
         name="doorkeeper.store.identity.file",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.kinds.kind import Kind
 
@@ -35,6 +35,8 @@ class Edit(NamedTuple):
 
 Change = Mapping[Kind, Edit]
 """The change of one request, by kind. An empty change makes no revision."""
+
+NO_CHANGE: Final[Change] = {}
 
 
 def edit(kind: Kind, *, set: Iterable[Any] = (), deleted: Iterable[Any] = ()) -> dict[Kind, Edit]:  # noqa: A002 - as the field

@@ -1,7 +1,8 @@
 """Releases of Kafka whose rules a cluster follows, as the level of ``metadata.version``.
 
-The level is kept in the store, so that all nodes of a cluster follow the same rules. A store
-without one follows those of 4.3.
+The level is kept in the store, so that all nodes of a cluster follow the same rules. A new store
+has it from the beginning, as a row of revision 0; a store without one is older than releases, and
+follows the rules of 4.3.
 
     4.3  30  a host of an ACL is compared as text
     4.4  33  a host of an ACL may be a network (KIP-1276), and is checked
@@ -27,9 +28,10 @@ LEVELS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
 """The levels of the releases, oldest first."""
 
 OLDEST: Final = "4.3"
-"""The release of a store that says nothing of it."""
+"""The release of a store without a level."""
 
 NEWEST: Final = "4.4"
+"""The release of new stores, unless ``doorkeeper.kafka.release`` names another."""
 
 NETWORKS_FROM: Final = 32
 """The level from which on hosts may be networks: 4.4-IV1."""

@@ -6,7 +6,8 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.app.stores import identity_file_of
+from doorkeeper.app.stores import identity_file_of, initial_rows
+from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.offline.stores import DataFolder, open_for_reading, place_of
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import checking
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.config.settings import Settings
+    from doorkeeper.kinds.change import Change
     from doorkeeper.offline.stores import Place
     from doorkeeper.storage.portable import Header
     from doorkeeper.storage.transfer import Progress
@@ -31,15 +33,18 @@ class MigrationResult(NamedTuple):
     statements: str = ""
 
 
-async def migrate(place: Place, *, now_ms: Callable[[], int], dry_run: bool) -> MigrationResult:
+async def migrate(
+    settings: Settings, *, now_ms: Callable[[], int], dry_run: bool
+) -> MigrationResult:
     """Create or migrate the tables of a store; ``dry_run`` only returns the migration.
 
     Raises:
         StorageError: it cannot be reached, is newer than this code, or a server uses it.
 
     """
+    place, initial = place_of(settings), initial_rows(settings)
     if isinstance(place, DataFolder):
-        return _migrate_embedded(place, now_ms, dry_run=dry_run)
+        return _migrate_embedded(place, now_ms, initial, dry_run=dry_run)
     from doorkeeper.storage.postgres import migrating  # noqa: PLC0415 - the extra postgres
     from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
 
@@ -47,7 +52,7 @@ async def migrate(place: Place, *, now_ms: Callable[[], int], dry_run: bool) -> 
         try:
             if dry_run:
                 return MigrationResult(*await migrating.plan_migration(connection))
-            return MigrationResult(*await migrating.migrate(connection, os.urandom))
+            return MigrationResult(*await migrating.migrate(connection, os.urandom, initial))
         except StorageError as error:
             raise StorageError(f"{place.display_name}: {error}") from error
 
@@ -72,7 +77,7 @@ async def finish(place: Place) -> bool:
 
 
 def _migrate_embedded(
-    place: DataFolder, now_ms: Callable[[], int], *, dry_run: bool
+    place: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE, *, dry_run: bool
 ) -> MigrationResult:
     """Open the store, which migrates it."""
     from doorkeeper.storage.database import connect_readonly  # noqa: PLC0415 - SQLite, if it is one
@@ -86,11 +91,11 @@ def _migrate_embedded(
         with closing(connect_readonly(path)) as connection:
             before = check_readable(connection, path)
     if not dry_run:
-        _open(place, now_ms)
+        _open(place, now_ms, initial)
     return MigrationResult(before, VERSION)
 
 
-def _open(place: DataFolder, now_ms: Callable[[], int]) -> None:
+def _open(place: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE) -> None:
     """Open and close an embedded store, which creates or migrates it if needed."""
     from doorkeeper.storage.sqlite import SqliteStore  # noqa: PLC0415 - SQLite, if it is one
 
@@ -99,6 +104,7 @@ def _open(place: DataFolder, now_ms: Callable[[], int]) -> None:
         now_ms=now_ms,
         random_bytes=os.urandom,
         identity_file=place.identity_file,
+        initial=initial,
     ).close()
 
 
@@ -197,12 +203,12 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
             )
         if identity_file is not None:
             replace_pin(identity_file, None)
-        await migrate(place, now_ms=now_ms, dry_run=False)
+        await migrate(settings, now_ms=now_ms, dry_run=False)
         return None
     from doorkeeper.storage.backup import set_store_aside  # noqa: PLC0415 - SQLite, if it is one
 
     aside = set_store_aside(*place, now_ms=now_ms()) if new else None
-    _open(place, now_ms)
+    _open(place, now_ms, initial_rows(settings))
     return aside
 
 

@@ -32,6 +32,10 @@ class DataFolder(NamedTuple):
 Place = DataFolder | SharedStore
 
 
+def _keys(folder: Path) -> tuple[str, ...]:
+    return (f"doorkeeper.data.dir={folder}",)
+
+
 def folder(path: Path) -> DataFolder:
     return DataFolder(path, path / IDENTITY_NAME)
 
@@ -43,13 +47,21 @@ def place_named(text: str) -> Place:
         ConfigError: the URL or the file has an error.
 
     """
+    return place_of(settings_named(text))
+
+
+def settings_named(text: str) -> Settings:
+    """Return the configuration of a URL, a file, or else a folder.
+
+    Raises:
+        ConfigError: the URL or the file has an error.
+
+    """
     if "://" in text:
         # A shared store requires a node id, which is unused here.
-        found = load(None, (f"doorkeeper.store={text}", "node.id=0")).settings.store
-        assert found is not None
-        return found
+        return load(None, (f"doorkeeper.store={text}", "node.id=0")).settings
     path = Path(text)
-    return place_of(load(path).settings) if path.is_file() else folder(path)
+    return load(path if path.is_file() else None, () if path.is_file() else _keys(path)).settings
 
 
 def place_of(settings: Settings) -> Place:

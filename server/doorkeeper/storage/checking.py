@@ -4,11 +4,12 @@ Each item carries the revision that set it. One pass over the log keeps the last
 then every item must fit:
 
 item's revision in the log       the last change of its key has this revision and value item's
-revision before the log   the log, pruned up to there, has no change of its key
+revision before the log   the log, pruned up to there, has no change of its key; revision 0 are
+                          the rows that the store was created with
 
 Each key that the log set last must have an item. For a log that starts at revision 1 this equals
-replaying it. Secrets are not in the log and are not compared. Kinds that this version does not know
-are checked too.
+replaying it on the rows of revision 0. Secrets are not in the log and are not compared. Kinds that
+this version does not know are checked too.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ def _row_findings(
         name, last, text = repr(key[1]), log.last.get(key), ""
         if revision > log.newest:
             text = f"{name} is of revision {revision}, which is not in the log yet"
-        # Items from before the first revision are not in a pruned log.
-        elif last is None and revision >= (log.first or 0):
+        # Items from before the first revision are not in a pruned log, those of 0 in none.
+        elif last is None and revision >= (log.first or 1):
             text = f"{name} is of revision {revision}, whose log does not contain it"
         elif last is not None and last.deleted:
             text = f"{name} exists, but revision {last.revision} deleted it"

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.cluster.uuids import random_uuid
+from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import old_layout, schema
 from doorkeeper.storage.copying import copy_database
 from doorkeeper.storage.files import free_name, sync_folder
+from doorkeeper.storage.rows import initial_items
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import apsw
+
+    from doorkeeper.kinds.change import Change
 
 
 def check_readable(connection: apsw.Connection, path: Path) -> int:
@@ -48,11 +52,13 @@ def create(
     salt_key: bytes,
     random_bytes: Callable[[int], bytes],
     now_ms: int,
+    initial: Change = NO_CHANGE,
     triggers: bool = True,
 ) -> None:
-    """Create the tables of a new store in one transaction.
+    """Create the tables of a new store in one transaction, with the rows of ``initial``.
 
-    Without ``triggers`` each table can be written directly; the caller creates them afterwards.
+    These rows are of revision 0, before the change log. Without ``triggers`` each table can be
+    written directly; the caller creates them afterwards.
     """
     with connection:
         connection.execute(schema.META + schema.TABLES + (schema.TRIGGERS if triggers else ""))
@@ -66,6 +72,8 @@ def create(
             ("created_ms", now_ms),
         ):
             schema.set_meta(connection, key, value)
+        # Not through the change log: the first change of a client is revision 1 (decision 0306).
+        connection.executemany("INSERT INTO item VALUES (?, ?, ?, ?, 0)", initial_items(initial))
 
 
 def migrate(

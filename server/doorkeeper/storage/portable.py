@@ -62,8 +62,8 @@ class Header(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Return whether the store was never changed."""
-        return self.revision == 0 and not any(self.rows.values())
+        """Return whether the store was never changed; it may have rows of revision 0."""
+        return self.revision == 0 and not self.rows.get(LOG)
 
     def __repr__(self) -> str:
         return f"Header({self.cluster_id}, revision {self.revision})"

@@ -14,10 +14,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import apsw
 
+    from doorkeeper.kinds.change import Change
     from doorkeeper.state.store import LogEntry
 
 Cell = str | int | None
@@ -39,6 +40,13 @@ INSERT INTO change_log
 SELECT ?1, column4, ?2, column1, column2, column3, ?3, ?4, ?5, ?6, ?7, ?8
 FROM (VALUES {rows}) WHERE column4 NOT NULL
 """
+
+
+def initial_items(change: Change) -> Iterator[tuple[str, str, str, str | None]]:
+    """Yield the rows of a new store: kind, key, value, secret."""
+    for kind, edit in change.items():
+        for row in edit.set:
+            yield kind.name, *kind.encode(row)
 
 
 def log_statements(entries: Sequence[LogEntry], time_ms: int) -> list[Statement]:

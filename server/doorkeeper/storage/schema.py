@@ -3,7 +3,8 @@
 The server writes only ``change_log``. Triggers apply each of its rows to ``item`` in the same
 statement, so log and items cannot disagree, and one statement of many rows commits a whole batch.
 
- item         the current rows of all kinds, and the revision that set each of them
+ item         the current rows of all kinds, and the revision that set each of them; 0 for the
+              rows that a store is created with, which the log does not contain
  change_log   (revision, item): append-only, pruned from its old end. It keeps the newest
               revision, which is the store's. ``deleted`` is 0 or 1; the row of a deletion
               has the previous value, null where it is unknown (deletions by schema versions

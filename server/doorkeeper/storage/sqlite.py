@@ -18,6 +18,7 @@ import structlog
 
 from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.kinds.acls import bindings_from
+from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.kinds.kind import Item
 from doorkeeper.metrics.hooks import StoreMeter
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+    from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.kind import Kind
     from doorkeeper.state.store import LogEntry, Logged, StoredState
 
@@ -106,7 +108,7 @@ class SqliteStore(Store):
         self._closed = False
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - what a configuration says of a store
         cls,
         data_dir: Path,
         *,
@@ -117,13 +119,13 @@ class SqliteStore(Store):
         meter: StoreMeter | None = None,
         identity_file: Path | None = None,
         create: bool = True,
+        initial: Change = NO_CHANGE,
     ) -> Self:
         """Open the store in a folder; create it if missing; migrate an older one.
 
-        A new store gets ``cluster_id``, and an existing one must have it; None: a random one, or
-        any. Rows of the change log are kept for ``retention_days``; -1: for ever. ``now_ms`` and
-        ``meter`` are called on the writer's thread too. ``identity_file`` is by default
-        ``doorkeeper.identity`` in the folder.
+        A new store gets ``initial``, rows of revision 0, and ``cluster_id``, which an existing one
+        must have (None: any). The change log is kept for ``retention_days``; -1: for ever. The
+        writer's thread calls ``now_ms`` and ``meter`` too. ``identity_file`` None: in the folder.
 
         Raises:
             StoreReplaced: the identity file expects another store, or a newer revision.
@@ -131,10 +133,9 @@ class SqliteStore(Store):
                 Doorkeeper store, is from a newer version, or belongs to another cluster.
 
         """
-        now_ms = now_ms or utc_ms
         if cluster_id is not None:
             check_form(cluster_id)
-        path = data_dir / DATABASE_NAME
+        path, now_ms = data_dir / DATABASE_NAME, now_ms or utc_ms
         pin_path = identity_file or data_dir / IDENTITY_NAME
         pin = read_pin(pin_path)
         _check_there(path, pin_path, pin, create=create)
@@ -153,6 +154,7 @@ class SqliteStore(Store):
                     salt_key=random_bytes(32),
                     random_bytes=random_bytes,
                     now_ms=now_ms(),
+                    initial=initial,
                 )
                 sync_folder(data_dir)
             else:

@@ -194,6 +194,7 @@ class DoorkeeperServer(AnyServer):
 
 async def _open(settings: Settings, initial: Change, faults: LocalFaults) -> Assembly:
     from doorkeeper.app.assembly import Assembly  # noqa: PLC0415
+    from doorkeeper.app.stores import initial_rows  # noqa: PLC0415
     from doorkeeper.cluster.uuids import random_uuid  # noqa: PLC0415
     from doorkeeper.state.memory import MemoryStore  # noqa: PLC0415
     from doorkeeper.testing.faulty_connection import FaultyConnection  # noqa: PLC0415
@@ -202,7 +203,11 @@ async def _open(settings: Settings, initial: Change, faults: LocalFaults) -> Ass
     assembly = Assembly(
         settings,
         cast("Logs", TestLogs()),
-        store=MemoryStore(initial, cluster_id=random_uuid(os.urandom), salt_key=os.urandom(32)),
+        store=MemoryStore(
+            {**initial_rows(settings), **initial},
+            cluster_id=random_uuid(os.urandom),
+            salt_key=os.urandom(32),
+        ),
         connect=partial(FaultyConnection, faults=faults),
     )
     try:

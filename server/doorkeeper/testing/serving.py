@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from doorkeeper.app import process
 from doorkeeper.app.config_check import with_further_problems
 from doorkeeper.app.errors import StartError
+from doorkeeper.app.stores import initial_rows
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load_values
@@ -58,10 +59,10 @@ def serve(
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     status = 0
     try:
-        if beginning is not None:
-            _fill(data, beginning)
-        overrides = [f"{key}={value}" for key, value in keys.items()]
         loaded = load_values(keys, "the test's")
+        if beginning is not None:
+            _fill(data, beginning, initial_rows(loaded.settings))
+        overrides = [f"{key}={value}" for key, value in keys.items()]
         process.serve(None, overrides, loaded, _faulty(control))
     except ConfigError as error:
         status = _fail(with_further_problems(error))
@@ -73,15 +74,20 @@ def serve(
     sys.exit(status)
 
 
-def _fill(data: Path, beginning: Configuration) -> None:
+def _fill(data: Path, beginning: Configuration, initial: Change) -> None:
     change = initial_change(beginning, credentials_of(beginning))
     if change:
-        asyncio.run(_store(data, change))
+        asyncio.run(_store(data, change, initial))
 
 
-async def _store(data: Path, change: Change) -> None:
+async def _store(data: Path, change: Change, initial: Change) -> None:
     log = StateLog(
-        SqliteStore.open(data, now_ms=lambda: time.time_ns() // _NS_PER_MS, random_bytes=os.urandom)
+        SqliteStore.open(
+            data,
+            now_ms=lambda: time.time_ns() // _NS_PER_MS,
+            random_bytes=os.urandom,
+            initial=initial,
+        )
     )
     try:
         log.start()

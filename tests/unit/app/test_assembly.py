@@ -11,6 +11,7 @@ import pytest
 from doorkeeper.app.assembly import Assembly
 from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.kinds.features import metadata_level
 from testkit.logs import readable_logs
 from testkit.settings import settings_of
 from testkit.stores import NOW_MS, adding, fill, open_store
@@ -77,6 +78,18 @@ async def test_what_the_store_holds_is_there(tmp_path: Path) -> None:
         assert server.node.cluster_id == cluster_id
         assert server.authorizer is not None
         assert server.authorizer.acl_count() == 3
+
+
+async def test_the_release_of_a_store_is_that_of_the_configuration(tmp_path: Path) -> None:
+    """A store from before releases follows 4.3: a server that names 4.4 does not start on it."""
+    await fill(tmp_path / "data", adding(1))
+
+    async with assembly(tmp_path, f"{STANDARD}doorkeeper.kafka.release=4.4\n") as server:
+        with pytest.raises(StartError, match=r"the store follows Kafka 4\.3"):
+            await server.start()
+    async with assembly(tmp_path, f"{STANDARD}doorkeeper.kafka.release=4.3\n") as server:
+        await server.start()
+        assert metadata_level(server.node.state.features) == 30
 
 
 async def test_the_catalog_is_there(tmp_path: Path) -> None:

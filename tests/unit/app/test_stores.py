@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from doorkeeper.app.stores import identity_file_of, open_store
+from doorkeeper.app.errors import StartError
+from doorkeeper.app.stores import check_release, identity_file_of, open_store
+from doorkeeper.kinds.declared import FEATURE, StoredFeature
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.sqlite import SqliteStore
 from testkit.edge import Log
@@ -46,8 +48,50 @@ async def test_the_creation_of_a_store_is_logged(tmp_path: Path) -> None:
     store = await open_store(settings, logger=log)
     await store.aclose()
 
-    fields = {"file": str(tmp_path / "doorkeeper.db"), "cluster_id": store.identity.cluster_id}
+    fields = {
+        "file": str(tmp_path / "doorkeeper.db"),
+        "cluster_id": store.identity.cluster_id,
+        "kafka_release": "4.4",
+    }
     assert log.lines == [("info", "store created", fields)]
+
+
+@pytest.mark.parametrize(("line", "level"), [("", 33), ("doorkeeper.kafka.release=4.3\n", 30)])
+async def test_a_new_store_follows_the_release_of_the_configuration(
+    tmp_path: Path, line: str, level: int
+) -> None:
+    """The newest without the key; it is no revision, and another key does not change it."""
+    settings = settings_of(f"doorkeeper.data.dir={tmp_path}\n{line}")
+    await (await open_store(settings)).aclose()
+
+    store = await open_store(
+        settings_of(f"doorkeeper.data.dir={tmp_path}\n", "doorkeeper.kafka.release=4.4")
+    )
+    rows, revision = list(store.rows(FEATURE)), store.revision
+    await store.aclose()
+
+    assert (rows, revision) == ([StoredFeature("metadata.version", level)], 0)
+
+
+@pytest.mark.parametrize("line", ["", "doorkeeper.kafka.release=4.3\n"])
+def test_a_store_without_a_level_follows_4_3(line: str) -> None:
+    """The key may be missing, or agree."""
+    check_release(settings_of(line), [])
+
+
+@pytest.mark.parametrize(("expected", "levels"), [("4.4", []), ("4.4", [30]), ("4.3", [33])])
+def test_a_store_of_another_release_is_refused(expected: str, levels: list[int]) -> None:
+    """The text names both releases, and the command that changes the store."""
+    features = [StoredFeature("metadata.version", level) for level in levels]
+
+    with pytest.raises(StartError) as caught:
+        check_release(settings_of(f"doorkeeper.kafka.release={expected}\n"), features)
+
+    other = {"4.3": "4.4", "4.4": "4.3"}[expected]
+    assert str(caught.value) == (
+        f"doorkeeper.kafka.release: found {expected}, but the store follows Kafka {other}: set the"
+        f" key to {other}, or change the store with doorkeeper store release {expected}"
+    )
 
 
 async def test_a_command_logs_no_creation(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.offline.store_moves import check, copy, migrate
-from doorkeeper.offline.stores import folder, place_named
+from doorkeeper.offline.stores import folder, place_named, place_of, settings_named
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.schema import VERSION
 from testkit.counted import counted_calls
@@ -43,13 +43,25 @@ async def test_an_embedded_store_is_migrated(tmp_path: Path) -> None:
     new, old = tmp_path / "new", tmp_path / "old"
     create_old_store(old, 2)
 
-    assert (await migrate(folder(new), now_ms=now_ms, dry_run=True))[:2] == (0, VERSION)
+    assert (await migrate(settings_named(str(new)), now_ms=now_ms, dry_run=True))[:2] == (
+        0,
+        VERSION,
+    )
     assert not new.exists()
-    assert (await migrate(folder(new), now_ms=now_ms, dry_run=False))[:2] == (0, VERSION)
-    assert (await migrate(folder(old), now_ms=now_ms, dry_run=True))[:2] == (2, VERSION)
-    assert (await migrate(folder(old), now_ms=now_ms, dry_run=False))[:2] == (2, VERSION)
+    assert (await migrate(settings_named(str(new)), now_ms=now_ms, dry_run=False))[:2] == (
+        0,
+        VERSION,
+    )
+    assert (await migrate(settings_named(str(old)), now_ms=now_ms, dry_run=True))[:2] == (
+        2,
+        VERSION,
+    )
+    assert (await migrate(settings_named(str(old)), now_ms=now_ms, dry_run=False))[:2] == (
+        2,
+        VERSION,
+    )
     for place in (old, new):
-        done = await migrate(folder(place), now_ms=now_ms, dry_run=True)
+        done = await migrate(settings_named(str(place)), now_ms=now_ms, dry_run=True)
         assert (done.before, done.after) == (VERSION, VERSION)
 
 
@@ -82,17 +94,18 @@ async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
 @pytest.mark.interop
 async def test_a_shared_store_is_migrated(database: Database) -> None:
     """The dry run gives the SQL and makes nothing; then it is made once."""
-    place = place_named(database.url())
+    settings = settings_named(database.url())
+    place = place_of(settings)
 
-    plan = await migrate(place, now_ms=now_ms, dry_run=True)
+    plan = await migrate(settings, now_ms=now_ms, dry_run=True)
     with pytest.raises(StorageError, match="there is no store in this database"):
         await check(place)
-    done = await migrate(place, now_ms=now_ms, dry_run=False)
+    done = await migrate(settings, now_ms=now_ms, dry_run=False)
 
     assert plan == done
     assert "CREATE TABLE doorkeeper.item" in plan.statements
     assert (await check(place))[1] == []
-    assert (await migrate(place, now_ms=now_ms, dry_run=False)).statements == ""
+    assert (await migrate(settings, now_ms=now_ms, dry_run=False)).statements == ""
 
 
 @pytest.mark.interop
@@ -106,7 +119,7 @@ async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgr
 
     for dry_run in (True, False):
         with pytest.raises(StorageError, match=r"/latin: .* encoding LATIN1; allowed: UTF8"):
-            await migrate(place_named(url), now_ms=now_ms, dry_run=dry_run)
+            await migrate(settings_named(url), now_ms=now_ms, dry_run=dry_run)
 
     assert postgres_server.execute("SELECT to_regnamespace('doorkeeper') IS NULL", "latin") == "t"
     postgres_server.execute("DROP DATABASE latin WITH (FORCE)")

@@ -37,6 +37,17 @@ async def test_a_sound_store_has_no_findings(store: Held) -> None:
     assert await findings(store) == []
 
 
+async def test_rows_of_revision_0_are_in_no_log(store: Held) -> None:
+    """A store is created with them: beside a log from revision 1, a pruned one, and none."""
+    store.tables[ITEM].append(("feature", "metadata.version", "[33]", None, 0))
+    assert await findings(store) == []
+    store.tables[LOG] = [row for row in store.tables[LOG] if int(row[0] or 0) >= 3]
+    assert await findings(store) == []
+    store.tables = {LOG: [], ITEM: store.tables[ITEM][-1:]}
+    store.kept = store.kept._replace(revision=0)
+    assert await findings(store) == []
+
+
 def without_revision(number: int) -> Callable[[list[Row]], list[Row]]:
     return lambda rows: [row for row in rows if row[0] != number]
 

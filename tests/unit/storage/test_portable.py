@@ -27,10 +27,11 @@ async def test_columns_are_those_of_the_embedded_store(data_dir: Path) -> None:
 
 
 def test_a_header_says_whether_anything_was_changed() -> None:
-    """A store without revisions and rows is empty; one that was emptied is not."""
+    """A store is empty with the rows that it was created with; one that was emptied is not."""
     assert Header("A" * 22, "B" * 22, b"", 0, {"item": 0}).empty
     assert not Header("A" * 22, "B" * 22, b"", 3, {"item": 0}).empty
-    assert not Header("A" * 22, "B" * 22, b"", 0, {"item": 1}).empty
+    assert Header("A" * 22, "B" * 22, b"", 0, {"item": 1, "change_log": 0}).empty
+    assert not Header("A" * 22, "B" * 22, b"", 0, {"item": 1, "change_log": 1}).empty
 
 
 def test_a_header_does_not_show_its_secret() -> None:

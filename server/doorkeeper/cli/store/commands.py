@@ -20,7 +20,7 @@ from doorkeeper.cli.store.release import release
 from doorkeeper.cli.terminal import fail, progress
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.offline import store_moves
-from doorkeeper.offline.stores import Place, place_named, place_of
+from doorkeeper.offline.stores import Place, place_named, place_of, settings_named
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.backup import backup as back_up
 from doorkeeper.storage.backup import restore as put_back
@@ -215,14 +215,15 @@ def migrate(file: Path | None, store: str | None, *, dry_run: bool, finish: bool
     """Create the tables of a store, or migrate them to this version."""
     if dry_run and finish:
         raise click.UsageError("--finish excludes --dry-run")
-    place = _place(file, store)
+    settings = _settings_of_store(file, store)
+    place = place_of(settings)
     # Not a part of the migration: nodes of the previous version may still be running.
     if finish:
         done_now = _run(lambda: store_moves.finish(place))
         what = "removed" if done_now else "nothing to do"
         click.echo(f"{place.display_name}: the parts for the previous version: {what}")
         return
-    done = _run(lambda: store_moves.migrate(place, now_ms=_now_ms, dry_run=dry_run))
+    done = _run(lambda: store_moves.migrate(settings, now_ms=_now_ms, dry_run=dry_run))
     if done.before == done.after:
         click.echo(f"{place.display_name}: schema version {done.after}: nothing to do")
         return
@@ -329,9 +330,18 @@ def _store_name(settings: Settings) -> str:
 
 
 def _place(file: Path | None, store: str | None) -> Place:
+    return place_of(_settings_of_store(file, store))
+
+
+def _settings_of_store(file: Path | None, store: str | None) -> Settings:
     if store is not None and file is not None:
         raise click.UsageError("--store and --config both name a store: give one of them")
-    return place_of(load_or_fail(file, ()).settings) if store is None else _parse_place(store)
+    if store is None:
+        return load_or_fail(file, ()).settings
+    try:
+        return settings_named(store)
+    except ConfigError as error:
+        fail(error.problems)
 
 
 def _parse_place(text: str) -> Place:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 From 4.4 on, the host of an ACL may be a network in CIDR notation (KIP-1276), such as 10.0.0.0/8:
 the ACL holds for the addresses in it. With 4.3 a host is compared as text, so such an ACL matches
 no client. The release is part of the store: all nodes follow the same one. ApiVersions shows it as
-metadata.version: 30 for 4.3, 33 for 4.4. The default is 4.3.
+metadata.version: 30 for 4.3, 33 for 4.4. A new store follows doorkeeper.kafka.release, or 4.4; one
+that is older than this key follows 4.3.
 
 \b
 The servers must be stopped. Before the change, the ACLs whose hosts are networks are listed, with
@@ -81,6 +82,12 @@ def release(
         click.echo(f"the rules of Kafka {changed.after}")
     else:
         click.echo(f"the rules of Kafka {changed.after}; before: {changed.before}")
+    if settings.kafka_release not in (None, changed.after):
+        click.echo(
+            f"doorkeeper.kafka.release is {settings.kafka_release} in the configuration: the server"
+            f" starts when it is {changed.after}, or not set",
+            err=True,
+        )
 
 
 def lines_of(change: ReleaseChange) -> list[str]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.cluster.uuids import random_uuid
+from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.state.store import StorageError
+from doorkeeper.storage.postgres.cells import encode
 from doorkeeper.storage.postgres.membership import live_before
 from doorkeeper.storage.postgres.schema import (
     SCHEMA,
@@ -21,6 +23,7 @@ from doorkeeper.storage.postgres.schema import (
     set_meta,
 )
 from doorkeeper.storage.postgres.version_1 import CONTRACT, EXPAND
+from doorkeeper.storage.rows import initial_items
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -28,11 +31,15 @@ if TYPE_CHECKING:
 
     import asyncpg
 
+    from doorkeeper.kinds.change import Change
+
 STEPS: Final[Mapping[int, str]] = {2: EXPAND}
 """The SQL that leads to each schema version from the one before."""
 
 _LOCK: Final = 0x446F6F72
 """``Door``: the key of the advisory lock for migrations."""
+
+_INITIAL: Final = "INSERT INTO doorkeeper.item VALUES ($1, $2, $3, $4, 0)"
 
 _HAS_SCHEMA: Final = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1)"
 
@@ -78,13 +85,14 @@ async def plan_migration(
 async def migrate(
     connection: asyncpg.Connection,
     random_bytes: Callable[[int], bytes],
+    initial: Change = NO_CHANGE,
     *,
     version: int = VERSION,
     steps: Mapping[int, str] = STEPS,
 ) -> Migration:
     """Create or migrate the schema in one transaction; concurrent calls wait for each other.
 
-    A new store gets a cluster id, a store id and a salt key.
+    A new store gets a cluster id, a store id, a salt key, and ``initial``, rows of revision 0.
 
     Raises:
         StorageError: the schema is newer than this code, or damaged.
@@ -100,6 +108,9 @@ async def migrate(
             await set_meta(connection, "cluster_id", random_uuid(random_bytes))
             await set_meta(connection, "salt_key", random_bytes(32).hex())
             await set_meta(connection, "created_by", __version__)
+            # Not through the log: the first change of a client is revision 1 (decision 0306).
+            for kind, key, value, secret in initial_items(initial):
+                await connection.execute(_INITIAL, kind, encode(key), value, secret)
         # Version 1 had no store id.
         if "store_id" not in await meta(connection):
             await set_meta(connection, "store_id", random_uuid(random_bytes))
@@ -111,7 +122,11 @@ MIGRATION_S: Final = 3_600.0
 
 
 async def prepare(
-    connection: asyncpg.Connection, random_bytes: Callable[[int], bytes], *, create: bool = True
+    connection: asyncpg.Connection,
+    random_bytes: Callable[[int], bytes],
+    initial: Change = NO_CHANGE,
+    *,
+    create: bool = True,
 ) -> None:
     """Create the schema in an empty database if allowed, or check the existing one.
 
@@ -123,7 +138,7 @@ async def prepare(
     if state is None:
         if not create:
             raise StorageError("there is no store in this database")
-        await migrate(connection, random_bytes)
+        await migrate(connection, random_bytes, initial)
         state = await schema_state(connection)
         assert state is not None
     check_usable(state)

@@ -10,7 +10,8 @@ the lock. The layout is the same for all kinds: a new kind needs no migration.
         commit, by which a writer recognises a commit whose response was lost. Times are
         the database's. A deletion has the previous value; null where version 1 did not
         keep it
- item   the rows of all kinds at the head
+ item   the rows of all kinds at the head; those that a store is created with are of revision 0,
+        and not in the log
  node   one row for each registered node: see ``membership``
  meta   cluster_id, store_id, salt_key, schema_version, min_reader, min_writer, created_by
 

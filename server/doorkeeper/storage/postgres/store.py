@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 import asyncpg
 import structlog
 
+from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.state.store import (
     Lease,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
+    from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.kind import Kind
     from doorkeeper.logger import Logger
     from doorkeeper.state.store import LogEntry, Logged, StoredState, StoreIdentity
@@ -138,8 +140,9 @@ class PostgresStore(Store):
         retention_days: int = -1,
         identity_file: Path | None = None,
         meter: StoreMeter | None = None,
+        initial: Change = NO_CHANGE,
     ) -> Self:
-        """Read everything; create the tables in an empty database.
+        """Read everything; create the tables in an empty database, with the rows of ``initial``.
 
         ``name`` identifies the store without secrets. ``timeout_s`` is how long a change waits for
         an unavailable database; after ``lease_timeout_s`` the database revokes an idle lease.
@@ -157,7 +160,7 @@ class PostgresStore(Store):
             try:
                 if identity_file is not None and pin and await schema_state(connection) is None:
                     check_pin(identity_file, name, pin, None)
-                await prepare(connection, random_bytes)
+                await prepare(connection, random_bytes, initial)
                 found = await identity(connection)
                 async with connection.transaction(isolation="repeatable_read", readonly=True):
                     state = await rows.read_items(connection)

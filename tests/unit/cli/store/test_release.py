@@ -85,6 +85,23 @@ def test_it_is_changed_there_and_back(tmp_path: Path) -> None:
     assert level_in(tmp_path) == [30]
 
 
+def test_a_key_that_names_another_release_is_mentioned(tmp_path: Path) -> None:
+    """The server would not start with it."""
+    asyncio.run(fill(tmp_path, adding(1)))
+    file = tmp_path / "server.properties"
+    file.write_text(f"doorkeeper.data.dir={tmp_path}\ndoorkeeper.kafka.release=4.3\n")
+
+    command = ["store", "release", "4.4", "--yes", "--config", str(file)]
+    result = CliRunner().invoke(doorkeeper, command)
+
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "doorkeeper.kafka.release is 4.3 in the configuration: the server starts when it is 4.4,"
+        " or not set\n"
+    )
+    assert level_in(tmp_path) == [33]
+
+
 def test_without_networks_nothing_changes(tmp_path: Path) -> None:
     """It says so."""
     asyncio.run(fill(tmp_path, adding(1)))

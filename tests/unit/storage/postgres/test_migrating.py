@@ -11,6 +11,7 @@ import pytest
 
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import TOKEN
+from doorkeeper.kinds.features import release_change
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.migrating import migrate, plan_migration, prepare, sql_between
@@ -56,6 +57,18 @@ async def test_a_new_store_is_made_once(database: Database) -> None:
 
     assert await meta(connection) == values
     assert [len(values[name]) for name in ("cluster_id", "store_id", "salt_key")] == [22, 22, 64]
+    assert await rows.head(connection) == 0
+    await connection.close()
+
+
+async def test_a_new_store_begins_with_rows(database: Database) -> None:
+    """They are of revision 0 and in no log; an existing store does not get them."""
+    connection = await asyncpg.connect(database.url())
+    await prepare(connection, os.urandom, release_change("4.4"))
+    await prepare(connection, os.urandom, release_change("4.3"))
+
+    found = await connection.fetch("SELECT kind, key, value, revision FROM doorkeeper.item")
+    assert [tuple(row) for row in found] == [("feature", "metadata.version", "[33]", 0)]
     assert await rows.head(connection) == 0
     await connection.close()
 
