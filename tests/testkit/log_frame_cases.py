@@ -224,16 +224,25 @@ def election_scenarios() -> Iterator[Scenario]:
 
 
 def folder_scenarios() -> Iterator[Scenario]:
-    """Folders: refusals of their description, and moves to a folder that is not there."""
+    """Folders: some partitions in them, and none; moves to a folder that is not there."""
     describing, moving = describe_log_dirs, alter_replica_log_dirs
+    asked = (("t-one", (1, 0, 9)), ("t-one", (0,)), ("absent", (0,)))
+    topics = tuple(
+        describing.DescribableLogDirTopic(topic=name, partitions=indexes) for name, indexes in asked
+    )
     for version in range(1, 6):
-        step = Step(
-            "alice",
-            describing.DescribeLogDirsRequest(topics=None),
-            describing.DescribeLogDirsResponse,
-            version,
+        described = as_users(
+            *(
+                Step(
+                    None,
+                    describing.DescribeLogDirsRequest(topics=each),
+                    describing.DescribeLogDirsResponse,
+                    version,
+                )
+                for each in (topics, topics[2:], ())
+            )
         )
-        yield Scenario(f"DescribeLogDirs {version}", (GRANTS, step), TOPICS)
+        yield Scenario(f"DescribeLogDirs {version}", (GRANTS, *described), TOPICS)
     for version in range(1, 3):
         moves = tuple(
             moving.AlterReplicaLogDir(

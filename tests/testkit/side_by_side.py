@@ -49,7 +49,15 @@ topics:
 """
 """The catalog with which we have them too: they count where answers are cut into pages."""
 
-MADE_UP = {"cluster_id": "<cluster>", "host": "<host>", "port": "<port>"}
+MADE_UP = {
+    "cluster_id": "<cluster>",
+    "host": "<host>",
+    "port": "<port>",
+    "log_dir": "<folder>",
+    # What is known of the volume of a folder.
+    "total_bytes": "<bytes>",
+    "usable_bytes": "<bytes>",
+}
 
 CHANGES = ("Create", "Delete", "Alter", "Incremental")
 """Beginnings of the requests that may change what a later one is answered."""
@@ -269,10 +277,14 @@ _OF_A_TOPIC = {"name", "error_code", "error_message"}
 
 
 def _of_a_hash_table(rows: list[Any]) -> bool:
-    """Say whether rows are of users, or of topics that get partitions: their order is open."""
+    """Say whether rows are of users, of replicas in a folder, or of topics that get partitions."""
     if not rows or not isinstance(rows[0], dict):
         return False
-    return "user" in rows[0] or rows[0].keys() - {"unknown_tags"} == _OF_A_TOPIC
+    return (
+        "user" in rows[0]
+        or "offset_lag" in rows[0]
+        or rows[0].keys() - {"unknown_tags"} == _OF_A_TOPIC
+    )
 
 
 def unequal(path: str, expected: Any, found: Any) -> list[str]:

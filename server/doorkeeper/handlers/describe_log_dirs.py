@@ -1,6 +1,10 @@
-"""DescribeLogDirs (35), versions 1-5: describes the folders of logs, of which there are none.
+"""DescribeLogDirs (35), versions 1-5: describes the folder of the node, and its partitions.
 
 Needs DESCRIBE on the cluster; a caller without it gets an empty list, and 31 from version 3 on.
+
+The folder is ``doorkeeper.data.dir``. Partitions of which the node is a replica are in it, with 0
+bytes; null asks for all of them. Sizes of volumes are not known (-1). Java clients take a response
+without a folder for a refusal.
 
     v2  flexible     v3  an error for the whole answer     v4  sizes of volumes
     v5  whether a folder takes new partitions
@@ -15,12 +19,18 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import answer_of
+from doorkeeper.topics.placement import Places
 from doorkeeper_wire.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from doorkeeper.api.node import Node
     from doorkeeper.request_context import RequestContext
 
@@ -28,14 +38,42 @@ if TYPE_CHECKING:
 
 
 def handle(
-    request: DescribeLogDirsRequest,  # noqa: ARG001  the form of Api.handle
-    context: RequestContext,
-    node: Node,
+    request: DescribeLogDirsRequest, context: RequestContext, node: Node
 ) -> DescribeLogDirsResponse:
-    """Return an empty list."""
-    if is_allowed(node, context, _DESCRIBE):
-        return DescribeLogDirsResponse()
-    return DescribeLogDirsResponse(error_code=_DESCRIBE.refusal.value)
+    """Return the folder of this node."""
+    if not is_allowed(node, context, _DESCRIBE):
+        return DescribeLogDirsResponse(error_code=_DESCRIBE.refusal.value)
+    places = Places(node.brokers(context.authorizable.listener_name))
+    folder = DescribeLogDirsResult(
+        log_dir=str(node.settings.data_dir.absolute()), topics=tuple(_topics(request, node, places))
+    )
+    return DescribeLogDirsResponse(results=(folder,))
+
+
+def _topics(
+    request: DescribeLogDirsRequest, node: Node, places: Places
+) -> Iterator[DescribeLogDirsTopic]:
+    """Yield each topic once, with those of the requested partitions that are here."""
+    wanted: dict[str, set[int] | None] = {}
+    if request.topics is None:
+        wanted = dict.fromkeys(node.topics.names())
+    else:
+        for each in request.topics:
+            indexes = wanted.setdefault(each.topic, set())
+            if indexes is not None:
+                indexes.update(each.partitions)
+    for name, indexes in wanted.items():
+        topic = node.topics.get(name)
+        if topic is None:
+            continue
+        partitions = tuple(
+            DescribeLogDirsPartition(partition_index=index)
+            for index in range(topic.partitions)
+            if (indexes is None or index in indexes)
+            and node.node_id in places.of(topic, index).replicas
+        )
+        if partitions:
+            yield DescribeLogDirsTopic(name=name, partitions=partitions)
 
 
 def refuse(

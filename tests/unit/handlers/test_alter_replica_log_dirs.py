@@ -1,4 +1,4 @@
-"""AlterReplicaLogDirs: no folder is there, and a refusal."""
+"""AlterReplicaLogDirs: the folder of a partition, folders that are not there, and a refusal."""
 
 from __future__ import annotations
 
@@ -35,3 +35,31 @@ async def test_every_partition_is_answered_once(user: str, code: int) -> None:
         for each in found.results
         for row in each.partitions
     ] == [("a", 0, code), ("a", 1, code), ("a", 2, code)]
+
+
+async def test_where_it_is() -> None:
+    """A partition stays in its folder; one that is not there, or not on this node, is refused."""
+    elsewhere = a_topic("b", assignments=((7,),))
+    node = await node_of(
+        allow("alice", AclOperation.ALTER, CLUSTER), topics=[a_topic("a"), elsewhere]
+    )
+    asked = (("a", (0, 1)), ("b", (0,)), ("none", (0,)))
+    request = AlterReplicaLogDirsRequest(
+        dirs=(
+            AlterReplicaLogDir(
+                path=str(node.settings.data_dir.absolute()),
+                topics=tuple(
+                    AlterReplicaLogDirTopic(name=name, partitions=indexes)
+                    for name, indexes in asked
+                ),
+            ),
+        )
+    )
+
+    found = answer(API, request, node, 2, user="alice")
+
+    assert [
+        (each.topic_name, row.partition_index, row.error_code)
+        for each in found.results
+        for row in each.partitions
+    ] == [("a", 0, 0), ("a", 1, 3), ("b", 0, 6), ("none", 0, 3)]
