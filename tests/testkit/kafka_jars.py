@@ -27,6 +27,9 @@ CACHE = PROJECT / ".cache" / "kafka"
 VERSIONS = ("4.3.1", "3.9.1")
 """The reference release, and the last one with the older tools and API versions 0."""
 
+TOOLS = ("2.8.2", "3.6.2", "3.9.1", "4.3.1")
+"""The releases of which the command-line tools are run."""
+
 FETCH_S = 900
 
 
@@ -66,14 +69,28 @@ def jars(version: str, program: Path = SOURCES) -> Jars:
     Raises:
         Unavailable: no Java, no Maven, or Maven could not reach a registry.
     """
-    for needed in ("java", "javac"):
-        if shutil.which(needed) is None:
-            raise Unavailable(f"{needed} is not installed (make setup-system)")
+    _require_java()
     home = CACHE / version
     home.mkdir(parents=True, exist_ok=True)
     with _locked(home / "lock"):
         lib = _fetched(home, version)
         classes = _compiled(home, lib, program)
+    return Jars(version=version, lib=lib, classes=classes)
+
+
+def tool_jars(version: str) -> Jars:
+    """Return the tools of any release of Kafka, and the runner alone.
+
+    Raises:
+        Unavailable: as ``jars``.
+    """
+    _require_java()
+    home = CACHE / version
+    home.mkdir(parents=True, exist_ok=True)
+    with _locked(home / "lock"):
+        own = SOURCES / version / "pom.xml"
+        lib = _fetched(home, version, own if own.exists() else SOURCES / "older" / "pom.xml")
+        classes = _compiled(home, lib, SOURCES, "ToolRunner.java")
     return Jars(version=version, lib=lib, classes=classes)
 
 
@@ -83,9 +100,7 @@ def client_jars(release: str) -> Jars:
     Raises:
         Unavailable: as ``jars``.
     """
-    for needed in ("java", "javac"):
-        if shutil.which(needed) is None:
-            raise Unavailable(f"{needed} is not installed (make setup-system)")
+    _require_java()
     home = CACHE / f"clients-{release}"
     home.mkdir(parents=True, exist_ok=True)
     with _locked(home / "lock"):
@@ -104,6 +119,12 @@ def logging_by_log4j(jars: Jars) -> Jars:
     home.mkdir(parents=True, exist_ok=True)
     with _locked(home / "lock"):
         return replace(jars, first=_fetched(home, "log4j2"))
+
+
+def _require_java() -> None:
+    for needed in ("java", "javac"):
+        if shutil.which(needed) is None:
+            raise Unavailable(f"{needed} is not installed (make setup-system)")
 
 
 @contextmanager
@@ -140,7 +161,7 @@ def _fetched(home: Path, version: str, pom: Path | None = None) -> Path:
                 *goal,
                 f"-Dkafka.release={version}",
                 f"-DoutputDirectory={lib}",
-                "-DexcludeArtifactIds=slf4j-reload4j",
+                "-DexcludeArtifactIds=slf4j-reload4j,slf4j-log4j12",
             ],
             capture_output=True,
             text=True,
@@ -155,8 +176,8 @@ def _fetched(home: Path, version: str, pom: Path | None = None) -> Path:
     return lib
 
 
-def _compiled(home: Path, lib: Path, program: Path) -> Path:
-    sources = sorted(program.glob("*.java"))
+def _compiled(home: Path, lib: Path, program: Path, names: str = "*.java") -> Path:
+    sources = sorted(program.glob(names))
     classes = home / f"classes-{program.name}-{_stamp(*sources)}"
     if classes.exists():
         return classes

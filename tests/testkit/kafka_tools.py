@@ -32,12 +32,39 @@ MAIN: Mapping[str, str] = {
     "kafka-delegation-tokens": "org.apache.kafka.tools.DelegationTokenCommand",
     "kafka-get-offsets": "org.apache.kafka.tools.GetOffsetShell",
     "kafka-leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
+    "kafka-log-dirs": "org.apache.kafka.tools.LogDirsCommand",
+    "kafka-reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+    "kafka-metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
+    "kafka-transactions": "org.apache.kafka.tools.TransactionsCommand",
+    "kafka-client-metrics": "org.apache.kafka.tools.ClientMetricsCommand",
+    "kafka-delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
+    "kafka-groups": "org.apache.kafka.tools.GroupsCommand",
+    "kafka-share-groups": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
+    "kafka-streams-groups": "org.apache.kafka.tools.streams.StreamsGroupCommand",
 }
 MAIN_3_9: Mapping[str, str] = {
     **MAIN,
     "kafka-acls": "kafka.admin.AclCommand",
     "kafka-broker-api-versions": "kafka.admin.BrokerApiVersionsCommand",
 }
+MAIN_3_6: Mapping[str, str] = {
+    **MAIN_3_9,
+    "kafka-topics": "kafka.admin.TopicCommand",
+    "kafka-consumer-groups": "kafka.admin.ConsumerGroupCommand",
+    "kafka-get-offsets": "kafka.tools.GetOffsetShell",
+    "kafka-leader-election": "kafka.admin.LeaderElectionCommand",
+    "kafka-reassign-partitions": "kafka.admin.ReassignPartitionsCommand",
+}
+MAIN_2_8: Mapping[str, str] = {
+    **MAIN_3_6,
+    "kafka-cluster": "kafka.tools.ClusterTool",
+    "kafka-features": "kafka.admin.FeatureCommand",
+    "kafka-delegation-tokens": "kafka.admin.DelegationTokenCommand",
+    "kafka-log-dirs": "kafka.admin.LogDirsCommand",
+    "kafka-delete-records": "kafka.admin.DeleteRecordsCommand",
+}
+OLDER: Mapping[str, Mapping[str, str]] = {"3.9": MAIN_3_9, "3.6": MAIN_3_6, "2.8": MAIN_2_8}
+"""The classes of releases whose tools were elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +87,7 @@ class CallFailed(Exception):
 
 def main_class(version: str, tool: str) -> str:
     """Return the class behind a tool's script in one release."""
-    return (MAIN_3_9 if version.startswith("3.") else MAIN)[tool]
+    return OLDER.get(version.rpartition(".")[0], MAIN)[tool]
 
 
 class KafkaTools:

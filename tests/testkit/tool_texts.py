@@ -28,6 +28,10 @@ def where(side: Side, who: str, folder: Path) -> list[str]:
     }
     if who in named:
         return named[who]
+    if who == "impatient":
+        file = folder / "impatient.properties"
+        file.write_text("default.api.timeout.ms=3000\nrequest.timeout.ms=2000\n")
+        return [*open_, "--command-config", str(file)]
     file = folder / f"{target.name}-{who}.properties"
     config = target.config(who, USERS.get(who, "unknown"))
     file.write_text("".join(f"{key}={value}\n" for key, value in config.items()))

@@ -1,0 +1,25 @@
+"""The page of tools and clients is current, and its differences have reasons."""
+
+from __future__ import annotations
+
+from testkit import tool_cases, tools_page
+
+
+def test_the_page_is_current() -> None:
+    """If not: PYTHONPATH=tests python -m testkit.tools_page."""
+    assert tools_page.PAGE.read_text(encoding="utf-8") == tools_page.page()
+
+
+def test_differences_are_explained_and_used() -> None:
+    """Each difference of a line has a reason, and each reason a line."""
+    outcomes = {outcome for line in tool_cases.lines() for outcome in line.outcomes.values()}
+
+    assert outcomes - {tool_cases.WORKS, tool_cases.REFUSED} == set(tool_cases.differences())
+
+
+def test_files_exist() -> None:
+    """Each file that a line names has a content, and each content a line."""
+    words = {word for line in tool_cases.lines() for word in line.words.split()}
+    named = {word[1:] for word in words if word.startswith("@")}
+
+    assert named == set(tool_cases.data()["files"])
