@@ -75,7 +75,11 @@ def main() -> None:
         say(f"{refused} requests were refused")
     tables = folder / "tables"
     page = folder / "report.html"
-    common = ("--engine", asked.engine, "--super-user", "User:admin", "--out", str(tables))
+    common = (
+        *("--engine", asked.engine, "--super-user", "User:admin", "--out", str(tables)),
+        # The history of this demonstration is seconds long.
+        *("--min-days", "0"),
+    )
     pipeline("run", "--audit", str(trail), "--acls", str(acls), *common)
     pipeline(
         *("propose", "--to", str(folder / "proposal.yaml")),

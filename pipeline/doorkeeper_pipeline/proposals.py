@@ -71,6 +71,8 @@ def summary_of(proposal: Proposal) -> list[str]:
             f" {len(proposal.removed):,} removed"
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
+        # ascii() escapes whatever could end a comment of the script: names come from outside.
+        *(f"RISK: principals may lose access: {ascii(each)[1:-1]}" for each in proposal.risks),
     ]
 
 

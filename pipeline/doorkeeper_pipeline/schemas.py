@@ -4,6 +4,7 @@
 from doorkeeper_pipeline.columns import Column, ListOf, StructOf, Table, arrow_schema, spark_schema
 
 __all__ = [
+    "AGREEMENT",
     "AUDIT_EVENT",
     "BACKTEST",
     "BINDINGS",
@@ -395,6 +396,43 @@ AUDIT_EVENT = Table(
     partitioned_by=(),
 )
 
+AGREEMENT = Table(
+    name="agreement",
+    layer="gold",
+    meaning="Recorded outcomes beside those that the given ACLs lead to.",
+    columns=(
+        Column(
+            name="principal", type="string", meaning="The principal of the requests, as type:name."
+        ),
+        Column(name="outcome", type="string", meaning="The recorded outcome: ALLOWED or DENIED."),
+        Column(
+            name="rule",
+            type="string",
+            meaning="The recorded rule, as in decisions.rule; empty where the source does not say.",
+        ),
+        Column(
+            name="outcome_now",
+            type="string",
+            meaning="The outcome by the ACLs in force at the end.",
+        ),
+        Column(name="rule_now", type="string", meaning="The rule by the ACLs in force at the end."),
+        Column(name="count", type="int64", meaning="The number of decisions of the row."),
+        Column(
+            name="agreeing",
+            type="int64",
+            meaning="How many of them have the recorded outcome by the ACLs in force at their time, as far as the times of changes are known.",
+        ),
+        Column(
+            name="unlisted",
+            type="int64",
+            meaning="How many of them name an ACL that the given ACLs never contained.",
+        ),
+        Column(name="first_ts", type="timestamp", meaning="The time of the first, UTC."),
+        Column(name="last_ts", type="timestamp", meaning="The time of the last, UTC."),
+    ),
+    partitioned_by=(),
+)
+
 BACKTEST = Table(
     name="backtest",
     layer="gold",
@@ -624,7 +662,7 @@ DENIED = Table(
         Column(
             name="command",
             type="string",
-            meaning="The kafka-acls.sh command that adds it, or removes the DENY; empty where no command can write the names.",
+            meaning="The kafka-acls.sh command that adds it; empty where a DENY stands against it, or no command can write the names.",
         ),
     ),
     partitioned_by=(),
@@ -1081,7 +1119,7 @@ OVERBROAD_GRANTS = Table(
         Column(
             name="proposal",
             type=ListOf("string"),
-            meaning="The bindings that would do instead, as texts.",
+            meaning="The bindings that would do instead, as texts; empty where the evidence is not enough.",
         ),
         Column(
             name="commands",
@@ -1219,7 +1257,7 @@ UNUSED_GRANTS = Table(
         Column(
             name="proposal",
             type="string",
-            meaning="REMOVE where all that are marked so can go together without turning a decision, else KEEP.",
+            meaning="REMOVE where all that are marked so can go together without turning a decision, NOT_ENOUGH_EVIDENCE where that holds for a history that is too short, incomplete or contradictory, else KEEP.",
         ),
         Column(
             name="command",
@@ -1234,6 +1272,7 @@ TABLES: dict[str, Table] = {
     table.name: table
     for table in (
         AUDIT_EVENT,
+        AGREEMENT,
         BACKTEST,
         BINDINGS,
         DECISIONS,

@@ -170,9 +170,12 @@ def test_the_tables_say_what_the_lines_say(
     acls.write_text(listed)
     command = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--engine", engine]
     words = ["--audit", str(file), "--acls", str(acls), "--out", str(out)]
+    words += ["--super-user", "User:ANONYMOUS", "--super-user", "User:admin"]
     done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
+    assert "100% agree with the ACLs" in done.stdout
+    assert "the history is" in done.stdout  # so no removal is recommended
     table = decisions_of(out)
     found: Counter[tuple[str, ...]] = Counter()
     for row in table.iter_rows(named=True):
@@ -184,6 +187,22 @@ def test_the_tables_say_what_the_lines_say(
         lines[key] += count
     assert {k: v for k, v in lines.items() if found.get(k) != v} == {}
     assert found == lines
+
+
+def test_super_users_that_were_not_given(log: tuple[Path, str], tmp_path: Path) -> None:
+    """The log of the broker contradicts the ACLs, and the rule that it names is the cause."""
+    file, listed = log
+    acls = tmp_path / "acls.txt"
+    acls.write_text(listed)
+    words = ["--audit", str(file), "--acls", str(acls), "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--engine", "local"]
+
+    done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 4, done.stderr
+    (hint,) = [line for line in done.stdout.splitlines() if "super users" in line]
+    options = hint.partition(": add ")[2]
+    assert sorted(options.split()[1::2]) == ["User:ANONYMOUS", "User:admin"]
 
 
 def decisions_of(out: Path) -> pl.DataFrame:

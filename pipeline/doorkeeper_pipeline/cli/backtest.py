@@ -11,6 +11,7 @@ import click
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import LOSES, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,6 +66,7 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
       doorkeeper-pipeline backtest --engine local --out access --proposal acls.csv || echo no
     """
+    from doorkeeper_pipeline.jobs.agreement import agreement, evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.backtest import backtest  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.sources.acl_sets import read_bindings  # noqa: PLC0415  heavy
@@ -74,8 +76,12 @@ def command(  # noqa: PLR0913  one for each option
     policy = starting.policy(super_users, allow_everyone=allow_everyone)
     with starting.engine(engine_name, master, tell) as engine:
         tell(f"asking the history about {len(proposed):,} proposed ACLs")
-        found = backtest(history(out, engine, policy, acls), proposed)
+        asked = history(out, engine, policy, acls)
+        proof = evidence(asked, agreement(asked)["agreement"], DEFAULT_THRESHOLDS)
+        found = backtest(asked, proposed)
     turned = found.to_pylist()
+    for each in proof.causes:
+        click.echo(f"warning: {printable(each)}", err=True)
     # First the answer: it took time, and what comes now may find a full disk.
     show(text_of(turned, rows))
     keep(out, starting.run_id(starting.now()), {"backtest": found})

@@ -4,6 +4,7 @@
 1  backtest: someone would lose access
 2  wrong usage
 3  it could not be done; nothing was changed
+4  run: the tables were written, and the given ACLs contradict the recorded outcomes
 130  ended by Ctrl-C
 
 No other end has the status 1: who asks a backtest in a script must not take a full disk for an
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 
 LOSES = 1
 FAILED = 3
+CONTRADICTED = 4
 INTERRUPTED = 130
 
 STATUSES = """\b
 Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage;
-3 it could not be done, and nothing was changed; 130 ended by Ctrl-C."""
+3 it could not be done, and nothing was changed; 4 (run) the tables were written,
+and the given ACLs contradict the recorded outcomes; 130 ended by Ctrl-C."""
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.sources.recognising import SOURCES
 
 if TYPE_CHECKING:
@@ -123,6 +124,34 @@ def out(function: F) -> F:
         help="The folder of the tables, made by run.",
     )
     return option(function)
+
+
+def evidence(function: F) -> F:
+    """Add --min-days, --min-agreement and --min-coverage."""
+    percent = click.FloatRange(0, 100)
+    for name, kind, default, text in (
+        (
+            "--min-coverage",
+            percent,
+            DEFAULT_THRESHOLDS.coverage,
+            "The percentage of days between the first decision and the last that must have one.",
+        ),
+        (
+            "--min-agreement",
+            percent,
+            DEFAULT_THRESHOLDS.agreement,
+            "The percentage of decisions that must have the recorded outcome by these ACLs.",
+        ),
+        (
+            "--min-days",
+            click.FloatRange(0),
+            DEFAULT_THRESHOLDS.days,
+            "The days from the first decision to the last that a recommendation needs.",
+        ),
+    ):
+        option = click.option(name, type=kind, default=default, show_default=True, help=text)
+        function = option(function)
+    return function
 
 
 def policy(function: F) -> F:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -14,11 +15,13 @@ from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import STATUSES, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.acl.formats.choosing import Format
+    from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.jobs.gold import Proposal
 
 KINDS = ("least-privilege", "unused", "overbroad")
@@ -59,6 +62,12 @@ KINDS = ("least-privilege", "unused", "overbroad")
 )
 @click.option("--acls", multiple=True, metavar="PATH", help="The set in force, as for backtest.")
 @options.policy
+@options.evidence
+@click.option(
+    "--accept-lost-access",
+    is_flag=True,
+    help="Propose although the evidence is not enough: principals may lose access that they need.",
+)
 @options.engine
 def command(  # noqa: PLR0913  one for each option
     *,
@@ -71,6 +80,10 @@ def command(  # noqa: PLR0913  one for each option
     acls: tuple[str, ...],
     super_users: tuple[str, ...],
     allow_everyone: bool,
+    min_days: float,
+    min_agreement: float,
+    min_coverage: float,
+    accept_lost_access: bool,
     engine_name: str,
     master: str,
     quiet: bool,
@@ -83,6 +96,7 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper-pipeline propose --engine local --out access --kind unused
       doorkeeper acls plan proposal.yaml kafka://b:9092
     """
+    from doorkeeper_pipeline.jobs.agreement import agreement, evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.propose import propose  # noqa: PLC0415  heavy
@@ -97,8 +111,14 @@ def command(  # noqa: PLR0913  one for each option
     wanted = ProposalOptions(prefixes=prefixes, principals=principals, kinds=kinds)
     policy = starting.policy(super_users, allow_everyone=allow_everyone)
     with starting.engine(engine_name, master, tell) as engine:
-        tell("looking for what was used, and what nobody would miss")
-        proposal = propose(history(out, engine, policy, acls), wanted)
+        asked = history(out, engine, policy, acls)
+        tell("comparing recorded outcomes with the ACLs")
+        thresholds = Thresholds(min_days, min_agreement, min_coverage)
+        proof = evidence(asked, agreement(asked)["agreement"], thresholds)
+        if proof.lacking and not accept_lost_access:
+            raise PipelineError(refusal_of(proof))
+        tell("looking for what was used, and what can go")
+        proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
     tables = {"least_privilege": proposal.least_privilege, "backtest": proposal.backtest}
     keep(out, starting.run_id(starting.now()), tables)
     if to is not None:
@@ -111,6 +131,16 @@ def command(  # noqa: PLR0913  one for each option
         click.echo(script_of(proposal).encode(), nl=False)
     else:
         show("\n".join(summary_of(proposal)))
+
+
+def refusal_of(proof: Evidence) -> str:
+    """Return why nothing is proposed, and what to do."""
+    lines = [f"not enough evidence: {proof.summary()}"]
+    lines += [f"  {each}" for each in (*proof.lacking, *proof.causes)]
+    lines.append(
+        "nothing was written; collect more, or lower the limits, or give --accept-lost-access"
+    )
+    return "\n".join(lines)
 
 
 def format_of(to: Path) -> Format:

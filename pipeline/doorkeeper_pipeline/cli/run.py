@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import STATUSES, printable, show
+from doorkeeper_pipeline.cli.failures import CONTRADICTED, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     help="What is new or changed since then; the last day of the history where it is not given.",
 )
 @options.policy
+@options.evidence
 @options.engine
 @click.option(
     "--output",
@@ -60,6 +62,9 @@ def command(  # noqa: PLR0913  one for each option
     since: dt.datetime | None,
     super_users: tuple[str, ...],
     allow_everyone: bool,
+    min_days: float,
+    min_agreement: float,
+    min_coverage: float,
     engine_name: str,
     master: str,
     quiet: bool,
@@ -92,6 +97,7 @@ def command(  # noqa: PLR0913  one for each option
         rebuild=rebuild,
         since=since,
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
+        thresholds=Thresholds(min_days, min_agreement, min_coverage),
     )
     with starting.engine(engine_name, master, tell) as engine:
         around = Surroundings(
@@ -103,11 +109,28 @@ def command(  # noqa: PLR0913  one for each option
         )
         summary = run(request, around)
     show(as_json(summary) if output == "json" else as_text(summary, out))
+    if summary.evidence.contradicts:
+        raise SystemExit(CONTRADICTED)
 
 
 def as_json(summary: RunSummary) -> str:
     """Return the summary for programs."""
-    document = {"run": summary.run, "rows": summary.rows, "gone": list(summary.gone)}
+    proof = summary.evidence
+    document = {
+        "run": summary.run,
+        "rows": summary.rows,
+        "gone": list(summary.gone),
+        "evidence": {
+            "decisions": proof.observed.decisions,
+            "first": proof.observed.first,
+            "last": proof.observed.last,
+            "days": round(proof.observed.span_days, 3),
+            "coverage_percent": round(proof.observed.coverage, 1),
+            "agreement_percent": proof.agreement,
+            "causes": proof.causes,
+            "lacking": proof.lacking,
+        },
+    }
     return json.dumps(document, default=str, indent=2)
 
 
@@ -125,6 +148,7 @@ def as_text(summary: RunSummary, out: Path) -> str:
             f" without one, {row['quarantined']:,} in quarantine"
         ),
     ]
+    lines.append(f"evidence: {summary.evidence.summary()}")
     if summary.gone:
         lines.append(f"{len(summary.gone)} files are gone; what they said stays")
     lines += [f"warning: {printable(each)}" for each in row["warnings"]]

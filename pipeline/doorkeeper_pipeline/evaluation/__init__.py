@@ -13,5 +13,7 @@ overbroad  bindings that allow far more than was used, and narrower ones
 denied     refused accesses, and the smallest grant for each
 needs      the accesses that each principal had
 privileges the smallest set of bindings that allows these
+agreement  recorded outcomes beside those that the bindings lead to
+evidence   whether a history is enough for recommendations, and its contradictions
 backtest   the decisions that another set of ACLs would change
 """

@@ -149,9 +149,8 @@ def _row(refusal: dict[str, Any], bindings: tuple[AclBinding, ...]) -> dict[str,
     reason = REASONS[refusal["reason"]]
     denying = None if refusal["binding"] is None else bindings[refusal["binding"]]
     text, command = "", ""
-    if reason == "DENY" and denying is not None:
-        command = command_of(denying, remove=True)
-    elif reason in ("NO_ACL", "UNKNOWN"):
+    # No command for a DENY: to remove it may open far more than this request needs.
+    if reason in ("NO_ACL", "UNKNOWN"):
         grant = grant_of(
             refusal[PRINCIPAL],
             ResourceType[refusal[RESOURCE_TYPE]],

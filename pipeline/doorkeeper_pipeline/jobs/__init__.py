@@ -8,6 +8,7 @@ drift, new_access
            gold tables that need no evaluation
 grants, denied, least_privilege
            gold tables by the evaluator
+agreement  recorded outcomes beside recomputed ones, and whether the evidence is enough
 observed   how long a history is, its names and its principals
 run        all of it in one go: the command ``run``
 

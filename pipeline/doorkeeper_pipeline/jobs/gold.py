@@ -28,6 +28,7 @@ class GoldInput:
         policy: What decides beside the ACLs.
         since: The begin of the window of drift and new_access; None for the last day of the
             history.
+        lacking: Why the evidence is not enough to recommend a removal; empty where it is.
 
     """
 
@@ -36,6 +37,7 @@ class GoldInput:
     bindings: pa.Table
     policy: Policy
     since: dt.datetime | None = None
+    lacking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,7 @@ class Proposal:
         removed: What is gone from it.
         least_privilege: The table of that name.
         backtest: The table of that name, for the whole history.
+        risks: What is wrong with the evidence, where it was made all the same.
 
     """
 
@@ -72,6 +75,7 @@ class Proposal:
     removed: tuple[AclBinding, ...]
     least_privilege: pa.Table
     backtest: pa.Table
+    risks: tuple[str, ...] = ()
 
 
 GOLD_JOBS: tuple[str, ...] = (

@@ -40,8 +40,15 @@ def grants(asked: GoldInput) -> dict[str, pa.Table]:
     observed = span(asked)
     totals = usage(asked, index)
     used = {row[0]: row[1:] for row in totals.select("binding", "uses", "last_ts").iter_rows()}
-    unneeded = [_unused_row(acls, each, used, observed) for each in removable(asked, acls, totals)]
-    too_wide = [_overbroad_row(acls, each, observed) for each in overbroad_in(asked, acls, index)]
+    lacking = bool(asked.lacking)
+    unneeded = [
+        _unused_row(acls, each, used, observed, lacking=lacking)
+        for each in removable(asked, acls, totals)
+    ]
+    too_wide = [
+        _overbroad_row(acls, each, observed, lacking=lacking)
+        for each in overbroad_in(asked, acls, index)
+    ]
     return {
         "grant_usage": grant_usage(acls, totals, observed.days),
         "unused_grants": pa.Table.from_pylist(unneeded, schema=arrow_schema(UNUSED_GRANTS)),
@@ -76,7 +83,12 @@ def overbroad_in(asked: GoldInput, acls: AclSet, index: Index) -> list[Overbroad
 
 
 def _unused_row(
-    acls: AclSet, one: Unused, used: dict[int, tuple[int, dt.datetime | None]], observed: Span
+    acls: AclSet,
+    one: Unused,
+    used: dict[int, tuple[int, dt.datetime | None]],
+    observed: Span,
+    *,
+    lacking: bool,
 ) -> dict[str, Any]:
     binding = acls.bindings[one.binding]
     uses, last_used = used.get(one.binding, (0, None))
@@ -89,14 +101,22 @@ def _unused_row(
         "first_observed": observed.first,
         "last_observed": observed.last,
         "last_used": last_used,
-        "proposal": "REMOVE" if one.removable else "KEEP",
-        "command": command_of(binding, remove=True) if one.removable else "",
+        "proposal": _proposal(one, lacking),
+        "command": command_of(binding, remove=True) if one.removable and not lacking else "",
     }
 
 
-def _overbroad_row(acls: AclSet, one: Overbroad, observed: Span) -> dict[str, Any]:
+def _proposal(one: Unused, lacking: bool) -> str:  # noqa: FBT001  private
+    if not one.removable:
+        return "KEEP"
+    return "NOT_ENOUGH_EVIDENCE" if lacking else "REMOVE"
+
+
+def _overbroad_row(
+    acls: AclSet, one: Overbroad, observed: Span, *, lacking: bool
+) -> dict[str, Any]:
     binding = acls.bindings[one.binding]
-    commands = [command_of(each) for each in one.instead]
+    commands = [] if lacking else [command_of(each) for each in one.instead]
     touched = one.touched
     return {
         **row_of(binding, acls.ids[one.binding]),
@@ -109,6 +129,6 @@ def _overbroad_row(acls: AclSet, one: Overbroad, observed: Span) -> dict[str, An
         "touched_resource_count": len(touched["resource_name"]),
         "covered_resource_count": one.covered,
         "days_observed": observed.days,
-        "proposal": [text_of(each) for each in one.instead],
+        "proposal": [] if lacking else [text_of(each) for each in one.instead],
         "commands": [*commands, command_of(binding, remove=True)] if commands else [],
     }

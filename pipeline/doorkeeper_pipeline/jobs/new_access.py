@@ -31,9 +31,14 @@ def new_access(asked: GoldInput) -> dict[str, pa.Table]:
         ~pl.col("probe")
     )
     since = asked.since or last_day(seen)
-    if since is None:
+    if since is None or not _has_earlier(seen, since):
+        # Without an earlier history everything would be new.
         return {"new_access": contents.empty("new_access").to_arrow()}
     return {"new_access": first_seen(seen, since).to_arrow()}
+
+
+def _has_earlier(seen: pl.LazyFrame, since: dt.datetime) -> bool:
+    return not seen.filter(pl.col("first_ts") < since).head(1).collect().is_empty()
 
 
 def last_day(seen: pl.LazyFrame) -> dt.datetime | None:

@@ -26,10 +26,13 @@ if TYPE_CHECKING:
 
 NAME = (RESOURCE_TYPE, RESOURCE_NAME)
 DAY = "day"
+OUTCOME = "outcome"
 
+_BY = (DAY, OUTCOME)
 _SPANS = pa.schema(
     [
         pa.field(DAY, pa.date32(), nullable=False),
+        pa.field(OUTCOME, pa.string(), nullable=False),
         pa.field(COUNT, pa.int64(), nullable=False),
         pa.field(FIRST, TIME, nullable=False),
         pa.field(LAST, TIME, nullable=False),
@@ -38,21 +41,30 @@ _SPANS = pa.schema(
 
 
 class Span(NamedTuple):
-    """On how many days there are decisions, how many, the first and the last; None without any."""
+    """The days (UTC) that have decisions, their number, and the first and last time, or None."""
 
-    days: int
+    dates: frozenset[dt.date]
     decisions: int
+    allowed: int
     first: dt.datetime | None
     last: dt.datetime | None
+
+    @property
+    def days(self) -> int:
+        """Return the number of days that have decisions."""
+        return len(self.dates)
 
 
 def span(asked: GoldInput) -> Span:
     """Return how long a history is."""
-    table = asked.engine.over_tuples(asked.decisions, columns_of, _SPANS.names, _SPANS, (DAY,))
+    table = asked.engine.over_tuples(
+        asked.decisions, columns_of, _SPANS.names, _SPANS, (DAY, OUTCOME)
+    )
     rows = table.to_pylist()
     return Span(
-        len({row[DAY] for row in rows}),
+        frozenset(row[DAY] for row in rows),
         sum(row[COUNT] for row in rows),
+        sum(row[COUNT] for row in rows if row[OUTCOME] == "ALLOWED"),
         min((row[FIRST] for row in rows), default=None),
         max((row[LAST] for row in rows), default=None),
     )

@@ -6,13 +6,15 @@ Nothing of the output folder changes before all of it is there: then one commit 
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
+from doorkeeper_pipeline.jobs.agreement import agreement, evidence
 from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
 from doorkeeper_pipeline.jobs.read import ReadResult, read_range, tasks_of
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
@@ -24,10 +26,13 @@ from doorkeeper_pipeline.tables import contents, manifest, places
 from doorkeeper_pipeline.tables.staging import Staged, locked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    import pyarrow as pa
+
     from doorkeeper_pipeline.engines.contract import Engine
+    from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.tables.source_file import SourceFile
 
 FAILURES_TOLD = 10
@@ -46,6 +51,7 @@ class RunRequest:
         rebuild: Whether files are read again that are known.
         since: The begin of the window of drift and new_access; None for the last day.
         policy: What decides beside the ACLs.
+        thresholds: What a recommendation to remove an ACL needs.
         slice_bytes: Bytes of a large file that a task reads.
 
     """
@@ -58,6 +64,7 @@ class RunRequest:
     rebuild: bool = False
     since: dt.datetime | None = None
     policy: Policy = field(default_factory=Policy)
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
     slice_bytes: int = SLICE_BYTES
 
 
@@ -68,6 +75,7 @@ class RunSummary:
     run: dict[str, Any]
     rows: dict[str, int]
     gone: tuple[str, ...]
+    evidence: Evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +111,7 @@ class _Run:
         self._staged = Staged(request.out, around.run_id)
         self._known = contents.read(request.out, "files").to_dicts()
         self._warnings: dict[str, int] = {}
+        self._texts: list[str] = []
 
     def whole(self) -> RunSummary:
         """Do all steps, then commit."""
@@ -112,13 +121,15 @@ class _Run:
         hours = self._hours(work, files)
         self._decisions(hours, files)
         rows = {"decisions files": len(self._decision_files())}
-        rows.update(self._gold(self._bindings()))
+        gold_rows, proof = self._gold(self._bindings())
+        rows.update(gold_rows)
+        self._warn_of_evidence(proof)
         row = self._row(work, results)
         self._write_manifest(files, row)
         self._around.tell("swapping the new tables in")
         self._staged.commit(self._around.checkpoint)
         gone = tuple(sorted(each["path"] for each in work.gone))
-        return RunSummary(run=row, rows=rows, gone=gone)
+        return RunSummary(run=row, rows=rows, gone=gone, evidence=proof)
 
     def _compare(self) -> manifest.Work:
         found: list[SourceFile] = []
@@ -258,7 +269,7 @@ class _Run:
         contents.write(bindings, self._staged.path(places.single("bindings")))
         return bindings
 
-    def _gold(self, bindings: pl.DataFrame) -> dict[str, int]:
+    def _gold(self, bindings: pl.DataFrame) -> tuple[dict[str, int], Evidence]:
         asked = GoldInput(
             engine=self._around.engine,
             decisions=self._decision_files(),
@@ -266,15 +277,28 @@ class _Run:
             policy=self._request.policy,
             since=self._request.since,
         )
-        rows = {"bindings": len(bindings)}
+        self._around.tell("gold: agreement")
+        compared = agreement(asked)
+        proof = evidence(asked, compared["agreement"], self._request.thresholds)
+        asked = replace(asked, lacking=proof.lacking)
+        rows = {"bindings": len(bindings), **self._write_gold(compared)}
         for job in gold_jobs():
             self._around.tell(f"gold: {job.__name__}")
-            for table, found in job(asked).items():
-                frame = contents.as_frame(table, found)
-                self._warn(contents.check(table, frame).items())
-                contents.write(frame, self._staged.path(places.single(table)))
-                rows[table] = len(frame)
+            rows.update(self._write_gold(job(asked)))
+        return rows, proof
+
+    def _write_gold(self, tables: Mapping[str, pa.Table]) -> dict[str, int]:
+        rows = {}
+        for table, found in tables.items():
+            frame = contents.as_frame(table, found)
+            self._warn(contents.check(table, frame).items())
+            contents.write(frame, self._staged.path(places.single(table)))
+            rows[table] = len(frame)
         return rows
+
+    def _warn_of_evidence(self, proof: Evidence) -> None:
+        self._texts += proof.causes
+        self._texts += (f"not enough evidence to remove an ACL: {each}" for each in proof.lacking)
 
     def _row(self, work: manifest.Work, results: dict[str, list[ReadResult]]) -> dict[str, Any]:
         every = [result for found in results.values() for result in found]
@@ -292,7 +316,10 @@ class _Run:
             "decisions": sum(result.decisions for result in every),
             "ignored": sum(result.ignored for result in every),
             "quarantined": sum(result.quarantined for result in every),
-            "warnings": [f"{name}: {count}" for name, count in sorted(self._warnings.items())],
+            "warnings": [
+                *(f"{name}: {count}" for name, count in sorted(self._warnings.items())),
+                *self._texts,
+            ],
         }
 
     def _write_manifest(self, files: dict[str, dict[str, Any]], row: dict[str, Any]) -> None:

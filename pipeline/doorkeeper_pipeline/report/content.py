@@ -11,7 +11,7 @@ from doorkeeper_pipeline.report.changes import changes_of, new_principals_of
 from doorkeeper_pipeline.report.frames import Frames, count_of
 from doorkeeper_pipeline.report.grants import overbroad_of, removable_of, unused_of
 from doorkeeper_pipeline.report.model import Figure, Report
-from doorkeeper_pipeline.report.overview import History, history_of, overview_of
+from doorkeeper_pipeline.report.overview import History, history_of, overview_of, time_of
 from doorkeeper_pipeline.report.proposals import backtest_of, least_privilege_of
 from doorkeeper_pipeline.report.quality import quality_of
 from doorkeeper_pipeline.report.refusals import refusals_of
@@ -56,7 +56,7 @@ def figures_of(frames: Frames, history: History) -> tuple[Figure, ...]:
         _figure(
             history.decisions,
             "decisions",
-            f"by {counted(history.principals, 'principal')} on {counted(history.days, 'day')}",
+            f"by {counted(history.principals, 'principal')} {time_of(history)}",
             "overview",
         ),
         _figure(

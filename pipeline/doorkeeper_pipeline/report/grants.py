@@ -42,6 +42,13 @@ _REASONS = {
     "NEVER_USED": Tag("never decided", "It matched, but a DENY decided every time."),
     "COVERED": Tag("covered", "Other grants allow the same; without it nothing changes."),
 }
+_PROPOSALS = {
+    "REMOVE": Tag("remove", strong=True),
+    "KEEP": Tag("keep", "Others lean on it."),
+    "NOT_ENOUGH_EVIDENCE": Tag(
+        "not enough evidence", "The history is too short, incomplete or contradicts the ACLs."
+    ),
+}
 _EXCESS = {
     "ALL_NAMES": Tag("all names", "It covers every name there is.", strong=True),
     "PREFIX": Tag("prefix", "It covers more names than were used."),
@@ -66,6 +73,11 @@ def unused_of(frames: Frames, about: About) -> Section:
         " all of those removed, every decision of the history stays as it was."
     )
     lead = [difference]
+    unproved = count_of(unused.filter(pl.col("proposal") == "NOT_ENOUGH_EVIDENCE"))
+    if unproved:
+        lead.append(
+            f"For {counted(unproved, 'grant')} the evidence is not enough: see what this rests on."
+        )
     covered = counts_by(unused, "reason").get("COVERED", 0)
     if covered:
         lead.append(
@@ -184,7 +196,6 @@ _IDENTITY = (
 
 
 def _unused_row(row: Row) -> tuple[Value, ...]:
-    remove = row["proposal"] == "REMOVE"
     return (
         row["principal"],
         permission_of(row),
@@ -193,7 +204,7 @@ def _unused_row(row: Row) -> tuple[Value, ...]:
         row["host"],
         _REASONS.get(row["reason"], Tag(row["reason"])),
         row["last_used"],
-        Tag("remove", strong=True) if remove else Tag("keep", "Others lean on it."),
+        _PROPOSALS.get(row["proposal"], Tag(row["proposal"])),
         Commands("remove", (row["command"],)) if row["command"] else None,
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.evaluation.evidence import duration
 from doorkeeper_pipeline.report.amounts import counted, number, percent
 from doorkeeper_pipeline.report.model import Bar, Ranking, Section, Slot, Timeline
 
@@ -81,6 +82,15 @@ def history_of(decisions: pl.LazyFrame) -> History:
     )
 
 
+def time_of(history: History) -> str:
+    """Return the number of days with decisions, or the exact time if it is shorter than a day."""
+    if history.first is not None and history.last is not None:
+        days = (history.last - history.first) / timedelta(days=1)
+        if days < 1:
+            return f"within {duration(days)}"
+    return f"on {counted(history.days, 'day')}"
+
+
 def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
     """Return the section that says what happened."""
     if history.first is None or history.last is None:
@@ -93,7 +103,7 @@ def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
     happened = (
         f"{counted(history.principals, 'principal')} made"
         f" {counted(history.decisions, 'request')} of"
-        f" {counted(history.resources, 'resource')} on {counted(history.days, 'day')}."
+        f" {counted(history.resources, 'resource')} {time_of(history)}."
         f" {_refused_sentence(history)}"
     )
     lead = [happened]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import counted, day, number
+from doorkeeper_pipeline.report.amounts import counted, day, number, percent
 from doorkeeper_pipeline.report.frames import Frames, Row, count_of, first_of, place_of
 from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag, Value
 
@@ -42,7 +42,11 @@ def quality_of(frames: Frames, history: History, about: About) -> Section:
     """Return the section about what the report rests on."""
     tables = tuple(
         make(frame, about)
-        for name, make in (("quarantine", _quarantine), ("files", _files))
+        for name, make in (
+            ("agreement", _agreement),
+            ("quarantine", _quarantine),
+            ("files", _files),
+        )
         if (frame := frames.get(name)) is not None
     )
     notes = (*about.assumptions, *_warnings(frames), *ASSUMPTIONS)
@@ -74,6 +78,16 @@ def _lead(frames: Frames, history: History) -> list[str]:
     if history.first is not None and history.last is not None:
         begin, end = history.first.date(), history.last.date()
         found.append(_coverage(begin, end, history.days))
+    agreement = frames.get("agreement")
+    if agreement is not None:
+        count, agreeing = (
+            agreement.select(pl.col("count").sum(), pl.col("agreeing").sum()).collect().row(0)
+        )
+        if count:
+            found.append(
+                f"{percent(agreeing, count)} of {counted(count, 'recorded outcome')} are those that"
+                " the given ACLs lead to."
+            )
     return found
 
 
@@ -95,6 +109,38 @@ def _warnings(frames: Frames) -> tuple[str, ...]:
         return ()
     last = runs.sort("finished").tail(1).collect().to_dicts()
     return tuple(last[0]["warnings"]) if last else ()
+
+
+def _agreement(frame: pl.LazyFrame, about: About) -> Table:
+    different = frame.filter(pl.col("agreeing") < pl.col("count")).with_columns(
+        disagreeing=pl.col("count") - pl.col("agreeing")
+    )
+    return Table(
+        id="agreement",
+        title="Recorded outcomes that the given ACLs do not lead to",
+        note="They are of another cluster or time, or super users are missing, or a log was"
+        " changed: recommendations would be wrong.",
+        columns=(
+            Column(title="Decisions", kind=Kind.NUMBER),
+            Column(title="Principal", kind=Kind.NAME),
+            Column(title="Recorded", kind=Kind.TEXT, choice=True),
+            Column(title="Recorded rule", kind=Kind.TEXT, choice=True),
+            Column(title="By the ACLs", kind=Kind.TEXT, choice=True),
+            Column(title="Rule", kind=Kind.TEXT, choice=True),
+            Column(title="From", kind=Kind.TIME),
+            Column(title="To", kind=Kind.TIME),
+        ),
+        rows=tuple(
+            (
+                *(row["disagreeing"], row["principal"], row["outcome"], row["rule"]),
+                *(row["outcome_now"], row["rule_now"], row["first_ts"], row["last_ts"]),
+            )
+            for row in first_of(different, [-pl.col("disagreeing"), "principal"], about.rows_max)
+        ),
+        total=count_of(different),
+        whole=place_of(about, "agreement"),
+        empty="Every recorded outcome is the one that the ACLs lead to.",
+    )
 
 
 def _quarantine(frame: pl.LazyFrame, about: About) -> Table:

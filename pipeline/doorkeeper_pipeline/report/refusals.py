@@ -119,9 +119,8 @@ def _row(row: Row) -> tuple[Value, ...]:
 
 def _help(row: Row) -> Commands | None:
     if row["reason"] == "DENY":
-        word, note = "remove the DENY", row["denied_by"]
-    else:
-        word, note = "grant", row["grant_text"]
+        return Commands("a DENY decides", (), row["denied_by"]) if row["denied_by"] else None
+    word, note = "grant", row["grant_text"]
     if not row["command"]:
         return Commands("no command can name it", (), note) if note else None
     return Commands(word, (row["command"],), note)

@@ -54,12 +54,20 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "unused_grants": (
         *_BINDING,
-        Rule(name="proposal is known", predicate="proposal IN ('REMOVE', 'KEEP')"),
+        Rule(
+            name="proposal is known",
+            predicate="proposal IN ('REMOVE', 'KEEP', 'NOT_ENOUGH_EVIDENCE')",
+        ),
     ),
     "overbroad_grants": _BINDING,
     "least_privilege": (
         *_BINDING,
         Rule(name="each has support", predicate="support > 0"),
+    ),
+    "agreement": (
+        _COUNTS_ARE_POSITIVE,
+        Rule(name="outcome is known", predicate="outcome IN ('ALLOWED', 'DENIED')"),
+        Rule(name="at most all agree", predicate="agreeing <= count AND unlisted <= count"),
     ),
     "backtest": (
         Rule(name="turn is known", predicate="turn IN ('ALLOW_TO_DENY', 'DENY_TO_ALLOW')"),
@@ -112,6 +120,7 @@ KEYS: dict[str, tuple[str, ...]] = {
         "source",
     ),
     "bindings": ("binding_id", "valid_from"),
+    "agreement": ("principal", "outcome", "rule", "outcome_now", "rule_now"),
     "grant_usage": ("binding_id",),
     "unused_grants": ("binding_id",),
     "overbroad_grants": ("binding_id",),

@@ -22,6 +22,7 @@ LINE = (
     "[2026-11-22 07:10:00,000] DEBUG Principal = User:a is Allowed Operation = Read from host = h"
     " on resource = Topic:LITERAL:t1 (kafka.authorizer.logger)\n"
 )
+ANY_LENGTH = ("--min-days", 0)
 ACLS = """version: 1
 acls:
 - {resourceType: TOPIC, name: t, patternType: PREFIXED, principal: 'User:a', operation: READ}
@@ -50,7 +51,7 @@ def out(tmp_path: Path) -> Path:
 
 def test_a_script_on_stdout(out: Path) -> None:
     """Without files the changes are printed as commands."""
-    done = called("propose", "--out", out, "--kind", "unused")
+    done = called("propose", "--out", out, "--kind", "unused", *ANY_LENGTH)
 
     assert done.exit_code == 0, done.output
     assert "kafka-acls.sh" in done.stdout
@@ -62,7 +63,7 @@ def test_files(out: Path, tmp_path: Path) -> None:
     """The set and the script are files; the summary says what would turn; the set can be read."""
     target, script = tmp_path / "new.yaml", tmp_path / "new.sh"
 
-    done = called("propose", "--out", out, "--to", target, "--script", script)
+    done = called("propose", "--out", out, "--to", target, "--script", script, *ANY_LENGTH)
 
     assert done.exit_code == 0, done.output
     assert "newly forbids 0 decisions" in done.stdout
@@ -80,3 +81,26 @@ def test_a_name_that_no_format_has(tmp_path: Path) -> None:
         write_set(tmp_path / "set.docx", proposal)
     write_set(tmp_path / "set.csv", proposal)
     assert Path(tmp_path / "set.csv").read_text().startswith("KafkaPrincipal")
+
+
+def test_a_short_history_is_not_enough(out: Path, tmp_path: Path) -> None:
+    """Nothing is written; the refusal says what was found, what is needed, and the way on."""
+    script = tmp_path / "new.sh"
+
+    with pytest.raises(PipelineError, match=r"(?s)not enough evidence: .*30 days.*--min-days") as e:
+        CliRunner().invoke(
+            pipeline,
+            ["propose", "--engine", "local", "-q", "--out", str(out), "--script", str(script)],
+            catch_exceptions=False,
+        )
+
+    assert "--accept-lost-access" in str(e.value)
+    assert not script.exists()
+
+
+def test_a_script_in_spite_of_the_evidence_says_so(out: Path) -> None:
+    """Each shortcoming is a comment at the top of the script."""
+    done = called("propose", "--out", out, "--kind", "unused", "--accept-lost-access")
+
+    assert done.exit_code == 0, done.output
+    assert "# RISK: principals may lose access: the history is 0 seconds long" in done.stdout

@@ -16,12 +16,15 @@ ASKING = [
     Asking(question=Question("User:a", "10.0.0.1", READ, GROUP, "g"), day=3),
 ]
 
+DAYS = frozenset(BEGIN.date() + dt.timedelta(days=each) for each in (0, 3))
+
 
 def test_span(tmp_path: Path) -> None:
     """Days with decisions are counted, not days between the first and the last."""
     found = span(asked_of(tmp_path, ASKING, []))
 
-    assert found == Span(2, 4, BEGIN, BEGIN + dt.timedelta(days=3, seconds=30))
+    assert found == Span(DAYS, 4, 0, BEGIN, BEGIN + dt.timedelta(days=3, seconds=30))
+    assert found.days == 2
 
 
 def test_history(tmp_path: Path) -> None:
@@ -36,5 +39,5 @@ def test_nothing(tmp_path: Path) -> None:
     """An empty history has no days, no names and no principals."""
     asked = asked_of(tmp_path, [], [])
 
-    assert span(asked) == Span(0, 0, None, None)
+    assert span(asked) == Span(frozenset(), 0, 0, None, None)
     assert (history(asked).names, history(asked).principals) == ({}, 0)

@@ -58,3 +58,20 @@ def test_assumptions_and_warnings_stand_there() -> None:
 
     assert notes == ("The log's zone is UTC.", "A file grew.", *ASSUMPTIONS)
     assert quality_of({"runs": table_of("runs", [])}, history(1), ABOUT).notes[1:] == ASSUMPTIONS
+
+
+def test_contradictions_are_listed() -> None:
+    """The share of agreement is in the text; the largest disagreement stands first."""
+    rows = [
+        {"principal": "User:a", "outcome": "ALLOWED", "count": 90, "agreeing": 90},
+        {"principal": "User:b", "outcome": "ALLOWED", "count": 6, "agreeing": 5},
+        {"principal": "User:c", "outcome": "DENIED", "count": 4, "agreeing": 0},
+    ]
+
+    section = quality_of({"agreement": table_of("agreement", rows)}, history(1), ABOUT)
+
+    assert section.lead[-1] == (
+        "95% of 100 recorded outcomes are those that the given ACLs lead to."
+    )
+    (table,) = section.tables
+    assert [row[:2] for row in table.rows] == [(4, "User:c"), (1, "User:b")]

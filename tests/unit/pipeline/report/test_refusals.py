@@ -21,8 +21,7 @@ def test_the_most_frequent_refusals_come_first_without_probes() -> None:
             [
                 {"principal": "User:a", "count": 10, "reason": "NO_ACL", "grant_text": "ALLOW",
                  "command": "kafka-acls.sh --add", "hosts": ["h"], "host_count": 3},
-                {"principal": "User:b", "count": 50, "reason": "DENY", "denied_by": "acl",
-                 "command": "kafka-acls.sh --remove"},
+                {"principal": "User:b", "count": 50, "reason": "DENY", "denied_by": "acl"},
                 {"principal": "User:c", "count": 99, "probe": True},
             ],
         )
@@ -33,7 +32,7 @@ def test_the_most_frequent_refusals_come_first_without_probes() -> None:
 
     assert table.total == 2
     assert [row[1] for row in table.rows] == ["User:b", "User:a"]
-    assert table.rows[0][-1] == Commands("remove the DENY", ("kafka-acls.sh --remove",), "acl")
+    assert table.rows[0][-1] == Commands("a DENY decides", (), "acl")
     assert table.rows[1][-1] == Commands("grant", ("kafka-acls.sh --add",), "ALLOW")
     assert table.rows[1][6] == Names(("h",), 3)
     assert section.lead == (

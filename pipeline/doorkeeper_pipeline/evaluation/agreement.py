@@ -1,0 +1,129 @@
+"""Recorded outcomes compared with those that a set of ACLs leads to.
+
+A log and ACLs that belong together agree. Where they do not, super users are missing, the ACLs are
+of another cluster or another time, or the log was changed: recommendations would be wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from doorkeeper.acl.decision import RuleKind
+from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.evaluation.deciding import decisions
+from doorkeeper_pipeline.evaluation.questions import (
+    COUNT,
+    FIRST,
+    LAST,
+    PRINCIPAL,
+    QUESTION,
+    TIME,
+    encoded,
+    texts_of,
+)
+from doorkeeper_pipeline.schemas import AGREEMENT
+
+if TYPE_CHECKING:
+    from doorkeeper_pipeline.evaluation.index import Index
+
+OUTCOME, RULE, RULE_BINDING, MINUTE = "outcome", "rule", "rule_binding", "minute"
+COMPARED_BY = (*QUESTION, OUTCOME, RULE, RULE_BINDING)
+"""The columns of decisions that are compared."""
+
+DISAGREEING_BY = (*QUESTION, OUTCOME, RULE, MINUTE)
+"""The columns of decisions that are compared again, with the ACLs of their minute."""
+
+GROUP = (PRINCIPAL, OUTCOME, RULE, "outcome_now", "rule_now")
+"""The columns that make a row of the table agreement."""
+
+PARTS = arrow_schema(AGREEMENT)
+
+DISAGREEING = pa.schema(
+    [
+        *(pa.field(name, pa.string(), nullable=False) for name in (*QUESTION, OUTCOME, RULE)),
+        pa.field("outcome_now", pa.string(), nullable=False),
+        pa.field("rule_now", pa.string(), nullable=False),
+        pa.field(COUNT, pa.int64(), nullable=False),
+        pa.field(FIRST, TIME, nullable=False),
+        pa.field(LAST, TIME, nullable=False),
+    ]
+)
+
+
+class Given(NamedTuple):
+    """The ACLs in force at the end, compiled, and the texts of all that ever were."""
+
+    acls: Index
+    texts: frozenset[str]
+
+
+def compared(given: Given, table: pa.Table) -> pa.Table:
+    """Return rows of the table agreement, by the ACLs in force at the end only.
+
+    The table has the columns ``COMPARED_BY``, ``count``, ``first_ts`` and ``last_ts``.
+
+    Raises:
+        BadQuestions: the table holds no questions.
+
+    """
+    frame = _recomputed(given.acls, table)
+    names_acl = pl.col(RULE) == RuleKind.MATCHING_ACL.value
+    listed = pl.col(RULE_BINDING).is_in(list(given.texts)) | (pl.col(RULE_BINDING) == "")
+    found = frame.group_by(GROUP).agg(
+        pl.col(COUNT).sum(),
+        pl.col(COUNT).filter(pl.col(OUTCOME) == pl.col("outcome_now")).sum().alias("agreeing"),
+        pl.col(COUNT).filter(names_acl & ~listed).sum().alias("unlisted"),
+        pl.col(FIRST).min(),
+        pl.col(LAST).max(),
+    )
+    return found.select(PARTS.names).to_arrow().cast(PARTS)
+
+
+def disagreeing(index: Index, table: pa.Table) -> pa.Table:
+    """Return decisions whose recorded outcome the index does not lead to.
+
+    The table has the columns ``DISAGREEING_BY``, ``count``, ``first_ts`` and ``last_ts``.
+
+    Raises:
+        BadQuestions: the table holds no questions.
+
+    """
+    frame = _recomputed(index, table).filter(pl.col(OUTCOME) != pl.col("outcome_now"))
+    return frame.select(DISAGREEING.names).to_arrow().cast(DISAGREEING)
+
+
+def added(parts: pa.Table, corrections: pl.DataFrame) -> pa.Table:
+    """Return the table agreement, sorted.
+
+    ``corrections`` has the columns ``GROUP`` and ``agreeing``: decisions that agree with the ACLs
+    of their time, but not with those of the end.
+    """
+    frame = pl.from_arrow(parts)
+    assert isinstance(frame, pl.DataFrame)
+    more = corrections.group_by(GROUP).agg(pl.col("agreeing").sum().alias("more"))
+    found = (
+        frame.group_by(GROUP)
+        .agg(
+            *(pl.col(name).sum() for name in (COUNT, "agreeing", "unlisted")),
+            pl.col(FIRST).min(),
+            pl.col(LAST).max(),
+        )
+        .join(more, on=GROUP, how="left")
+        .with_columns(pl.col("agreeing") + pl.col("more").fill_null(0))
+        .sort(GROUP)
+    )
+    return found.select(PARTS.names).to_arrow().cast(PARTS)
+
+
+def _recomputed(index: Index, table: pa.Table) -> pl.DataFrame:
+    found = decisions(index, encoded(index, texts_of(table))).columns()
+    outcome = pc.if_else(found["allowed"], "ALLOWED", "DENIED")
+    frame = pl.from_arrow(
+        table.append_column("outcome_now", outcome).append_column("rule_now", found["rule"])
+    )
+    assert isinstance(frame, pl.DataFrame)
+    return frame

@@ -1,0 +1,259 @@
+"""Whether a history is evidence enough for recommendations, and what is wrong with it.
+
+To remove an ACL because no request used it is right only if the history is long, whole, and of the
+cluster whose ACLs are given. Each shortcoming is named with its probable cause and its remedy.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doorkeeper.acl.decision import RuleKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from doorkeeper.acl.decision import Policy
+
+LISTED_MAX = 5
+_MORE = "..."
+_DAY_S = 86_400
+_MOSTLY = 0.9
+"""If more of the named ACLs than this are unknown, they are of another cluster, not outdated."""
+
+_SUPER_USER, _MATCHING_ACL = RuleKind.SUPER_USER.value, RuleKind.MATCHING_ACL.value
+_DEFAULT_ALLOW, _DEFAULT_DENY = RuleKind.DEFAULT_ALLOW.value, RuleKind.DEFAULT_DENY.value
+
+Row = dict[str, Any]
+"""A row of the table agreement."""
+
+
+class Thresholds(NamedTuple):
+    """What recommendations need: days of history, percent of agreement, percent of days."""
+
+    days: float = 30
+    agreement: float = 99
+    coverage: float = 90
+
+
+DEFAULT_THRESHOLDS = Thresholds()
+NO_THRESHOLDS = Thresholds(0, 0, 0)
+
+
+class Observed(NamedTuple):
+    """A history in numbers: decisions, allowed ones, the first and last time, and its days."""
+
+    decisions: int
+    allowed: int
+    first: dt.datetime | None
+    last: dt.datetime | None
+    days: frozenset[dt.date]
+    has_acls: bool
+
+    @property
+    def span_days(self) -> float:
+        """Return the time from the first decision to the last, in days."""
+        if self.first is None or self.last is None:
+            return 0
+        return (self.last - self.first).total_seconds() / _DAY_S
+
+    @property
+    def missing_days(self) -> list[dt.date]:
+        """Return the days (UTC) between the first and the last that have no decision."""
+        if not self.days:
+            return []
+        calendar = range(min(self.days).toordinal(), max(self.days).toordinal() + 1)
+        days = map(dt.date.fromordinal, calendar)
+        return [each for each in days if each not in self.days]
+
+    @property
+    def coverage(self) -> float:
+        """Return the percentage of days that have decisions."""
+        missing = len(self.missing_days)
+        return 100 * len(self.days) / (len(self.days) + missing) if self.days else 0
+
+
+class Evidence(NamedTuple):
+    """What a history proves.
+
+    ``agreement`` is the percentage of decisions with the recorded outcome, None without ACLs.
+    ``causes`` are contradictions with their remedy. ``lacking`` says why nothing is recommended;
+    it is empty if the evidence is enough. ``contradicts``: too few outcomes agree.
+    """
+
+    observed: Observed
+    agreement: float | None
+    causes: tuple[str, ...]
+    lacking: tuple[str, ...]
+    contradicts: bool
+
+    def summary(self) -> str:
+        """Return the time, the coverage and the agreement in a line."""
+        observed = self.observed
+        days, all_days = len(observed.days), len(observed.days) + len(observed.missing_days)
+        agree = (
+            "no ACLs were given to compare with"
+            if self.agreement is None
+            else f"{_percent(self.agreement)} agree with the ACLs"
+        )
+        return (
+            f"{observed.decisions:,} decisions in {duration(observed.span_days)},"
+            f" on {days:,} of {all_days:,} days; {agree}"
+        )
+
+
+def evidence_of(
+    observed: Observed, rows: Sequence[Row], policy: Policy, thresholds: Thresholds
+) -> Evidence:
+    """Return what a history proves; rows are those of the table agreement."""
+    share = None
+    if observed.has_acls:
+        count = _sum(rows, "count")
+        share = 100 * _sum(rows, "agreeing") / count if count else 0.0
+    causes = tuple(_causes(observed, rows, policy))
+    contradicts = share is not None and observed.decisions > 0 and share < thresholds.agreement
+    lacking = tuple(_lacking(observed, share, thresholds))
+    return Evidence(observed, share, causes, lacking, contradicts)
+
+
+def duration(days: float) -> str:
+    """Return a length of time in its largest unit of which there are at least two."""
+    seconds = days * _DAY_S
+    for unit, size in (("day", _DAY_S), ("hour", 3_600), ("minute", 60)):
+        if seconds >= 2 * size:
+            return f"{int(seconds / size):,} {unit}s"
+    return f"{int(seconds)} seconds"
+
+
+def _lacking(observed: Observed, share: float | None, thresholds: Thresholds) -> Iterator[str]:
+    if not observed.decisions:
+        yield "there are no decisions"
+        return
+    if thresholds != NO_THRESHOLDS and not observed.allowed:
+        yield "the history has refusals only, so that no use of an ACL is known"
+    if observed.span_days < thresholds.days:
+        yield (
+            f"the history is {duration(observed.span_days)} long, and"
+            f" {thresholds.days:g} days are needed (--min-days)"
+        )
+    if observed.coverage < thresholds.coverage:
+        missing = observed.missing_days
+        listed = ", ".join(map(str, missing[:LISTED_MAX]))
+        more = ", ..." if len(missing) > LISTED_MAX else ""
+        yield (
+            f"{observed.coverage:.0f}% of the days have decisions, and {thresholds.coverage:g}%"
+            f" are needed (--min-coverage); without any: {listed}{more}"
+        )
+    if share is not None and share < thresholds.agreement:
+        yield (
+            f"{_percent(share)} of the decisions agree with the ACLs that were given, and"
+            f" {thresholds.agreement:g}% are needed (--min-agreement)"
+        )
+
+
+def _causes(observed: Observed, rows: Sequence[Row], policy: Policy) -> Iterator[str]:
+    """Yield what explains contradictions, and what to do about it."""
+    if observed.decisions and not observed.allowed:
+        yield (
+            "the log has refusals only, as Kafka's authorizer writes at INFO: set the logger"
+            " kafka.authorizer.logger to DEBUG on all brokers and controllers"
+        )
+    if not observed.has_acls:
+        return
+    missing = [
+        row
+        for row in rows
+        if row["rule"] == _SUPER_USER and row["principal"] not in policy.super_users
+    ]
+    if missing:
+        options = " ".join(
+            each if each == _MORE else f"--super-user {each}" for each in _principals(missing)
+        )
+        yield f"{_count(missing)} were allowed to super users that were not given: add {options}"
+    extra = [
+        row
+        for row in rows
+        if row["rule_now"] == _SUPER_USER and row["rule"] not in ("", _SUPER_USER)
+    ]
+    if extra:
+        names = ", ".join(_principals(extra))
+        yield f"{_count(extra)} of {names} were decided by ACLs, but it is given as a super user"
+    opened = [row for row in rows if row["rule"] == _DEFAULT_ALLOW and not policy.allow_everyone]
+    if opened:
+        yield (
+            f"{_count(opened)} were allowed because the resource has no ACL"
+            " (allow.everyone.if.no.acl.found): add --allow-everyone"
+        )
+    shut = [
+        row for row in rows if row["rule"] == _DEFAULT_DENY and row["rule_now"] == _DEFAULT_ALLOW
+    ]
+    if shut:
+        yield f"{_count(shut)} were denied without an ACL: remove --allow-everyone"
+    yield from _other_acls(rows)
+    yield from _rest(rows, {id(row) for row in (*missing, *extra, *opened, *shut)})
+
+
+def _other_acls(rows: Sequence[Row]) -> Iterator[str]:
+    named, unlisted = 0, 0
+    for row in rows:
+        if row["rule"] == _MATCHING_ACL:
+            named += row["count"]
+            unlisted += row["unlisted"]
+    if not unlisted:
+        return
+    if unlisted > _MOSTLY * named:
+        yield (
+            f"{unlisted:,} of {named:,} decisions name an ACL that is not in the given set: it is"
+            " probably of another cluster, or of another time"
+        )
+    else:
+        yield (
+            f"{unlisted:,} of {named:,} decisions name an ACL that is not in the given set: ACLs"
+            " were removed, the listing is outdated, or logs of another cluster are among these"
+        )
+
+
+def _rest(rows: Sequence[Row], explained: set[int]) -> Iterator[str]:
+    """Yield the other contradictions, by the principals with most of them."""
+    for outcome, text in (
+        ("ALLOWED", "were allowed, and the given ACLs deny them"),
+        ("DENIED", "were denied, and the given ACLs allow them"),
+    ):
+        left = [
+            {**row, "count": row["count"] - row["agreeing"]}
+            for row in rows
+            if row["outcome"] == outcome != row["outcome_now"] and id(row) not in explained
+        ]
+        left = [row for row in left if row["count"]]
+        if left:
+            yield (
+                f"{_count(left)} {text}: were ACLs changed since, or are they of another time?"
+                f" Principals: {', '.join(_principals(left))}"
+            )
+
+
+def _principals(rows: Iterable[Row]) -> list[str]:
+    """Return the principals with the largest counts."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row["principal"]] = counts.get(row["principal"], 0) + row["count"]
+    found = sorted(counts, key=lambda name: (-counts[name], name))
+    return [*found[:LISTED_MAX], *([_MORE] if len(found) > LISTED_MAX else [])]
+
+
+def _count(rows: Iterable[Row]) -> str:
+    count = sum(row["count"] for row in rows)
+    return f"{count:,} {'decision' if count == 1 else 'decisions'}"
+
+
+def _sum(rows: Iterable[Row], column: str) -> int:
+    return sum(row[column] for row in rows)
+
+
+def _percent(share: float) -> str:
+    """Return a percentage that says 100 or 0 only if it is that."""
+    text = f"{share:.1f}"
+    if text == "100.0" and share < 100:
+        return "over 99.9%"
+    return f"{text.removesuffix('.0')}%" if share == 0 or text != "0.0" else "under 0.1%"

@@ -1,0 +1,167 @@
+"""When a history is enough for recommendations, and what its contradictions are called."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper_pipeline.evaluation.evidence import (
+    DEFAULT_THRESHOLDS,
+    NO_THRESHOLDS,
+    Observed,
+    Thresholds,
+    duration,
+    evidence_of,
+)
+
+BEGIN = dt.datetime(2026, 10, 1, 12, tzinfo=dt.UTC)
+
+
+def observed(days: int = 31, *, missing: tuple[int, ...] = (), **changed: Any) -> Observed:
+    """Return a history that has decisions on each day but some."""
+    dates = (BEGIN.date() + dt.timedelta(days=n) for n in range(days) if n not in missing)
+    made = Observed(
+        decisions=100,
+        allowed=90,
+        first=BEGIN,
+        last=BEGIN + dt.timedelta(days=days - 1),
+        days=frozenset(dates),
+        has_acls=True,
+    )
+    return made._replace(**changed)
+
+
+def row(**changed: Any) -> dict[str, Any]:
+    """Return a row of the table agreement; decisions agree if the outcomes are equal."""
+    made = {
+        "principal": "User:a",
+        "outcome": "ALLOWED",
+        "rule": "MatchingAcl",
+        "outcome_now": "ALLOWED",
+        "rule_now": "MatchingAcl",
+        "count": 100,
+        "unlisted": 0,
+        **changed,
+    }
+    made.setdefault("agreeing", made["count"] * (made["outcome"] == made["outcome_now"]))
+    return made
+
+
+DENIED_NOW = {"outcome_now": "DENIED", "rule_now": "DefaultDeny"}
+ALLOWED_NOW = {"outcome": "DENIED", "rule": "DefaultDeny"}
+
+
+def test_a_long_whole_and_agreeing_history_is_enough() -> None:
+    """Nothing is lacking, and there is nothing to explain."""
+    found = evidence_of(observed(), [row()], Policy(), DEFAULT_THRESHOLDS)
+
+    assert (found.lacking, found.causes, found.contradicts) == ((), (), False)
+    assert found.summary() == (
+        "100 decisions in 30 days, on 31 of 31 days; 100% agree with the ACLs"
+    )
+
+
+@pytest.mark.parametrize(
+    ("history", "rows", "text"),
+    [
+        (observed(2), [row()], "the history is 24 hours long, and 30 days are needed"),
+        (observed(60, missing=tuple(range(10, 30))), [row()], "67% of the days have decisions"),
+        (observed(), [row(), row(count=2, **DENIED_NOW)], "98% of the decisions agree"),
+        (observed(allowed=0), [row()], "the history has refusals only"),
+        (observed(0, decisions=0, allowed=0, first=None, last=None), [], "there are no decisions"),
+    ],
+)
+def test_what_is_not_enough(history: Observed, rows: list[dict[str, Any]], text: str) -> None:
+    """Each lack is a sentence of its own, with the number found and the number needed."""
+    found = evidence_of(history, rows, Policy(), DEFAULT_THRESHOLDS)
+
+    (lacking,) = found.lacking
+    assert lacking.startswith(text)
+
+
+def test_missing_days_are_named() -> None:
+    """At most five of them."""
+    history = observed(31, missing=tuple(range(1, 11)))
+
+    (lacking,) = evidence_of(history, [row()], Policy(), DEFAULT_THRESHOLDS).lacking
+
+    assert lacking.endswith(
+        "without any: 2026-10-02, 2026-10-03, 2026-10-04, 2026-10-05, 2026-10-06, ..."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "policy", "text"),
+    [
+        ([row(rule="SuperUser", **DENIED_NOW)], Policy(), "add --super-user User:a"),
+        (
+            [row(rule_now="SuperUser")],
+            Policy(super_users=frozenset({"User:a"})),
+            "but it is given as a super user",
+        ),
+        ([row(rule="DefaultAllow", **DENIED_NOW)], Policy(), "add --allow-everyone"),
+        (
+            [row(**ALLOWED_NOW, rule_now="DefaultAllow")],
+            Policy(allow_everyone=True),
+            "remove --allow-everyone",
+        ),
+        ([row(unlisted=95)], Policy(), "probably of another cluster"),
+        ([row(unlisted=5)], Policy(), "ACLs were removed, the listing is outdated"),
+        ([row(**DENIED_NOW)], Policy(), "were allowed, and the given ACLs deny them"),
+        ([row(**ALLOWED_NOW)], Policy(), "were denied, and the given ACLs allow them"),
+    ],
+)
+def test_causes(rows: list[dict[str, Any]], policy: Policy, text: str) -> None:
+    """A contradiction is explained once, by the cause that the recorded rule shows."""
+    (cause,) = evidence_of(observed(), rows, policy, NO_THRESHOLDS).causes
+
+    assert text in cause
+
+
+def test_the_principals_with_most_contradictions_come_first() -> None:
+    """Five are named, and that there are more."""
+    rows = [row(principal=f"User:{n}", count=n, **DENIED_NOW) for n in range(1, 8)]
+
+    (cause,) = evidence_of(observed(), rows, Policy(), NO_THRESHOLDS).causes
+
+    assert cause.endswith("Principals: User:7, User:6, User:5, User:4, User:3, ...")
+
+
+def test_decisions_that_agreed_at_their_time_are_no_contradiction() -> None:
+    """The ACLs changed since; that they changed is no reason to distrust the history."""
+    found = evidence_of(observed(), [row(agreeing=100, **DENIED_NOW)], Policy(), DEFAULT_THRESHOLDS)
+
+    assert (found.agreement, found.causes, found.lacking) == (100, (), ())
+
+
+def test_without_acls_nothing_is_compared() -> None:
+    """The record alone decides, so it cannot be contradicted."""
+    found = evidence_of(observed(has_acls=False), [], Policy(), DEFAULT_THRESHOLDS)
+
+    assert (found.agreement, found.contradicts, found.lacking) == (None, False, ())
+    assert found.summary().endswith("no ACLs were given to compare with")
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([row(count=9_999), row(count=1, **DENIED_NOW)], "over 99.9%"),
+        ([row(count=1), row(count=9_999, **DENIED_NOW)], "under 0.1%"),
+        ([row(**DENIED_NOW)], "0%"),
+    ],
+)
+def test_no_percentage_is_rounded_to_all_or_nothing(rows: list[dict[str, Any]], text: str) -> None:
+    """A single decision that differs is visible in the percentage."""
+    found = evidence_of(observed(), rows, Policy(), Thresholds(agreement=50))
+
+    assert f"; {text} agree" in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("days", "text"),
+    [(0, "0 seconds"), (45 / 86_400, "45 seconds"), (3 / 24, "3 hours"), (400, "400 days")],
+)
+def test_durations(days: float, text: str) -> None:
+    """The largest unit of which there are two: 45 seconds are not "1 day"."""
+    assert duration(days) == text

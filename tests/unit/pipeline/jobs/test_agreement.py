@@ -1,0 +1,142 @@
+"""Recorded outcomes beside recomputed ones, with ACLs that change and logs that do not belong."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.model import ResourceType
+from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, NO_THRESHOLDS
+from doorkeeper_pipeline.jobs.agreement import agreement, evidence
+from doorkeeper_pipeline.schemas import AGREEMENT
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
+from testkit.acl_tables import bindings_table
+from testkit.histories import BEGIN, Asking, asked_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper_pipeline.jobs.gold import GoldInput
+
+TOPIC = ResourceType.TOPIC
+ORDERS = allow("a", READ, topic("orders"))
+ALL_ORDERS = allow("b", READ, topic("o", PREFIXED))
+OTHER = allow("c", WRITE, topic("x"))
+
+
+def reads(user: str, *, day: int = 0, count: int = 1) -> Asking:
+    question = Question(f"User:{user}", "10.0.0.1", READ, TOPIC, "orders")
+    return Asking(question=question, day=day, count=count)
+
+
+HISTORY = [reads("a", count=5), reads("b", day=2, count=3), reads("c", day=3)]
+BINDINGS = [ORDERS, ALL_ORDERS, OTHER]
+
+
+def rows(asked: GoldInput) -> list[dict[str, Any]]:
+    table = agreement(asked)["agreement"]
+    assert table.schema == arrow_schema(AGREEMENT)
+    found: list[dict[str, Any]] = table.to_pylist()
+    return found
+
+
+def dated(asked: GoldInput, **times: Any) -> GoldInput:
+    """Return the same with times of all bindings."""
+    frame = pl.from_arrow(asked.bindings)
+    assert isinstance(frame, pl.DataFrame)
+    when = {name: pl.lit(at, dtype=frame.schema[name]) for name, at in times.items()}
+    return replace(asked, bindings=frame.with_columns(**when).to_arrow())
+
+
+def test_a_log_and_its_own_acls_agree(tmp_path: Path) -> None:
+    """One row for each principal and rule, with as many decisions as were recorded."""
+    asked = asked_of(tmp_path, HISTORY, BINDINGS)
+
+    found = rows(asked)
+
+    assert [
+        (row["principal"], row["count"], row["agreeing"], row["unlisted"]) for row in found
+    ] == [
+        ("User:a", 5, 5, 0),
+        ("User:b", 3, 3, 0),
+        ("User:c", 1, 1, 0),
+    ]
+    proof = evidence(asked, agreement(asked)["agreement"], NO_THRESHOLDS)
+    assert (proof.agreement, proof.lacking, proof.causes) == (100, (), ())
+    assert proof.observed.allowed == 8
+
+
+def test_acls_of_another_cluster(tmp_path: Path) -> None:
+    """They decide otherwise, and do not contain what the log names."""
+    asked = replace(asked_of(tmp_path, HISTORY, BINDINGS), bindings=bindings_table([OTHER]))
+
+    proof = evidence(asked, agreement(asked)["agreement"], DEFAULT_THRESHOLDS)
+
+    assert proof.contradicts
+    assert proof.agreement == 100 / 9
+    assert any("probably of another cluster" in each for each in proof.causes)
+
+
+def test_a_missing_super_user_and_allow_everyone(tmp_path: Path) -> None:
+    """The recorded rule names the cause."""
+    policy = Policy(super_users=frozenset({"User:a"}), allow_everyone=True)
+    asked = asked_of(tmp_path, [reads("a"), reads("z")], [OTHER], policy=policy)
+    asked = replace(asked, policy=Policy())
+
+    proof = evidence(asked, agreement(asked)["agreement"], NO_THRESHOLDS)
+
+    assert proof.agreement == 0
+    assert [each.rpartition(": ")[2] for each in proof.causes[:2]] == [
+        "add --super-user User:a",
+        "add --allow-everyone",
+    ]
+
+
+def test_an_acl_that_was_removed_in_between(tmp_path: Path) -> None:
+    """Decisions are compared with the ACLs of their minute where the times of changes are known."""
+    asked = asked_of(tmp_path, [reads("a", day=1), reads("a", day=3)], [ORDERS])
+    gone = dated(asked, valid_to=BEGIN + dt.timedelta(days=2))
+    kept = bindings_table([OTHER])
+    frames = [pl.DataFrame(pl.from_arrow(each)) for each in (gone.bindings, kept)]
+    asked = replace(gone, bindings=pl.concat(frames, how="vertical_relaxed").to_arrow())
+
+    (row,) = rows(asked)
+
+    assert (row["outcome"], row["outcome_now"]) == ("ALLOWED", "DENIED")
+    assert (row["count"], row["agreeing"], row["unlisted"]) == (2, 1, 0)
+
+
+def test_an_acl_that_came_in_between(tmp_path: Path) -> None:
+    """A refusal from before a grant agrees; one from within a minute of it may be of either."""
+    at = BEGIN + dt.timedelta(days=2)
+    asked = asked_of(tmp_path, [reads("a", day=1), reads("a", day=2), reads("a", day=3)], [OTHER])
+    came = dated(replace(asked, bindings=bindings_table([ORDERS])), valid_from=at)
+
+    (row,) = rows(came)
+
+    assert (row["outcome"], row["outcome_now"], row["count"]) == ("DENIED", "ALLOWED", 3)
+    assert row["agreeing"] == 2
+
+
+def test_acls_of_others_matter_where_everyone_is_allowed(tmp_path: Path) -> None:
+    """With allow.everyone.if.no.acl.found the first ACL on a topic shuts it to all others."""
+    policy = Policy(allow_everyone=True)
+    asked = asked_of(tmp_path, [reads("z", day=1)], [OTHER], policy=policy)
+    came = replace(asked, bindings=bindings_table([deny("q", READ, topic("orders"))]))
+
+    (row,) = rows(dated(came, valid_from=BEGIN + dt.timedelta(days=2)))
+
+    assert (row["outcome"], row["outcome_now"], row["agreeing"]) == ("ALLOWED", "DENIED", 1)
+
+
+def test_without_acls_the_table_is_empty(tmp_path: Path) -> None:
+    """There is nothing to compare the record with."""
+    asked = asked_of(tmp_path, HISTORY, BINDINGS, known=False)
+
+    assert rows(asked) == []
+    assert evidence(asked, agreement(asked)["agreement"], NO_THRESHOLDS).agreement is None
