@@ -23,7 +23,7 @@ class Part(NamedTuple):
     of: "Layout"
 
 
-Kind: TypeAlias = str | Items | Part
+Kind: TypeAlias = "str | Items | Part | Layout"
 Layout: TypeAlias = tuple[tuple[str, Kind], ...]
 
 _TYPES = {"bytes": bytes, "float64": int | float}
@@ -53,6 +53,14 @@ def _value_fault(value: object, kind: Kind, path: str) -> Unencodable | None:
         return _fault_of(path, value, reason) if reason else None
     if isinstance(kind, Part):
         return None if value is None else _fault(value, kind.of, path + ".")
+    return (
+        _items_fault(value, kind, path)
+        if isinstance(kind, Items)
+        else _fault(value, kind, path + ".")
+    )
+
+
+def _items_fault(value: object, kind: Items, path: str) -> Unencodable | None:
     if value is None:
         return None if kind.nullable else Unencodable(path, "null, where null is not allowed")
     if not isinstance(value, tuple | list):
@@ -73,6 +81,8 @@ def _plain_fault(value: object, kind: str) -> str:
     kind, nullable = kind.removeprefix("nullable "), kind.startswith("nullable ")
     if value is None:
         return "" if nullable else "where null is not allowed"
+    if kind == "uint16":
+        return "" if isinstance(value, int) and 0 <= value <= 0xFFFF else f"is no {kind}"
     if kind in _BITS:
         bound = 1 << (_BITS[kind] - 1)
         fits = isinstance(value, int) and -bound <= value < bound

@@ -7,6 +7,7 @@ _TYPES = {
     "bool": "bool",
     "int8": "int",
     "int16": "int",
+    "uint16": "int",
     "int32": "int",
     "int64": "int",
     "float64": "float",

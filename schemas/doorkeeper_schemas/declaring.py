@@ -20,7 +20,14 @@ from doorkeeper_wire.declared.nodes import (
     Text,
 )
 
-_NUMBERS = {">b": "Int8sb", ">h": "Int16sb", ">l": "Int32sb", ">q": "Int64sb", ">d": "Float64b"}
+_NUMBERS = {
+    ">b": "Int8sb",
+    ">h": "Int16sb",
+    ">H": "Int16ub",
+    ">l": "Int32sb",
+    ">q": "Int64sb",
+    ">d": "Float64b",
+}
 _STOCK = set(_NUMBERS.values())
 
 

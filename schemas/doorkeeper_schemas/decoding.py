@@ -251,6 +251,12 @@ def _(node: NullableRecord, block: Block, target: str, name: str) -> None:
     block.line(f"({target},), at = {function}(data, at, end, 1)", 1)
 
 
+@_read.register
+def _(node: Record, block: Block, target: str, name: str) -> None:
+    block.flush()
+    block.line(f"({target},), at = {_nested(node, block, name)}(data, at, end, 1)")
+
+
 def bytes_min(node: Any) -> int:  # noqa: ANN401 - untyped construct
     """Return the least number of bytes that a node takes."""
     match node:

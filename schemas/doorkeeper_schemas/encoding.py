@@ -23,7 +23,7 @@ from doorkeeper_wire.declared.nodes import (
     Text,
 )
 
-_NUMBERS = {"b": "int8", "h": "int16", "i": "int32", "q": "int64", "d": "float64"}
+_NUMBERS = {"b": "int8", "h": "int16", "H": "uint16", "i": "int32", "q": "int64", "d": "float64"}
 
 
 @dataclass(slots=True)
@@ -244,6 +244,12 @@ def _(node: NullableRecord, block: Block, value: str, name: str) -> None:
     block.flush()
     block.line(f"if {value} is not None:")
     block.line(f"{_nested(node.record, block, name)}({block.out}, ({value},))", 1)
+
+
+@_write.register
+def _(node: Record, block: Block, value: str, name: str) -> None:
+    block.flush()
+    block.line(f"{_nested(node, block, name)}({block.out}, ({value},))")
 
 
 def layout(node: Any) -> str:  # noqa: ANN401, PLR0911 - untyped construct, one return a kind

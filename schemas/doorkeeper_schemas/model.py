@@ -4,12 +4,25 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 NEVER = 32767
-Default: TypeAlias = int | float | str | bytes | bool | tuple[()] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """The default of a struct that cannot be null: the struct with the defaults of its fields."""
+
+    kind: str
+
+    def __repr__(self) -> str:
+        return f"{self.kind}()"
+
+
+Default: TypeAlias = Empty | int | float | str | bytes | bool | tuple[()] | None
 
 PLAIN_DEFAULTS: dict[str, Default] = {
     "bool": False,
     "int8": 0,
     "int16": 0,
+    "uint16": 0,
     "int32": 0,
     "int64": 0,
     "float64": 0.0,

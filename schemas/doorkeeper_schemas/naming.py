@@ -58,6 +58,7 @@ class Structs:
 _WORDS = {
     "b": "int8",
     "h": "int16",
+    "H": "uint16",
     "i": "int32",
     "q": "int64",
     "d": "float64",

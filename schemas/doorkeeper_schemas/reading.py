@@ -16,6 +16,7 @@ from doorkeeper_schemas.model import (
     NONE,
     PLAIN_DEFAULTS,
     Default,
+    Empty,
     Field,
     Message,
     Module,
@@ -186,7 +187,7 @@ class _Reader(FileReader):
         standard = () if is_array else PLAIN_DEFAULTS.get(kind)
         if "default" not in entry:
             if not is_array and kind not in PLAIN_DEFAULTS:
-                raise self._error(where, "a struct that is no array needs default: null")
+                return self._empty(entry, where, kind)
             return standard
         value: Default = entry["default"]
         if value is None:
@@ -196,6 +197,12 @@ class _Reader(FileReader):
         if type(value) is not type(standard):
             raise self._error(where, f"default {value!r} is no {kind}")
         return value
+
+    def _empty(self, entry: Mapping[str, Any], where: str, kind: str) -> Empty:
+        # Absent and tagged fields are compared with their defaults, which takes a plain value.
+        if {"nullable", "tag", "versions"} & set(entry):
+            raise self._error(where, "a struct that is no array needs default: null")
+        return Empty(kind)
 
     def _nullable(self, entry: Mapping[str, Any], where: str, versions: Versions) -> Versions:
         if "nullable" not in entry:

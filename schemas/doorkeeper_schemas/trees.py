@@ -5,9 +5,9 @@ The version is decided here, not in the tree: there is one tree for each, withou
 
 from typing import Any
 
-from construct import Float64b, Int8sb, Int16sb, Int32sb, Int64sb
+from construct import Float64b, Int8sb, Int16sb, Int16ub, Int32sb, Int64sb
 
-from doorkeeper_schemas.model import Field, Message
+from doorkeeper_schemas.model import NONE, Field, Message
 from doorkeeper_wire.declared.nodes import (
     BOOL,
     UUID,
@@ -25,6 +25,7 @@ _FIXED = {
     "bool": BOOL,
     "int8": Int8sb,
     "int16": Int16sb,
+    "uint16": Int16ub,
     "int32": Int32sb,
     "int64": Int64sb,
     "float64": Float64b,
@@ -84,6 +85,8 @@ def _element(field: Field, message: Message, version: int, *, nullable: bool = F
             return Octets(compact=compact, nullable=nullable)
         case kind if field.is_struct:
             record = _record(kind, field.fields, message, version)
-            return record if field.is_array else NullableRecord(record)
+            # Before KIP-893 a struct had no null, and no marker.
+            never_null = field.is_array or field.nullable == NONE
+            return record if never_null else NullableRecord(record)
         case kind:
             return _FIXED[kind]

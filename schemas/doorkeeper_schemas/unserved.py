@@ -24,7 +24,7 @@ _FIELD = re.compile(
     r"(?P<name>[A-Za-z]\w*) (?P<array>\[\])?(?P<kind>\w+) (?P<versions>\d+(?:\+|-\d+))"
     r"(?: tag=(?P<tag>\d+))?(?: null=(?P<null>\d+(?:\+|-\d+)))?(?: default=(?P<default>\S+))?"
 )
-_PLAIN = {**PLAIN_DEFAULTS, "uint16": 0, "records": b""}
+_PLAIN = {**PLAIN_DEFAULTS, "records": b""}
 
 
 def unserved_source(path: Path, names: dict[int, str]) -> str:

@@ -12,6 +12,12 @@ from typing import Any
 
 from doorkeeper.handlers.registry import APIS
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from doorkeeper_wire.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    PartitionRequest,
+    TopicRequest,
+)
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
 )
@@ -105,6 +111,33 @@ def _newer(request: str, answer: Any, _other: Any) -> Any:
         return {**row, "max_version": min(newest, row["max_version"])}
 
     return _rows(answer, "api_keys", clipped)
+
+
+_OF_THE_LOG = {
+    "leader_epoch",
+    "high_watermark",
+    "log_end_offset",
+    "last_fetch_timestamp",
+    "last_caught_up_timestamp",
+}
+
+
+def _log_of_metadata(request: str, answer: Any, _other: Any) -> Any:
+    if request != "DescribeQuorumRequest":
+        return answer
+
+    def masked(value: Any) -> Any:
+        if isinstance(value, list):
+            return [masked(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            # Zero and -1 stand for partitions and replicas without these numbers.
+            key: "<number>" if key in _OF_THE_LOG and part > 0 else masked(part)
+            for key, part in value.items()
+        }
+
+    return masked(answer)
 
 
 def _features(_request: str, answer: Any, _other: Any) -> Any:
@@ -275,6 +308,24 @@ ACCEPTED: tuple[Accepted, ...] = (
         reason="the epoch counts the records of a metadata log, which does not exist here",
         witness=_VERSIONS,
         mask=_epoch,
+    ),
+    Accepted(
+        name="metadata-log",
+        reason="the log of a cluster is its store: offsets are revisions, without elections",
+        witness=Step(
+            None,
+            DescribeQuorumRequest(
+                topics=(
+                    TopicRequest(
+                        topic_name="__cluster_metadata",
+                        partitions=(PartitionRequest(partition_index=0),),
+                    ),
+                )
+            ),
+            DescribeQuorumResponse,
+            2,
+        ),
+        mask=_log_of_metadata,
     ),
     Accepted(
         name="hop-description",

@@ -73,7 +73,9 @@ class ANode:
         self.groups = groups
         self.scram_users = ScramUsers()
         self.listed: Sequence[Broker] = (Broker(1, "broker.example", 9092, "rack-a"),)
+        self.controllers: Sequence[Broker] = (Broker(1, "broker.example", 9093, "rack-a"),)
         self.tokens = HandTokens()
+        self.time_ms = 1_700_000_000_000
         self._ids = count(1000)
         self.acl_rows: AclRows | None = None
 
@@ -81,8 +83,13 @@ class ANode:
         return [each for each in self.registered_brokers(listener_name) if not each.is_fenced]
 
     def registered_brokers(self, listener_name: str) -> Sequence[Broker]:
+        if listener_name in self.settings.controller_listener_names:
+            return self.controllers
         assert listener_name == "PLAINTEXT"
         return self.listed
+
+    def now_ms(self) -> int:
+        return self.time_ms
 
     def new_topic_id(self) -> bytes:
         return next(self._ids).to_bytes(16, "big")

@@ -115,6 +115,8 @@ def _(node: FormatField) -> st.SearchStrategy[Any]:
     if node.fmtstr == ">d":
         # Not a number equals nothing, not even itself.
         return st.floats(allow_nan=False)
+    if node.fmtstr == ">H":
+        return st.integers(min_value=0, max_value=0xFFFF)
     bound = 1 << (8 * node.length - 1)
     return st.integers(min_value=-bound, max_value=bound - 1)
 

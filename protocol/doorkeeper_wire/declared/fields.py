@@ -35,7 +35,14 @@ from doorkeeper_wire.errors import Malformed
 
 __all__ = ["Field", "FieldReader", "kafka_name"]
 
-_NUMBERS = {">b": "int8", ">h": "int16", ">l": "int32", ">q": "int64", ">d": "float64"}
+_NUMBERS = {
+    ">b": "int8",
+    ">h": "int16",
+    ">H": "uint16",
+    ">l": "int32",
+    ">q": "int64",
+    ">d": "float64",
+}
 _TYPES = ((Flag, "bool"), (Bytes, "uuid"), (Text, "string"), (Octets, "bytes"))
 
 

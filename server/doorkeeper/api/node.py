@@ -140,7 +140,10 @@ class Node(Protocol):
         ...
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
-        """Return the live nodes with the addresses they advertise on a listener; never empty."""
+        """Return the live nodes with the addresses they advertise on a listener.
+
+        Empty for a listener that this node has not opened yet.
+        """
         ...
 
     def registered_brokers(self, listener_name: str) -> Sequence[Broker]:
@@ -172,6 +175,10 @@ class Node(Protocol):
     @property
     def acl_rows(self) -> AclDescriber | None:
         """Return the cache of encoded rows; None with a plug-in authorizer."""
+        ...
+
+    def now_ms(self) -> int:
+        """Return the time, in milliseconds since 1970."""
         ...
 
     def new_topic_id(self) -> bytes:

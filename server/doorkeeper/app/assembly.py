@@ -165,6 +165,7 @@ class Assembly:
             authorizer=self.guarded,
             tokens=self.tokens,
             random_bytes=os.urandom,
+            now_ms=self._now_ms,
         )
         if self.guarded is not None:
             self.node.acl_rows = AclRows(self.guarded.snapshot)

@@ -42,6 +42,7 @@ class LiveNode:
         authorizer: AuthorizerReads | None,
         tokens: TokenReads,
         random_bytes: Callable[[int], bytes],
+        now_ms: Callable[[], int],
     ) -> None:
         """``advertise`` adds the addresses when the ports are bound."""
         self.settings = settings
@@ -56,6 +57,7 @@ class LiveNode:
         """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""
         self._log = log
         self._random_bytes = random_bytes
+        self.now_ms = now_ms
         self._brokers: dict[str, tuple[Broker, ...]] = {}
         self._own: dict[str, Broker] = {}
 
@@ -88,12 +90,12 @@ class LiveNode:
 
     def brokers(self, listener_name: str) -> Sequence[Broker]:
         """Return the live nodes that have the listener, with their advertised addresses, by id."""
-        every = self._brokers[listener_name]
+        every = self._brokers.get(listener_name, ())
         return tuple(each for each in every if not each.is_fenced)
 
     def registered_brokers(self, listener_name: str) -> Sequence[Broker]:
         """Return the live nodes and the fenced ones that have the listener, by id."""
-        return self._brokers[listener_name]
+        return self._brokers.get(listener_name, ())
 
     @property
     def version(self) -> object:

@@ -83,12 +83,16 @@ ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
     "MetadataResponse": attrgetter("topics"),
     "AlterPartitionReassignmentsResponse": _nested("responses"),
     "AlterReplicaLogDirsResponse": _nested("results"),
+    "ConsumerGroupDescribeResponse": attrgetter("groups"),
     "DeleteRecordsResponse": _nested("topics"),
     "DescribeProducersResponse": _nested("topics"),
+    "DescribeQuorumResponse": _nested("topics"),
     "DescribeTransactionsResponse": attrgetter("transaction_states"),
     "ElectLeadersResponse": _nested("replica_election_results", "partition_result"),
     "ListOffsetsResponse": _nested("topics"),
     "OffsetForLeaderEpochResponse": _nested("topics"),
+    "ShareGroupDescribeResponse": attrgetter("groups"),
+    "StreamsGroupDescribeResponse": attrgetter("groups"),
     "ProduceResponse": _nested("responses", "partition_responses"),
 }
 """The items of responses whose items have error codes, by the name of the response's class.

@@ -10,8 +10,8 @@ One node of a cluster shows groups, and FindCoordinator names it; the others ans
 
 A group that is not stable shows neither its protocol nor its members' metadata and assignments.
 
-Groups of the new protocol (type ``consumer``) are described as if they were classic: a broker
-refers clients to ConsumerGroupDescribe, which is not served here.
+Only classic groups are described. Those of type ``consumer`` are answered like groups that do not
+exist; ConsumerGroupDescribe (69) describes them.
 
 Source: ``handleDescribeGroupsRequest`` of the broker 4.3.1.
 """
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 
 (_DESCRIBE,) = needs(15)
 
-_SETTLED = frozenset({"Stable", "Assigning", "Reconciling"})
-"""The states in which members have assignments; the last two are of the new protocol."""
-
 
 def handle(
     request: DescribeGroupsRequest, context: RequestContext, node: Node
@@ -65,17 +62,19 @@ def handle(
     masks: dict[str, int] = {}
     if version >= 3 and request.include_authorized_operations:
         # From version 6 on a group that is not found has no mask.
-        asked = [name for name in allowed if version < 6 or name in node.groups]
+        asked = [name for name in allowed if version < 6 or _classic(name, node)]
         masks = authorized_operations(node, context, ResourceType.GROUP, asked)
     described = []
     for group_id in allowed:
-        group = node.groups.get(group_id)
+        group = _classic(group_id, node)
         mask = masks.get(group_id, OPERATIONS_NOT_COMPUTED)
         if group is not None:
             described.append(_describe(group, mask))
         # GROUP_ID_NOT_FOUND came with version 6 (KIP-1043).
         elif version >= 6:
-            described.append(_not_found(group_id))
+            is_other = group_id in node.groups
+            reason = "is not a classic group" if is_other else "not found"
+            described.append(_not_found(group_id, reason))
         else:
             described.append(
                 DescribedGroup(group_id=group_id, group_state="Dead", authorized_operations=mask)
@@ -83,8 +82,14 @@ def handle(
     return DescribeGroupsResponse(groups=(*refused, *described))
 
 
+def _classic(group_id: str, node: Node) -> Group | None:
+    """Return a group of the classic protocol; None for any other."""
+    group = node.groups.get(group_id)
+    return None if group is None or group.group_type != "classic" else group
+
+
 def _describe(group: Group, mask: int) -> DescribedGroup:
-    settled = group.state in _SETTLED
+    settled = group.state == "Stable"
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
@@ -106,10 +111,10 @@ def _member(member: GroupMember, *, settled: bool) -> DescribedGroupMember:
     )
 
 
-def _not_found(group_id: str) -> DescribedGroup:
+def _not_found(group_id: str, reason: str) -> DescribedGroup:
     return DescribedGroup(
         error_code=ErrorCode.GROUP_ID_NOT_FOUND.value,
-        error_message=f"Group {group_id} not found.",
+        error_message=f"Group {group_id} {reason}.",
         group_id=group_id,
         group_state="Dead",
     )

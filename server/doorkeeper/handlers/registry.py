@@ -126,10 +126,15 @@ RARE: Final = (
     Rare(43, "elect_leaders", 0, 2, on_controller=True),
     Rare(45, "alter_partition_reassignments", 0, 1, on_controller=True),
     Rare(46, "list_partition_reassignments", 0, 0, on_controller=True),
+    Rare(55, "describe_quorum", 0, 2, on_controller=True),
     Rare(61, "describe_producers", 0, 0),
     Rare(64, "unregister_broker", 0, 0, on_controller=True),
     Rare(65, "describe_transactions", 0, 0),
     Rare(66, "list_transactions", 0, 2),
+    Rare(69, "consumer_group_describe", 0, 1),
+    Rare(74, "list_config_resources", 0, 1),
+    Rare(77, "share_group_describe", 1, 1),
+    Rare(89, "streams_group_describe", 0, 0),
 )
 
 

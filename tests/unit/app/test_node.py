@@ -44,6 +44,7 @@ def node_of(
         authorizer=None,
         tokens=HandTokens(),
         random_bytes=random_bytes,
+        now_ms=lambda: 0,
     )
 
 

@@ -58,14 +58,17 @@ async def test_a_group_that_is_rebalancing_tells_less() -> None:
     assert row.members[0].member_assignment == b""
 
 
-async def test_groups_of_the_new_protocol_are_described_too() -> None:
-    """Members of a consumer group have assignments while they reconcile."""
+@pytest.mark.parametrize("version", [5, 6])
+async def test_groups_of_the_newer_protocol_are_not_found(version: int) -> None:
+    """ConsumerGroupDescribe has them."""
     node = await node_of(groups=[a_group("g", "Reconciling", group_type="consumer")])
 
-    (row,) = answer(API, asking("g"), node, 6).groups
+    (row,) = answer(API, asking("g", masks=True), node, version).groups
 
-    assert (row.error_code, row.group_state) == (0, "Reconciling")
-    assert row.members[0].member_assignment == b"has"
+    assert (row.error_code, row.group_state, row.members) == (69 if version > 5 else 0, "Dead", ())
+    if version > 5:
+        assert row.error_message == "Group g is not a classic group."
+        assert row.authorized_operations == UNASKED
 
 
 @pytest.mark.parametrize("version", [0, 5])

@@ -44,7 +44,7 @@ def sample(each: Api) -> Any:
     return each.request(acks=1) if each.key == 0 else each.request()
 
 
-NO_HANDLERS = {"config_alteration", "registry", "token_alteration", "unserved"}
+NO_HANDLERS = {"config_alteration", "registry", "token_alteration", "typed_groups", "unserved"}
 """Modules beside the handlers: what several of them share, the list of them, and what has none."""
 
 
@@ -171,10 +171,10 @@ def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
     """No Metadata and no groups; ACLs, topics, configurations, and the cluster."""
     assert [each.api_key for each in api_ranges(controller=True)] == [
         17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 37, 38, 39, 40, 41, 43, 44, 45,
-        46, 49, 51, 60, 64,
+        46, 49, 51, 55, 60, 64,
     ]  # fmt: skip
 
 
-def test_two_apis_must_not_be_offered() -> None:
-    """With ConsumerGroupDescribe clients ask twice; with telemetry librdkafka polls it."""
-    assert not {69, 71, 72} & set(registry.APIS)
+def test_telemetry_is_not_offered() -> None:
+    """librdkafka would poll it."""
+    assert not {71, 72} & set(registry.APIS)

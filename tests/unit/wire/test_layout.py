@@ -1,6 +1,6 @@
 """doorkeeper_wire.layout: the field that cannot be encoded is named."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -19,6 +19,12 @@ from doorkeeper_wire.messages.describe_topic_partitions import (
 )
 from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
+from doorkeeper_wire.messages.streams_group_describe import DescribedGroup as StreamsGroup
+from doorkeeper_wire.messages.streams_group_describe import (
+    Endpoint,
+    StreamsGroupDescribeResponse,
+)
+from doorkeeper_wire.messages.streams_group_describe import Member as StreamsMember
 
 
 def wrong(message: Message, text: str) -> Any:
@@ -68,6 +74,25 @@ def test_an_id_of_another_length() -> None:
 
     with pytest.raises(Unencodable, match=r"topics\.topic_id: b'short' is not 16 bytes"):
         response.encode(12)
+
+
+def test_a_port_has_sixteen_bits() -> None:
+    """And no sign."""
+    for port in (-1, 65536):
+        endpoint = StreamsMember(user_endpoint=Endpoint(host="h", port=port))
+        response = StreamsGroupDescribeResponse(groups=(StreamsGroup(members=(endpoint,)),))
+
+        with pytest.raises(Unencodable, match=rf"user_endpoint\.port: {port} is no uint16"):
+            response.encode(0)
+
+
+def test_a_struct_without_null() -> None:
+    """Null has no form on the wire where there is no marker."""
+    member: Any = StreamsMember(assignment=cast("Any", None))
+    response = StreamsGroupDescribeResponse(groups=(StreamsGroup(members=(member,)),))
+
+    with pytest.raises(Unencodable, match=r"members\.assignment: None is no such struct"):
+        response.encode(0)
 
 
 def test_when_nothing_is_found() -> None:

@@ -21,7 +21,12 @@ public final class Decode {
     }
 
     private static String decode(String name, short version, byte[] data) throws Exception {
-        Class<?> kind = Class.forName(PACKAGE + name);
+        Class<?> kind;
+        try {
+            kind = Class.forName(PACKAGE + name);
+        } catch (ClassNotFoundException error) {
+            return "absent";
+        }
         if (version < kind.getField("LOWEST_SUPPORTED_VERSION").getShort(null)
                 || version > kind.getField("HIGHEST_SUPPORTED_VERSION").getShort(null)) {
             return "absent";

@@ -1,0 +1,164 @@
+"""ConsumerGroupDescribe (69), versions 0-1: the consumer groups of the newer protocol (KIP-848).
+
+Needs DESCRIBE on each group (30), and on each topic of its members' assignments: one that is
+refused refuses the group with 29. The groups without it come first; then those with an empty id,
+which are 24. A group that does not exist, or is of another type, is 69 with a text: clients then
+ask DescribeGroups. One node of a cluster shows groups; the others answer 16 for each.
+
+The groups of type ``consumer`` are those of the catalog. Their epochs are 1, the assignor is the
+protocol, and members have what they shall have. An assignment names only topics that exist.
+
+    v1  the protocol of each member: the newer one
+
+Source: ``KafkaApis.handleConsumerGroupDescribe`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.acl.model import ResourceType
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import allowed_names, authorized_operations, needs
+from doorkeeper.errors import answer_of
+from doorkeeper.handlers.typed_groups import FoundGroup, find_groups
+from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.messages.consumer_group_describe import (
+    Assignment,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.api.node import Node
+    from doorkeeper.cluster.model import Group, GroupMember
+    from doorkeeper.request_context import RequestContext
+
+_DESCRIBE, _DESCRIBE_TOPIC = needs(69)
+
+_EPOCH: Final = 1
+_NEWER_PROTOCOL: Final = 1
+
+_REFUSED_TOPICS: Final = (
+    "The group has described topic(s) that the client is not authorized to describe."
+)
+
+
+def handle(
+    request: ConsumerGroupDescribeRequest, context: RequestContext, node: Node
+) -> ConsumerGroupDescribeResponse:
+    found = find_groups(request.group_ids, "consumer", _DESCRIBE, context, node)
+    described = [_describe(each, node) for each in found]
+    if request.include_authorized_operations:
+        shown = [each.group_id for each in found if each.group is not None]
+        masks = authorized_operations(node, context, ResourceType.GROUP, shown)
+        described = [
+            row.replace(authorized_operations=masks[row.group_id]) if not row.error_code else row
+            for row in described
+        ]
+    # Last, as on a broker: the topics of all groups are one question.
+    topics = {name for row in described for name in _topics(row)}
+    allowed = allowed_names(node, context, _DESCRIBE_TOPIC, sorted(topics))
+    return ConsumerGroupDescribeResponse(
+        groups=tuple(row if _topics(row) <= allowed else _refusal(row) for row in described)
+    )
+
+
+def _describe(found: FoundGroup, node: Node) -> DescribedGroup:
+    if found.group is None:
+        return DescribedGroup(
+            error_code=found.error.value, error_message=found.text, group_id=found.group_id
+        )
+    group: Group = found.group
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state,
+        group_epoch=_EPOCH,
+        assignment_epoch=_EPOCH,
+        assignor_name=group.protocol,
+        members=tuple(_member(member, node) for member in group.members),
+    )
+
+
+def _member(member: GroupMember, node: Node) -> Member:
+    assignment = _assignment(member.assignment, node)
+    return Member(
+        member_id=member.member_id,
+        instance_id=member.group_instance_id,
+        member_epoch=_EPOCH,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=_subscription(member.metadata),
+        assignment=assignment,
+        target_assignment=assignment,
+        member_type=_NEWER_PROTOCOL,
+    )
+
+
+def _subscription(data: bytes) -> tuple[str, ...]:
+    """Return the topics of a member's metadata, sorted; none of bytes that are no subscription."""
+    # A catalog may give any bytes.
+    try:
+        return tuple(sorted(set(decode_subscription(data).topics)))
+    except Malformed:
+        return ()
+
+
+def _assignment(data: bytes, node: Node) -> Assignment:
+    try:
+        assigned = decode_assignment(data).assigned_partitions
+    except Malformed:
+        return Assignment()
+    topics = ((row, node.topics.get(row.topic)) for row in assigned)
+    return Assignment(
+        topic_partitions=tuple(
+            TopicPartitions(
+                topic_id=topic.topic_id, topic_name=topic.name, partitions=row.partitions
+            )
+            for row, topic in topics
+            if topic is not None
+        )
+    )
+
+
+def _topics(group: DescribedGroup) -> frozenset[str]:
+    """Return the topics of the assignments; the targets are the same."""
+    return frozenset(
+        row.topic_name for member in group.members for row in member.assignment.topic_partitions
+    )
+
+
+def _refusal(group: DescribedGroup) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=_DESCRIBE_TOPIC.refusal.value,
+        error_message=_REFUSED_TOPICS,
+        group_id=group.group_id,
+    )
+
+
+def refuse(
+    request: ConsumerGroupDescribeRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> ConsumerGroupDescribeResponse:
+    code, _ = answer_of(error)
+    return ConsumerGroupDescribeResponse(
+        groups=tuple(
+            DescribedGroup(error_code=code.value, group_id=each) for each in request.group_ids
+        )
+    )
+
+
+API = Api(
+    key=69,
+    name="ConsumerGroupDescribe",
+    min_version=0,
+    max_version=1,
+    request=ConsumerGroupDescribeRequest,
+    handle=handle,
+    refuse=refuse,
+)

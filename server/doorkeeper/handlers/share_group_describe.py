@@ -1,0 +1,68 @@
+"""ShareGroupDescribe (77), version 1: describes share groups (KIP-932), of which there are none.
+
+Needs DESCRIBE on each group (30). The groups without it come first; then those with an empty id,
+which are 24. All others are 69 with a text, those of other types too. One node of a cluster shows
+groups; the others answer 16 for each.
+
+Source: ``KafkaApis.handleShareGroupDescribe`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import needs
+from doorkeeper.errors import answer_of
+from doorkeeper.handlers.typed_groups import find_groups
+from doorkeeper_wire.messages.share_group_describe import (
+    DescribedGroup,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.api.node import Node
+    from doorkeeper.request_context import RequestContext
+
+_DESCRIBE, _ = needs(77)
+
+
+def handle(
+    request: ShareGroupDescribeRequest, context: RequestContext, node: Node
+) -> ShareGroupDescribeResponse:
+    """Return an error for each group."""
+    found = find_groups(request.group_ids, "share", _DESCRIBE, context, node)
+    return ShareGroupDescribeResponse(
+        groups=tuple(
+            DescribedGroup(
+                error_code=each.error.value, error_message=each.text, group_id=each.group_id
+            )
+            for each in found
+        )
+    )
+
+
+def refuse(
+    request: ShareGroupDescribeRequest,
+    version: int,  # noqa: ARG001  the form of Api.refuse
+    error: BaseException,
+) -> ShareGroupDescribeResponse:
+    """Answer the same error for every group."""
+    code, _ = answer_of(error)
+    return ShareGroupDescribeResponse(
+        groups=tuple(
+            DescribedGroup(error_code=code.value, group_id=each) for each in request.group_ids
+        )
+    )
+
+
+API = Api(
+    key=77,
+    name="ShareGroupDescribe",
+    min_version=1,
+    max_version=1,
+    request=ShareGroupDescribeRequest,
+    handle=handle,
+    refuse=refuse,
+)
