@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,31 +11,37 @@ from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclBinding, PatternType
 from doorkeeper_pipeline.evaluation.deciding import decided
 from doorkeeper_pipeline.evaluation.index import compiled, distinct
-from testkit.acl_worlds import policies, questions, worlds
+from testkit.acl_worlds import networked_worlds, policies, questions, worlds
 from testkit.asked import asked
-from testkit.oracle_authorizer import FORMS, AuthorizerOracle
+from testkit.oracle_authorizer import WITH_NETWORKS, AuthorizerOracle
 from testkit.oracle_totals import Totals
 from testkit.oracle_worlds import kafka_is_lost
 
-REFERENCE = next(iter(FORMS))
+RELEASES = ("4.4.0", "4.3.1")
 METADATA = 3
 
 
+@pytest.mark.parametrize("release", RELEASES)
 @settings(max_examples=300, deadline=None)
-@given(world=worlds, policy=policies, asking=st.lists(questions, min_size=10, max_size=30))
+@given(
+    world=st.one_of(worlds, networked_worlds),
+    policy=policies,
+    asking=st.lists(questions, min_size=10, max_size=30),
+)
 def test_the_evaluator_decides_as_kafka(
     authorizers: Callable[[str], AuthorizerOracle],
     totals: Totals,
     world: list[AclBinding],
     policy: Policy,
     asking: list[Question],
+    release: str,
 ) -> None:
-    """Every question has Kafka's answer, but where Kafka has none."""
+    """Every question has Kafka's answer, but where Kafka has none; with networks and without."""
     bindings = distinct(world)
     acls = [_row(each) for each in bindings]
     answerable = [each for each in asking if _is_answerable(acls, each)]
 
-    answers = authorizers(REFERENCE).answer(
+    answers = authorizers(release).answer(
         {
             "configs": {
                 "super.users": ";".join(sorted(policy.super_users)),
@@ -49,9 +56,10 @@ def test_the_evaluator_decides_as_kafka(
         }
     )["questions"]
 
-    found = decided(compiled(bindings, policy), asked(answerable)).column("allowed").to_pylist()
+    index = compiled(bindings, policy, networks=release == WITH_NETWORKS)
+    found = decided(index, asked(answerable)).column("allowed").to_pylist()
     assert found == [answer[0] == "ALLOWED" for answer in answers]
-    totals.compared[f"decisions of the pipeline's evaluator of {REFERENCE}"] += len(answers)
+    totals.compared[f"decisions of the pipeline's evaluator of {release}"] += len(answers)
 
 
 def _is_answerable(acls: list[Any], question: Question) -> bool:

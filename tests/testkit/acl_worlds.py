@@ -77,6 +77,20 @@ _DENSE = tuple(
 worlds = st.one_of(
     st.lists(bindings, max_size=14), st.lists(st.sampled_from(_DENSE), min_size=3, max_size=14)
 )
+NETWORKS = (
+    *("10.0.0.0/8", "10.0.0.1/32", "10.0.0.1/30", "010.0.0.2/31", "0.0.0.0/0", "0.0.0.0/00"),
+    *("::/0", "::1/128", "0:0::/16", "10.0.0.0/33", "10.0.0.0/", "::ffff:10.0.0.0/104"),
+)
+"""Hosts with a slash: networks around the addresses above and others, and what is none."""
+_NETWORKED = tuple(
+    AclBinding(each.pattern, each.entry._replace(host=network))
+    for each in _DENSE
+    if each.entry.host == HOSTS[0]
+    for network in NETWORKS
+)
+networked_worlds = st.lists(
+    st.one_of(st.sampled_from(_NETWORKED), st.sampled_from(_DENSE), bindings), max_size=14
+)
 questions = st.one_of(
     st.sampled_from(
         tuple(
@@ -88,7 +102,7 @@ questions = st.one_of(
         tuple(
             Question(*fields)
             for fields in product(
-                DENSE_PRINCIPALS, HOSTS[1:2], OPERATIONS[:3], TYPES[:1], ("a", "ab")
+                DENSE_PRINCIPALS, HOSTS[1:], OPERATIONS[:3], TYPES[:1], ("a", "ab")
             )
         )
     ),

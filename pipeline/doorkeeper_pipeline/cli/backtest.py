@@ -52,6 +52,7 @@ def command(  # noqa: PLR0913  one for each option
     rows: int,
     super_users: tuple[str, ...],
     allow_everyone: bool,
+    release: str,
     engine_name: str,
     master: str,
     quiet: bool,
@@ -74,9 +75,10 @@ def command(  # noqa: PLR0913  one for each option
     tell = Progress(time.monotonic, quiet=quiet)
     proposed = read_bindings(proposal)
     policy = starting.policy(super_users, allow_everyone=allow_everyone)
+    networks = options.RELEASES[release]
     with starting.engine(engine_name, master, tell) as engine:
         tell(f"asking the history about {len(proposed):,} proposed ACLs")
-        asked = history(out, engine, policy, acls)
+        asked = history(out, engine, policy, acls, networks=networks)
         proof = evidence(asked, agreement(asked)["agreement"], DEFAULT_THRESHOLDS)
         found = backtest(asked, proposed)
     turned = found.to_pylist()

@@ -15,6 +15,9 @@ from doorkeeper_pipeline.sources.recognising import SOURCES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+RELEASES = {"4.3": False, "4.4": True}
+"""Whether hosts of ACLs may be networks, by the release of Kafka."""
+
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
@@ -155,8 +158,16 @@ def evidence(function: F) -> F:
 
 
 def policy(function: F) -> F:
-    """Add --super-user and --allow-everyone."""
+    """Add --super-user, --allow-everyone and --kafka."""
     for option in (
+        click.option(
+            "--kafka",
+            "release",
+            type=click.Choice(list(RELEASES)),
+            default="4.4",
+            show_default=True,
+            help="The release of the cluster: from 4.4 on, hosts of ACLs may be networks.",
+        ),
         click.option(
             "--allow-everyone",
             is_flag=True,

@@ -84,6 +84,7 @@ def command(  # noqa: PLR0913  one for each option
     min_agreement: float,
     min_coverage: float,
     accept_lost_access: bool,
+    release: str,
     engine_name: str,
     master: str,
     quiet: bool,
@@ -110,8 +111,9 @@ def command(  # noqa: PLR0913  one for each option
             raise PipelineError(f"{target}: there is no folder {target.parent}")
     wanted = ProposalOptions(prefixes=prefixes, principals=principals, kinds=kinds)
     policy = starting.policy(super_users, allow_everyone=allow_everyone)
+    networks = options.RELEASES[release]
     with starting.engine(engine_name, master, tell) as engine:
-        asked = history(out, engine, policy, acls)
+        asked = history(out, engine, policy, acls, networks=networks)
         tell("comparing recorded outcomes with the ACLs")
         thresholds = Thresholds(min_days, min_agreement, min_coverage)
         proof = evidence(asked, agreement(asked)["agreement"], thresholds)

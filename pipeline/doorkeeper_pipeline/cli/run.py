@@ -65,6 +65,7 @@ def command(  # noqa: PLR0913  one for each option
     min_days: float,
     min_agreement: float,
     min_coverage: float,
+    release: str,
     engine_name: str,
     master: str,
     quiet: bool,
@@ -98,6 +99,7 @@ def command(  # noqa: PLR0913  one for each option
         since=since,
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
         thresholds=Thresholds(min_days, min_agreement, min_coverage),
+        networks=options.RELEASES[release],
     )
     with starting.engine(engine_name, master, tell) as engine:
         around = Surroundings(

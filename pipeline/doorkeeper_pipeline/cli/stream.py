@@ -50,6 +50,7 @@ def command(  # noqa: PLR0913  one for each option
     once: bool,
     super_users: tuple[str, ...],
     allow_everyone: bool,
+    release: str,
     engine_name: str,
     master: str,
     quiet: bool,
@@ -75,6 +76,7 @@ def command(  # noqa: PLR0913  one for each option
         interval_s=interval,
         once=once,
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
+        networks=options.RELEASES[release],
     )
     with waiting() as wait, starting.engine(engine_name, master, tell) as engine:
         if engine_name == "local":

@@ -73,7 +73,7 @@ def decided(index: Index, table: pa.Table) -> pa.Table:
 
 
 def decisions(index: Index, questions: Questions) -> Decisions:
-    """Decide questions: four look-ups each, whatever the number of ACLs."""
+    """Decide questions: four look-ups each, and two for each network around the address."""
     scores = np.full(questions.size, NO_SCORE, np.int32)
     for which, nodes in innermost(index, questions):
         found = index.best[nodes, questions.operations[which]]
@@ -102,15 +102,16 @@ def coverage_counts(index: Index, questions: Questions) -> NDArray[np.int32]:
 def innermost(
     index: Index, questions: Questions
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """Yield for each of the four rows: the questions that have a node in it, and those nodes."""
+    """Yield for each row of a question: the questions that have a node in it, and those nodes."""
     named = questions.principals != UNNAMED
     from_named = questions.hosts != UNNAMED
     # Whoever asks as User:*, or from the host *, has the same row twice: it counts once.
     own = named & (questions.principals != EVERYONE)
     from_own = from_named & (questions.hosts != EVERYONE)
     everyones = np.ones(questions.size, np.bool_)
+    around = [(numbers, numbers != UNNAMED) for numbers in questions.networks]
     for principals, who in ((questions.principals, own), (None, everyones)):
-        for hosts, where in ((questions.hosts, from_own), (None, everyones)):
+        for hosts, where in ((questions.hosts, from_own), (None, everyones), *around):
             which = np.flatnonzero(who & where)
             keys = index.row_keys(
                 _EVERYONES if principals is None else principals[which],

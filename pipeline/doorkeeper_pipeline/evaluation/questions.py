@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acl.model import WILDCARD, AclOperation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,6 +63,9 @@ class Questions(NamedTuple):
 
     principals: NDArray[np.int64]
     hosts: NDArray[np.int64]
+    networks: tuple[NDArray[np.int64], ...]
+    """The numbers of the networks around the addresses: the first of each question, the second,
+    and so on; UNNAMED where there is none."""
     operations: NDArray[np.int64]
     types: NDArray[np.int64]
     cells: NDArray[np.int64]
@@ -96,6 +99,7 @@ def encoded(index: Index, texts: dict[str, Texts]) -> Questions:
         texts,
         _numbered(texts[PRINCIPAL], lambda text: index.principals.get(text, UNNAMED)),
         _numbered(texts[HOST], lambda text: index.hosts.get(text, UNNAMED)),
+        _networks(index, texts[HOST]),
         _numbered(texts[OPERATION], lambda text: _code(AclOperation, OPERATION, text)),
         _numbered(texts[RESOURCE_TYPE], lambda text: _code(ResourceType, RESOURCE_TYPE, text)),
         _numbered(texts[RESOURCE_NAME], index.cells.cell),
@@ -126,6 +130,22 @@ def _texts(table: pa.Table, column: str) -> Texts:
         values = values.combine_chunks()
     codes = values.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return Texts(values.dictionary.to_pylist(), codes)
+
+
+def _networks(index: Index, texts: Texts) -> tuple[NDArray[np.int64], ...]:
+    if not index.networks:
+        return ()
+    around = [
+        [
+            index.hosts[host]
+            for host in index.networks.matching(text)
+            if host not in (WILDCARD, text)
+        ]
+        for text in texts.values
+    ]
+    places = range(max(map(len, around), default=0))
+    columns = ([row[place] if place < len(row) else UNNAMED for row in around] for place in places)
+    return tuple(np.array(column, np.int64)[texts.codes] for column in columns)
 
 
 def _numbered(texts: Texts, number: Callable[[str], int]) -> NDArray[np.int64]:

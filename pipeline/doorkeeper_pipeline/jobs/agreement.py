@@ -62,7 +62,7 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
     if not current:
         return {"agreement": PARTS.empty_table()}
     rows = asked.bindings.to_pylist()
-    index = compiled(current, asked.policy)
+    index = compiled(current, asked.policy, networks=asked.networks)
     given = Given(index, frozenset(text_of(binding_of_row(row)) for row in rows))
     parts = asked.engine.over_tuples(asked.decisions, compared, given, PARTS, COMPARED_BY)
     corrections = _NO_CORRECTIONS
@@ -122,7 +122,7 @@ def _agreeing_then(asked: GoldInput, table: pa.Table) -> pl.DataFrame:
                 and (went is None or begin is None or went > begin)
             }
         )
-        index = compiled(tuple(bindings), asked.policy)
+        index = compiled(tuple(bindings), asked.policy, networks=asked.networks)
         found = decisions(index, encoded(index, texts_of(table.take(numbers))))
         agrees[numbers] |= found.allowed == recorded[numbers]
     frame = pl.from_arrow(table)

@@ -75,8 +75,10 @@ def turned_by(
     An answer costs less than bringing equal questions of several files together, so that each task
     reads its own files, answers what is distinct there and gives back what was turned.
     """
-    index = compiled(after, asked.policy)
-    shared = Sets(compiled(before, asked.policy), index) if before else index
+    index = compiled(after, asked.policy, networks=asked.networks)
+    shared = (
+        Sets(compiled(before, asked.policy, networks=asked.networks), index) if before else index
+    )
     parts = list(asked.engine.map(turned_in, _tasks(asked), shared))
     frame = pl.from_arrow(pa.concat_tables([TURNED.empty_table(), *parts]))
     assert isinstance(frame, pl.DataFrame)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 def denied(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table, sorted."""
     bindings = in_force(asked.bindings).bindings
-    shared = InForce(compiled(bindings, asked.policy) if bindings else None)
+    shared = InForce(
+        compiled(bindings, asked.policy, networks=asked.networks) if bindings else None
+    )
     refusals = asked.engine.over_tuples(asked.decisions, refusals_of, shared, REFUSALS, ASKED)
     return {"denied": table_of(refusals, bindings)}

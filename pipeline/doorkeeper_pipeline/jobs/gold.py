@@ -26,6 +26,7 @@ class GoldInput:
         decisions: The Parquet files of the table decisions that are asked about, all of them.
         bindings: The table bindings; ``current`` are those in force at the end.
         policy: What decides beside the ACLs.
+        networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
         since: The begin of the window of drift and new_access; None for the last day of the
             history.
         lacking: Why the evidence is not enough to recommend a removal; empty where it is.
@@ -36,6 +37,7 @@ class GoldInput:
     decisions: tuple[str, ...]
     bindings: pa.Table
     policy: Policy
+    networks: bool = True
     since: dt.datetime | None = None
     lacking: tuple[str, ...] = ()
 

@@ -36,7 +36,7 @@ COVERED_BY_MAX = 10
 def grants(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the three tables."""
     acls = in_force(asked.bindings)
-    index = compiled(acls.bindings, asked.policy)
+    index = compiled(acls.bindings, asked.policy, networks=asked.networks)
     observed = span(asked)
     totals = usage(asked, index)
     used = {row[0]: row[1:] for row in totals.select("binding", "uses", "last_ts").iter_rows()}
@@ -64,7 +64,7 @@ def usage(asked: GoldInput, index: Index) -> pl.DataFrame:
 
 def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
     """Return what nothing hung on; what is marked to go can go together, as a backtest shows."""
-    shared = ranked(compiled(acls.bindings, asked.policy), totals)
+    shared = ranked(compiled(acls.bindings, asked.policy, networks=asked.networks), totals)
     keepers = asked.engine.over_tuples(asked.decisions, keepers_of, shared, KEPT, QUESTION)
     found = unused(acls.bindings, totals, keepers, asked.policy)
     going = {each.binding for each in found if each.removable}

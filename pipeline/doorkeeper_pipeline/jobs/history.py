@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.engines.contract import Engine
 
 
-def history(out: Path, engine: Engine, policy: Policy, acls: Sequence[str] = ()) -> GoldInput:
+def history(
+    out: Path,
+    engine: Engine,
+    policy: Policy,
+    acls: Sequence[str] = (),
+    *,
+    networks: bool = True,
+) -> GoldInput:
     """Return what gold jobs need, from the tables of an output folder.
 
     ``acls`` stand in place of the table bindings where they are given. What a killed run left half
@@ -45,6 +52,7 @@ def history(out: Path, engine: Engine, policy: Policy, acls: Sequence[str] = ())
         decisions=tuple(decisions),
         bindings=bindings.to_arrow(),
         policy=policy,
+        networks=networks,
     )
 
 

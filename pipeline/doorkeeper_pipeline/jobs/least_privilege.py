@@ -65,7 +65,7 @@ def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: boo
 def needs_in(asked: GoldInput, current: tuple[AclBinding, ...]) -> list[Need]:
     """Return what the history needs under the set in force, or by the record where none is."""
     if current:
-        shared = grants_of(compiled(current, asked.policy), current)
+        shared = grants_of(compiled(current, asked.policy, networks=asked.networks), current)
         parts = asked.engine.over_tuples(asked.decisions, needs_of, shared, NEEDS, QUESTION)
     else:
         parts = asked.engine.over_tuples(

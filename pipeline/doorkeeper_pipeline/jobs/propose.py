@@ -102,7 +102,7 @@ def _replaced(
 
 
 def _unneeded(asked: GoldInput, acls: AclSet, wanted: ProposalOptions) -> set[AclBinding]:
-    totals = usage(asked, compiled(acls.bindings, asked.policy))
+    totals = usage(asked, compiled(acls.bindings, asked.policy, networks=asked.networks))
     found = removable(asked, acls, totals)
     going = {acls.bindings[each.binding] for each in found if each.removable}
     return {each for each in going if _is_for(wanted, each)}
@@ -112,7 +112,9 @@ def _narrowed(
     asked: GoldInput, acls: AclSet, wanted: ProposalOptions, proposed: set[AclBinding]
 ) -> set[AclBinding]:
     narrowed = set(proposed)
-    for one in overbroad_in(asked, acls, compiled(acls.bindings, asked.policy)):
+    for one in overbroad_in(
+        asked, acls, compiled(acls.bindings, asked.policy, networks=asked.networks)
+    ):
         binding = acls.bindings[one.binding]
         if one.instead and binding in proposed and _is_for(wanted, binding):
             narrowed.discard(binding)

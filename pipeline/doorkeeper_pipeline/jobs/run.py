@@ -52,6 +52,7 @@ class RunRequest:
         since: The begin of the window of drift and new_access; None for the last day.
         policy: What decides beside the ACLs.
         thresholds: What a recommendation to remove an ACL needs.
+        networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
         slice_bytes: Bytes of a large file that a task reads.
 
     """
@@ -65,6 +66,7 @@ class RunRequest:
     since: dt.datetime | None = None
     policy: Policy = field(default_factory=Policy)
     thresholds: Thresholds = DEFAULT_THRESHOLDS
+    networks: bool = True
     slice_bytes: int = SLICE_BYTES
 
 
@@ -275,6 +277,7 @@ class _Run:
             decisions=self._decision_files(),
             bindings=bindings.to_arrow(),
             policy=self._request.policy,
+            networks=self._request.networks,
             since=self._request.since,
         )
         self._around.tell("gold: agreement")

@@ -30,6 +30,7 @@ class StreamRequest:
         interval_s: Seconds from one look at the folder to the next.
         once: Whether to end when all files that are there have been read.
         policy: What decides beside the ACLs.
+        networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
 
     """
 
@@ -38,6 +39,7 @@ class StreamRequest:
     policy: Policy
     interval_s: float = 10.0
     once: bool = False
+    networks: bool = True
 
 
 def follow(
@@ -58,7 +60,7 @@ def follow(
     with locked(batches.root):
         if batches.numbers():
             # What a killed stream had read and did not show any more; and the ACLs may be others.
-            refresh(request.out, batches, request.policy)
+            refresh(request.out, batches, request.policy, networks=request.networks)
         while True:
             seen = batches.seen()
             new = [path for path in finished(request.trail) if name_of(path.name) not in seen]
@@ -66,7 +68,7 @@ def follow(
                 paths = [str(path) for path in new[start : start + FILES_MAX]]
                 number = max(batches.numbers(), default=-1) + 1
                 results = batches.add(number, paths, engine, checkpoint)
-                rows = refresh(request.out, batches, request.policy)
+                rows = refresh(request.out, batches, request.policy, networks=request.networks)
                 tell(told(number, results, rows))
             if request.once or not wait(request.interval_s):
                 return

@@ -106,7 +106,8 @@ def _batch(
     paths = sorted(path_of(row.path) for row in names.collect())
     wanted = [path for path in paths if is_finished(path.rpartition("/")[2])]
     results = batches.add(number, wanted, engine, checkpoint)
-    tell(told(number, results, refresh(request.out, batches, request.policy)))
+    rows = refresh(request.out, batches, request.policy, networks=request.networks)
+    tell(told(number, results, rows))
 
 
 def path_of(url: str) -> str:

@@ -26,13 +26,16 @@ VIEWS = {
 """The tables, and the gold jobs that make them."""
 
 
-def refresh(out: Path, batches: Batches, policy: Policy) -> dict[str, int]:
+def refresh(
+    out: Path, batches: Batches, policy: Policy, *, networks: bool = True
+) -> dict[str, int]:
     """Write the views; return how many rows each has."""
     asked = GoldInput(
         engine=LocalEngine(),
         decisions=summary.up_to_date(batches),
         bindings=contents.read(out, "bindings").to_arrow(),
         policy=policy,
+        networks=networks,
     )
     rows = {}
     for table, job in VIEWS.items():

@@ -2,6 +2,7 @@
 
 import pickle
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from doorkeeper_pipeline.evaluation.deciding import decided
 from doorkeeper_pipeline.evaluation.index import compiled, distinct
 from doorkeeper_pipeline.evaluation.usage import added, parts_of
 from testkit import reference
-from testkit.acl_worlds import loaded, policies, questions, worlds
+from testkit.acl_worlds import loaded, networked_worlds, policies, questions, worlds
 from testkit.asked import asked
 
 many_questions = st.lists(questions, max_size=40, unique=True)
@@ -33,6 +34,29 @@ def test_decisions_agree(world: list[AclBinding], policy: Policy, asking: list[Q
         engine = explain(policy, snapshot, question)
         assert found == (engine.allowed, engine.rule.value, engine.binding)
         assert found == reference.decide(policy, bindings, question)
+
+
+@pytest.mark.parametrize("networks", [True, False])
+@settings(max_examples=150, deadline=None)
+@given(world=networked_worlds, policy=policies, asking=many_questions)
+def test_decisions_about_networks_agree(
+    world: list[AclBinding], policy: Policy, asking: list[Question], *, networks: bool
+) -> None:
+    """By the rules of 4.4 and of 4.3 the evaluator names the binding that the engine names."""
+    bindings = distinct(world)
+    snapshot = loaded(*bindings).with_network_matching(enabled=networks)
+    index = pickle.loads(pickle.dumps(compiled(bindings, policy, networks=networks)))
+
+    rows = decided(index, asked(asking)).to_pylist()
+
+    for question, row in zip(asking, rows, strict=True):
+        binding = None if row["binding"] is None else bindings[row["binding"]]
+        engine = explain(policy, snapshot, question)
+        assert (row["allowed"], row["rule"], binding) == (
+            engine.allowed,
+            engine.rule.value,
+            engine.binding,
+        )
 
 
 @settings(max_examples=60, deadline=None)

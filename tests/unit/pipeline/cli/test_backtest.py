@@ -74,6 +74,23 @@ def test_nobody_would_lose(out: Path, tmp_path: Path) -> None:
     assert "User:a" not in text
 
 
+def test_the_release_decides_about_networks(tmp_path: Path) -> None:
+    """A network lets the address in by the rules of 4.4, and is a text by those of 4.3."""
+    (tmp_path / "a.log").write_text(record("t1", "Allowed").replace("host = h", "host = 10.0.0.1"))
+    current = acls(tmp_path / "current.yaml", "t1")
+    proposal = tmp_path / "new.yaml"
+    proposal.write_text(current.read_text().replace("operation", "host: 10.0.0.0/8, operation"))
+    out = tmp_path / "out"
+    read = called("run", "--audit", tmp_path / "a.log", "--acls", current, "--out", out)
+    assert read[0] == 0, read[1]
+
+    asked = ("backtest", "--out", out, "--proposal", proposal)
+
+    assert called(*asked)[0] == 0
+    assert called(*asked, "--kafka", "4.4")[0] == 0
+    assert called(*asked, "--kafka", "4.3")[0] == 1
+
+
 def test_a_set_that_is_not_in_the_tables(out: Path, tmp_path: Path) -> None:
     """Another set may stand for the one in force."""
     proposal = acls(tmp_path / "new.yaml", "t1")

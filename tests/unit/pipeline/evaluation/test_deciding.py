@@ -1,5 +1,7 @@
 """Decisions of many questions at once, with the rule and the binding."""
 
+from typing import Any
+
 import pytest
 
 from doorkeeper.acl.decision import Policy, Question
@@ -25,6 +27,29 @@ def ask(
     question = Question(principal, host, operation, ResourceType.TOPIC, name)
     [row] = decided(compiled(bindings, policy or Policy()), asked([question])).to_pylist()
     return row["allowed"], row["rule"], row["binding"]
+
+
+WITHIN, OTHERS = "10.0.0.0/8", "11.0.0.0/8"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "networks", "answer"),
+    [
+        ([(allow, WITHIN)], True, (True, "MatchingAcl", 0)),
+        ([(allow, WITHIN)], False, (False, "DefaultDeny", None)),
+        ([(allow, OTHERS)], True, (False, "DefaultDeny", None)),
+        ([(allow, "10.0.0.1"), (deny, WITHIN)], True, (False, "MatchingAcl", 1)),
+        ([(allow, "*"), (allow, "10.0.0.0/24"), (allow, WITHIN)], True, (True, "MatchingAcl", 2)),
+    ],
+)
+def test_networks(hosts: list[tuple[Any, str]], networks: bool, answer: Answer) -> None:  # noqa: FBT001  a parameter
+    """A DENY wins whatever is longer; of several ALLOWs the last as a text is named."""
+    bindings = [verb("a", READ, topic("orders"), host) for verb, host in hosts]
+    question = Question("User:a", "10.0.0.1", READ, ResourceType.TOPIC, "orders")
+
+    [row] = decided(compiled(bindings, networks=networks), asked([question])).to_pylist()
+
+    assert (row["allowed"], row["rule"], row["binding"]) == answer
 
 
 READ_ALL, DENY_ONE = allow("a", READ, topic("*")), deny("a", READ, topic("orders"))
