@@ -21,6 +21,10 @@ from doorkeeper_wire.messages.describe_quorum import (
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
 )
+from doorkeeper_wire.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 from testkit.frame_steps import (
     LITERAL,
     Step,
@@ -140,6 +144,26 @@ def _log_of_metadata(request: str, answer: Any, _other: Any) -> Any:
     return masked(answer)
 
 
+def _producer(request: str, answer: Any, _other: Any) -> Any:
+    if request != "InitProducerIdRequest" or answer["producer_id"] < 0:
+        return answer
+    return {**answer, "producer_id": "<id>"}
+
+
+def _transaction(request: str, answer: Any, other: Any) -> Any:
+    codes = {0, 35}
+    if request != "InitProducerIdRequest" or {answer["error_code"], other["error_code"]} != codes:
+        return answer
+    return dict.fromkeys(answer, "<either>")
+
+
+def _producer_step(transactional_id: str | None) -> Step:
+    request = InitProducerIdRequest(
+        transactional_id=transactional_id, transaction_timeout_ms=60_000
+    )
+    return Step(None, request, InitProducerIdResponse, 5)
+
+
 def _features(_request: str, answer: Any, _other: Any) -> Any:
     for name in ("supported_features", "finalized_features"):
         answer = _rows(answer, name, lambda row: row if row["name"] == "metadata.version" else None)
@@ -160,6 +184,7 @@ FORWARDED = (
     "ElectLeaders",
     "AlterPartitionReassignments",
     "ListPartitionReassignments",
+    "UpdateFeatures",
     "UnregisterBroker",
 )
 """Requests that a broker hands to its controller, which refuses them with its own texts."""
@@ -326,6 +351,18 @@ ACCEPTED: tuple[Accepted, ...] = (
             2,
         ),
         mask=_log_of_metadata,
+    ),
+    Accepted(
+        name="producer-ids",
+        reason="ids of producers are random: they need no store to differ",
+        witness=_producer_step(None),
+        mask=_producer,
+    ),
+    Accepted(
+        name="transactions",
+        reason="there is no coordinator of transactions: a producer with an id of its own gets 35",
+        witness=_producer_step("accepted"),
+        mask=_transaction,
     ),
     Accepted(
         name="hop-description",

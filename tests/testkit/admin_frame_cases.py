@@ -1,4 +1,4 @@
-"""What the differential suite asks about the cluster itself: quorum, resources, newer groups."""
+"""What the differential suite asks about a cluster: its log, resources, groups, features."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,21 +6,28 @@ from typing import Any
 from doorkeeper_wire.messages import (
     consumer_group_describe,
     describe_quorum,
+    init_producer_id,
     list_config_resources,
     share_group_describe,
     streams_group_describe,
+    update_features,
 )
 from testkit.frame_steps import (
+    ALTER,
     CLUSTER,
     DESCRIBE,
     DESCRIBE_CONFIGS,
     GROUP,
+    TRANSACTIONAL_ID,
+    WRITE,
     Scenario,
     Step,
     as_users,
     create,
     creation,
 )
+
+IDEMPOTENT_WRITE = 12
 
 ON_CLUSTER: dict[str, Any] = {"resource_type": CLUSTER, "resource_name": "kafka-cluster"}
 
@@ -130,8 +137,93 @@ def group_scenarios() -> Iterator[Scenario]:
             yield Scenario(f"{name} {version}", (grants, *steps), groups=True)
 
 
+def feature_scenarios() -> Iterator[Scenario]:
+    """UpdateFeatures that change nothing: only checked, or refused."""
+    kind = update_features
+    grants = create(creation(**ON_CLUSTER, operation=ALTER))
+
+    def update(version: int, *updates: tuple[str, int, int], only: bool = True) -> Step:
+        request = kind.UpdateFeaturesRequest(
+            feature_updates=tuple(
+                kind.FeatureUpdateKey(
+                    feature=name,
+                    max_version_level=level,
+                    **({"upgrade_type": way} if version else {"allow_downgrade": way > 1}),
+                )
+                for name, level, way in updates
+            ),
+            validate_only=only and version > 0,
+        )
+        return Step(None, request, kind.UpdateFeaturesResponse, version)
+
+    name = "metadata.version"
+    for version in range(3):
+        steps = [
+            update(version),
+            update(version, ("nonsense", 1, 1)),
+            update(version, ("nonsense", 0, 1)),
+            update(version, ("nonsense", -1, 2)),
+            update(version, ("", 1, 1)),
+            update(version, (name, 99, 1)),
+            update(version, (name, 0, 1)),
+            update(version, (name, -1, 1)),
+            update(version, (name, 1, 1)),
+            update(version, (name, 0, 2)),
+            update(version, (name, 1, 2)),
+            update(version, (name, 99, 1), ("nonsense", 1, 1)),
+        ]
+        if version:
+            steps += [
+                update(version, (name, level, way), only=only)
+                for level, way in ((30, 0), (30, 4), (99, 0), (0, 3), (1, 3))
+                for only in (False, True)
+            ]
+            steps += [
+                update(version, (name, level, way))
+                for level in (29, 28, 31, 7, 8, 30)
+                for way in (1, 2, 3)
+            ]
+        yield Scenario(f"UpdateFeatures {version}", (grants, *as_users(*steps)))
+
+
+def producer_scenarios() -> Iterator[Scenario]:
+    """InitProducerId: refusals of both kinds, ids that fit and do not, transactions."""
+    kind = init_producer_id
+    grants = create(
+        creation(resource_type=TRANSACTIONAL_ID, resource_name="tx", operation=WRITE),
+        creation(resource_name="t-any", operation=WRITE),
+        creation(**ON_CLUSTER, operation=IDEMPOTENT_WRITE, principal="User:bob"),
+    )
+
+    def ask(version: int, **fields: Any) -> Step:
+        plain = {"transactional_id": None, "transaction_timeout_ms": 60000}
+        request = kind.InitProducerIdRequest(**(plain | fields))
+        return Step(None, request, kind.InitProducerIdResponse, version)
+
+    for version in range(6):
+        steps = [
+            ask(version),
+            ask(version, transactional_id="other"),
+            ask(version, transactional_id=""),
+            ask(version, transaction_timeout_ms=-1),
+            ask(version, transaction_timeout_ms=2**31 - 1),
+            ask(version, transactional_id="tx", transaction_timeout_ms=2**31 - 1),
+            ask(version, transactional_id="tx", transaction_timeout_ms=-1),
+        ]
+        if version >= 3:
+            steps += [
+                ask(version, producer_id=1),
+                ask(version, producer_epoch=1),
+                ask(version, producer_id=1, producer_epoch=1),
+                ask(version, transactional_id="tx", producer_id=7),
+            ]
+        yield Scenario(f"InitProducerId {version}", (grants, *as_users(*steps)), groups=True)
+
+
 ADMIN_SCENARIOS: tuple[Scenario, ...] = (
     *quorum_scenarios(),
     *resource_scenarios(),
     *group_scenarios(),
+    *feature_scenarios(),
+    *producer_scenarios(),
 )

@@ -94,6 +94,9 @@ class ANode:
     def new_topic_id(self) -> bytes:
         return next(self._ids).to_bytes(16, "big")
 
+    def new_producer_id(self) -> int:
+        return next(self._ids)
+
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
         return registry.api_ranges(controller=controller)
 

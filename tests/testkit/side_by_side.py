@@ -20,6 +20,10 @@ from doorkeeper_wire.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from doorkeeper_wire.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
 from testkit.frame_steps import Step, create, creation, delete, delete_filter, describe, new_topic
 from testkit.frames import Closed, FrameClient, fields
@@ -162,6 +166,9 @@ class Side:
             request = FindCoordinatorRequest(key="any", key_type=kind)
             step = Step(None, request, FindCoordinatorResponse, 2)
             self._wait(partial(self._found, step))
+        # A broker fetches a block of ids when it is first asked for one, and answers 14 until then.
+        producer = InitProducerIdRequest(transactional_id=None)
+        self._wait(partial(self._found, Step(None, producer, InitProducerIdResponse, 1)))
 
     def _found(self, step: Step) -> bool:
         return bool(self._admin(step).error_code == 0)

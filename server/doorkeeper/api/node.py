@@ -185,6 +185,10 @@ class Node(Protocol):
         """Return an unused topic id (16 bytes)."""
         ...
 
+    def new_producer_id(self) -> int:
+        """Return an id for a producer, random among the non-negative numbers of 64 bits."""
+        ...
+
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
         """Return the rows of ApiVersions for a listener of this kind."""
         ...

@@ -107,6 +107,17 @@ def allowed_names(
     )
 
 
+def is_allowed_on_any(node: Node, context: RequestContext, need: Need) -> bool:
+    """Return whether the caller has this permission on any resource of its type (KIP-679)."""
+    authorizer = node.authorizer
+    if authorizer is None:
+        return True
+    answer = authorizer.authorize_by_resource_type(
+        context.authorizable, need.operation, need.resource_type
+    )
+    return answer is AuthorizationResult.ALLOWED
+
+
 def authorized_operations(
     node: Node, context: RequestContext, resource_type: ResourceType, names: Iterable[str]
 ) -> dict[str, int]:

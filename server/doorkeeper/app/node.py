@@ -135,6 +135,10 @@ class LiveNode:
                 drawn[8] = drawn[8] & 0x3F | 0x80
                 return bytes(drawn)
 
+    def new_producer_id(self) -> int:
+        """Return a random number of 63 bits: Java's long is not negative then."""
+        return int.from_bytes(self._random_bytes(8)) >> 1
+
     def advertise(self, listener: Listener, port: int, host_name: str) -> Broker:
         """Use the bound port of a listener; return its advertised address.
 

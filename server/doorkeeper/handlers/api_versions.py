@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import Api
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.kinds.features import METADATA_VERSION, metadata_level
+from doorkeeper.kinds.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -36,12 +36,6 @@ if TYPE_CHECKING:
     from doorkeeper.request_context import RequestContext
 
 _SOFTWARE_TEXT = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
-
-METADATA_VERSION_MIN = 7
-"""The lowest level of the feature ``metadata.version``: 3.3-IV3.
-
-Clients derive the release of the cluster from its level: kafka-ui needs it to show its ACL editor.
-"""
 
 FEATURES_EPOCH = 0
 """Features change only while no node runs; a negative epoch would mean that they are unknown."""
@@ -65,9 +59,9 @@ def handle(request: ApiVersionsRequest, context: RequestContext, node: Node) -> 
             for api in node.api_ranges(controller=context.controller_listener)
         ),
         supported_features=(
-            SupportedFeatureKey(
-                name=METADATA_VERSION, min_version=METADATA_VERSION_MIN, max_version=level
-            ),
+            # Clients derive the release of the cluster from the level: kafka-ui needs it to show
+            # its ACL editor.
+            SupportedFeatureKey(name=METADATA_VERSION, min_version=LOWEST_LEVEL, max_version=level),
         ),
         finalized_features_epoch=FEATURES_EPOCH,
         finalized_features=(

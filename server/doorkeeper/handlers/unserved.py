@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.operations import REQUIRED
-from doorkeeper.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.authorizer.contract import AuthorizationResult
+from doorkeeper.api.permissions import allowed_names, is_allowed, is_allowed_on_any, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.interpreted import decode, encode
 from doorkeeper_wire.unserved import UNSERVED
@@ -399,13 +398,7 @@ def _ask_any_topic(context: RequestContext, node: Node, need: Need) -> None:
     Raises:
         ApiError: it is denied.
     """
-    authorizer = node.authorizer
-    if authorizer is None:
-        return
-    answer = authorizer.authorize_by_resource_type(
-        context.authorizable, need.operation, need.resource_type
-    )
-    if answer is not AuthorizationResult.ALLOWED:
+    if not is_allowed_on_any(node, context, need):
         raise ApiError(need.refusal)
 
 

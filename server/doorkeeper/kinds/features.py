@@ -27,6 +27,9 @@ METADATA_VERSION: Final = "metadata.version"
 LEVELS: Final[Mapping[str, int]] = {"4.3": 30, "4.4": 33}
 """The levels of the releases, oldest first."""
 
+LOWEST_LEVEL: Final = 7
+"""The lowest level that a broker 4.3 or 4.4 supports: 3.3-IV3."""
+
 OLDEST: Final = "4.3"
 """The release of a store without a level."""
 

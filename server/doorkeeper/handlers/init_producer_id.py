@@ -1,0 +1,91 @@
+"""InitProducerId (22), versions 0-5: gives a producer an id.
+
+With a transactional id it needs WRITE on that id (53); without one, IDEMPOTENT_WRITE on the cluster
+or, from 2.8 on, WRITE on any topic (31). An id without an epoch, or an epoch without an id, is 42.
+
+A producer that is only idempotent gets a random id of 63 bits and epoch 0, also where it has
+one: ids differ between nodes and starts without being stored, and no record ever carries one.
+There is no coordinator of transactions: an empty id is 42, a time-out below 1 ms or above 15
+minutes 50, everything else 35, which producers do not send again.
+
+    v2  flexible     v3  the id and the epoch that the producer has     v4-5  further error codes
+
+Source: ``handleInitProducerIdRequest`` of the broker 4.3.1, ``TransactionCoordinator``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import is_allowed, is_allowed_on_any, needs
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper_wire.messages.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.api.node import Node
+    from doorkeeper.request_context import RequestContext
+
+_WRITE_ID, _, _IDEMPOTENT_WRITE, _WRITE_ANY_TOPIC = needs(22)
+
+_NONE: Final = -1
+
+_TIMEOUT_MS_MAX: Final = 900_000
+"""The default of ``transaction.max.timeout.ms``."""
+
+
+def handle(
+    request: InitProducerIdRequest, context: RequestContext, node: Node
+) -> InitProducerIdResponse:
+    """Return a new id to a producer without transactions.
+
+    Raises:
+        ApiError: a permission is missing, or the request has another fault.
+    """
+    transactional_id = request.transactional_id
+    _check_allowed(transactional_id, context, node)
+    # A broker looks at both before it hands the request to its coordinator.
+    if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
+        raise ApiError(ErrorCode.INVALID_REQUEST)
+    if transactional_id is None:
+        return InitProducerIdResponse(producer_id=node.new_producer_id())
+    if not transactional_id:
+        raise ApiError(ErrorCode.INVALID_REQUEST)
+    if not 0 < request.transaction_timeout_ms <= _TIMEOUT_MS_MAX:
+        raise ApiError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+    # A code that says "try again", such as NOT_COORDINATOR, would keep producers trying for ever.
+    raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+
+
+def _check_allowed(transactional_id: str | None, context: RequestContext, node: Node) -> None:
+    if transactional_id is not None:
+        if not is_allowed(node, context, _WRITE_ID, transactional_id):
+            raise ApiError(_WRITE_ID.refusal)
+    elif not is_allowed(node, context, _IDEMPOTENT_WRITE) and not is_allowed_on_any(
+        node, context, _WRITE_ANY_TOPIC
+    ):
+        raise ApiError(_WRITE_ANY_TOPIC.refusal)
+
+
+def refuse(
+    request: InitProducerIdRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,  # noqa: ARG001  as above
+    error: BaseException,
+) -> InitProducerIdResponse:
+    """Answer an error, without an id."""
+    code, _ = answer_of(error)
+    return InitProducerIdResponse(error_code=code.value, producer_epoch=_NONE)
+
+
+API = Api(
+    key=22,
+    name="InitProducerId",
+    min_version=0,
+    max_version=5,
+    request=InitProducerIdRequest,
+    handle=handle,
+    refuse=refuse,
+)
