@@ -14,6 +14,7 @@ from doorkeeper.acl.model import CLUSTER_NAME, PatternType, ResourcePattern, Res
 from doorkeeper.cluster.model import Broker, Group, GroupMember, Topic
 from doorkeeper.errors import ApiError
 from doorkeeper.handlers import registry
+from doorkeeper.policies.guard import Policies
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.state.state import EMPTY
 from doorkeeper.topics.table import Topics, declared_id
@@ -76,6 +77,7 @@ class ANode:
         self.controllers: Sequence[Broker] = (Broker(1, "broker.example", 9093, "rack-a"),)
         self.tokens = HandTokens()
         self.time_ms = 1_700_000_000_000
+        self.policies = Policies()
         self._ids = count(1000)
         self.acl_rows: AclRows | None = None
 

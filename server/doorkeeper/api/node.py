@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper.state.outcome import Results
     from doorkeeper.state.state import State
     from doorkeeper.tokens.model import TokenReads, TokenWish
+    from doorkeeper.topics.creation import TopicPolicies
 
 
 class Response(Protocol):
@@ -171,6 +172,11 @@ class Node(Protocol):
 
     @property
     def settings(self) -> Settings: ...
+
+    @property
+    def policies(self) -> TopicPolicies:
+        """Return the policies that may refuse new topics."""
+        ...
 
     @property
     def acl_rows(self) -> AclDescriber | None:

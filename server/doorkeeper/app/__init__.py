@@ -3,6 +3,7 @@
 process          life of the process: logs, event loop, garbage collector, exit status
 assembly         construction of a server from settings, and its orderly shutdown
 authorizer       construction, start and bounded close of the authorizer
+policies         construction of the policies of topics and configurations
 audit_log        construction of the audit log; the authorizer's decisions go to it
 listeners        limits, mechanisms, TLS and principal builders of the listeners
 operations_port  start and stop of the HTTP pages, and the gauges of a scrape

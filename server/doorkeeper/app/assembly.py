@@ -37,6 +37,7 @@ from doorkeeper.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.listeners import ServerSecurity, limits_of, options_of
 from doorkeeper.app.node import LiveNode, membership_of
+from doorkeeper.app.policies import policies_of
 from doorkeeper.app.reconfiguration import Reconfiguration
 from doorkeeper.app.services import NodeServices
 from doorkeeper.app.stores import check_release, open_store, utc_ms
@@ -55,6 +56,7 @@ from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
 from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
+from doorkeeper.policies.guard import Policies
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.updates.tokens import DelegationTokens
@@ -113,6 +115,7 @@ class Assembly:
         """The authorizer as configured."""
         self.guarded: GuardedAuthorizer | None = None
         """The same authorizer behind its guard, as the server calls it."""
+        self.policies = Policies()
         self.meters = Meters()
         self.reloads = ReloadMeter(self.meters)
         self.operations_port: OperationsPort | None = None
@@ -166,6 +169,7 @@ class Assembly:
             tokens=self.tokens,
             random_bytes=os.urandom,
             now_ms=self._now_ms,
+            policies=self.policies,
         )
         if self.guarded is not None:
             self.node.acl_rows = AclRows(self.guarded.snapshot)
@@ -180,7 +184,9 @@ class Assembly:
             tokens=self.tokens,
             logs=self._logs,
         )
-        self.config_changes = ConfigChanges(self.log, self.reconfiguration, self._log)
+        self.config_changes = ConfigChanges(
+            self.log, self.reconfiguration, self._log, self.policies
+        )
         # Registered before the edge, so it runs after the drain.
         self._opened.callback(self.config_changes.close)
         services.configs = self.config_changes
@@ -373,7 +379,7 @@ class Assembly:
         return authorizer_log_of(path, self._logs.authorizer_log, self._log, close_later)
 
     def _make_authorizer(self, settings: Settings, problems: list[str]) -> Catalog | None:
-        """Construct the authorizer, and return the catalog; append the problems of both."""
+        """Construct the authorizer and the policies; return the catalog, and append problems."""
         catalog = None
         try:
             self.authorizer = authorizer_of(
@@ -386,6 +392,11 @@ class Assembly:
             self._opened.callback(self._close_authorizer, self.guarded)
             if self.audit_log is not None:
                 watch(self.audit_log, self.guarded, self.authorizer)
+        try:
+            self.policies = policies_of(settings.given, slow_ms=settings.authorizer_slow_ms)
+            self._opened.callback(self.policies.close)
+        except StartError as error:
+            problems += error.problems
         try:
             catalog = catalog_of(settings.catalog_file)
         except StartError as error:

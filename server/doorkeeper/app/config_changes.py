@@ -17,6 +17,8 @@ from doorkeeper.configs.broker import alter_values, check_replicas
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG, StoredConfig
+from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType
+from doorkeeper.policies.guard import Policies
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
 from doorkeeper.updates.topics import alter_topic
@@ -47,8 +49,18 @@ def dynamic_values(rows: Iterable[StoredConfig], node_id: int) -> DynamicValues:
 class ConfigChanges:
     """Changes configuration, and uses the changes of other nodes. For the event loop's thread."""
 
-    def __init__(self, log: StateLog, reconfiguration: Reconfiguration, logger: Logger) -> None:
-        """Follow the log from its current state, whose values are already in use."""
+    def __init__(
+        self,
+        log: StateLog,
+        reconfiguration: Reconfiguration,
+        logger: Logger,
+        policies: Policies | None = None,
+    ) -> None:
+        """Follow the log from its current state, whose values are already in use.
+
+        Without ``policies`` all changes are accepted.
+        """
+        self._policies = Policies() if policies is None else policies
         self._state_log = log
         self._reconfiguration = reconfiguration
         self.turn = asyncio.Lock()
@@ -82,7 +94,9 @@ class ConfigChanges:
         self, resource: AlteredResource, context: RequestContext, *, validate_only: bool
     ) -> None:
         if resource.is_topic:
-            await alter_topic(self._state_log, resource, context, validate_only=validate_only)
+            await alter_topic(
+                self._state_log, resource, context, self._policies, validate_only=validate_only
+            )
             return
         before = self._reconfiguration.settings.dynamic
         after = _after(before, resource)
@@ -91,6 +105,11 @@ class ConfigChanges:
             usable = await self._reconfiguration.check(settings)
         except (ValueError, StartError) as error:
             raise ApiError(ErrorCode.INVALID_REQUEST, "; ".join(str(error).splitlines())) from error
+        values = after.broker if resource.name else after.cluster
+        changed = {each.name: values.get(each.name) for each in resource.alterations}
+        # Also keys with the value that they have: a controller records those of brokers again.
+        broker = ConfigResourceType.BROKER
+        self._policies.check_alteration(ConfigAlteration(broker, resource.name, changed))
         if not validate_only and after != before:
             await self._store_and_use(before, usable, origin_of(context.authorizable))
 

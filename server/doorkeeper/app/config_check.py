@@ -13,6 +13,7 @@ from doorkeeper.app.authorizer import check_authorizer, locate
 from doorkeeper.app.catalogs import catalog_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.listeners import ServerSecurity
+from doorkeeper.app.policies import policies_of
 from doorkeeper.authn.credentials import ITERATIONS_MIN
 from doorkeeper.authn.provider import Sources
 from doorkeeper.config.errors import ConfigError
@@ -178,7 +179,7 @@ def without_duplicates(problems: Iterable[str], told: Iterable[str]) -> list[str
 
 
 def problems_of(entries: Iterable[Entry]) -> list[str]:
-    """Return the problems of the authorizer and of the catalog that entries name.
+    """Return the problems of the authorizer, the policies and the catalog that entries name.
 
     A plug-in is constructed, configured and closed on an event loop, as in a server.
     """
@@ -187,6 +188,10 @@ def problems_of(entries: Iterable[Entry]) -> list[str]:
     try:
         with command_logs():
             asyncio.run(check_authorizer(entries))
+    except StartError as error:
+        problems += error.problems
+    try:
+        policies_of(entries).close()
     except StartError as error:
         problems += error.problems
     try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.cluster.model import Broker, Member
 from doorkeeper.handlers import registry
+from doorkeeper.policies.guard import Policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,6 +44,7 @@ class LiveNode:
         tokens: TokenReads,
         random_bytes: Callable[[int], bytes],
         now_ms: Callable[[], int],
+        policies: Policies | None = None,
     ) -> None:
         """``advertise`` adds the addresses when the ports are bound."""
         self.settings = settings
@@ -53,6 +55,8 @@ class LiveNode:
         self.authorizer = authorizer
         """None if no authorizer is configured."""
         self.tokens = tokens
+        self.policies = Policies() if policies is None else policies
+        """The policies of topics and configurations."""
         self.acl_rows: AclDescriber | None = None
         """Encoded rows of ACLs for DescribeAcls, with an authorizer that has a snapshot."""
         self._log = log

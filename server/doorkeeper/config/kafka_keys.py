@@ -12,7 +12,6 @@ from typing import Final
 WITHOUT_EFFECT: Final[dict[str, tuple[str, str | None]]] = {
     "add.partitions.to.txn.retry.backoff.max.ms": ("INT", "100"),
     "add.partitions.to.txn.retry.backoff.ms": ("INT", "20"),
-    "alter.config.policy.class.name": ("CLASS", None),
     "alter.log.dirs.replication.quota.window.num": ("INT", "11"),
     "alter.log.dirs.replication.quota.window.size.seconds": ("INT", "1"),
     "auto.leader.rebalance.enable": ("BOOLEAN", "true"),
@@ -41,7 +40,6 @@ WITHOUT_EFFECT: Final[dict[str, tuple[str, str | None]]] = {
     "controller.quota.window.size.seconds": ("INT", "1"),
     "controller.socket.timeout.ms": ("INT", "30000"),
     "cordoned.log.dirs": ("LIST", ""),
-    "create.topic.policy.class.name": ("CLASS", None),
     "delete.records.purgatory.purge.interval.requests": ("INT", "1"),
     "fetch.max.bytes": ("INT", "57671680"),
     "fetch.purgatory.purge.interval.requests": ("INT", "1000"),

@@ -124,6 +124,26 @@ _AUTHORIZATION = (
         importance="LOW",
     ),
     Key(
+        name="create.topic.policy.class.name",
+        type=KeyType.CLASS,
+        default=None,
+        doc=(
+            "The policy of new topics: the path of a Python class or an entry point. It may refuse"
+            " each topic that a request creates."
+        ),
+        importance="LOW",
+    ),
+    Key(
+        name="alter.config.policy.class.name",
+        type=KeyType.CLASS,
+        default=None,
+        doc=(
+            "The policy of configurations: the path of a Python class or an entry point. It may"
+            " refuse each change of the configuration of a topic or broker."
+        ),
+        importance="LOW",
+    ),
+    Key(
         name="super.users",
         type=KeyType.STRING,
         default="",

@@ -92,10 +92,13 @@ def _from_path(key: str, name: str, kafka_names: Iterable[str]) -> object:
         # too.
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing == name.partition(".")[0] and _JAVA_NAME.fullmatch(name):
+            allowed = "or an entry point"
+            if kafka_names:
+                of_kafka = ", ".join(sorted(kafka_names))
+                allowed = f"an entry point, or one of Kafka's own names ({of_kafka})"
             raise UnusableClass(
                 f"{key}={name}: found the name of a Java class; expected is a Python class:"
-                " package.module.Class, an entry point, or one of Kafka's own names"
-                f" ({', '.join(sorted(kafka_names))})"
+                f" package.module.Class, {allowed}"
             ) from error
         raise UnusableClass(
             f"{key}={name}: cannot import {module_name}: {type(error).__name__}:"

@@ -5,12 +5,13 @@ Source: ``ConfigurationControlManager``, ``ControllerConfigurationValidator`` (4
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from doorkeeper.config.values import KeyType
 from doorkeeper.configs.operations import ConfigOperation, edit_list
 from doorkeeper.configs.topic import TOPIC_CONFIGS, InvalidConfig, check_configs
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.topics.names import reason_invalid
 
 if TYPE_CHECKING:
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from doorkeeper.configs.operations import Alteration, AlteredResource
 
 
-def altered_topic(resource: AlteredResource, topic: Topic | None) -> Mapping[str, str]:
+class ConfigPolicy(Protocol):
+    """The policy that may refuse a change."""
+
+    def check_alteration(self, alteration: ConfigAlteration) -> None: ...
+
+
+def altered_topic(
+    resource: AlteredResource, topic: Topic | None, policy: ConfigPolicy
+) -> Mapping[str, str]:
     """Return the configuration of a topic after a change; ``topic`` is None if it does not exist.
 
     Raises:
@@ -48,6 +57,9 @@ def altered_topic(resource: AlteredResource, topic: Topic | None) -> Mapping[str
     if topic.origin is not None:
         text = f"Topic '{name}' cannot be altered: it is declared in {topic.origin}."
         raise ApiError(ErrorCode.POLICY_VIOLATION, text)
+    names = (each.name for each in resource.alterations)
+    changed = {n: configs.get(n) for n in names if configs.get(n) != topic.configs.get(n)}
+    policy.check_alteration(ConfigAlteration(ConfigResourceType.TOPIC, name, changed))
     return configs
 
 

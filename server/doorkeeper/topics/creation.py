@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from doorkeeper.configs.topic import InvalidConfig, check_configs
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import StoredTopic
+from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType, TopicCreation
 from doorkeeper.topics.names import INTERNAL_TOPICS, reason_invalid
 from doorkeeper.topics.placement import assignments
 from doorkeeper.topics.table import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.cluster.model import Broker, Topic
     from doorkeeper.config.settings import Settings
@@ -42,7 +43,18 @@ class CreatingNode(Protocol):
     @property
     def topics(self) -> ExistingTopics: ...
 
+    @property
+    def policies(self) -> TopicPolicies: ...
+
     def new_topic_id(self) -> bytes: ...
+
+
+class TopicPolicies(Protocol):
+    """The policies that may refuse a new topic."""
+
+    def check_creation(self, creation: TopicCreation) -> None: ...
+
+    def check_alteration(self, alteration: ConfigAlteration) -> None: ...
 
 
 class ExistingTopics(Protocol):
@@ -86,12 +98,17 @@ def plan_topic(wanted: WantedTopic, node: CreatingNode, brokers: Sequence[Broker
     """
     _check_name(wanted.name, node)
     configs = _checked_configs(wanted.configs)
+    if configs:
+        # A controller treats the configuration of a new topic as an alteration.
+        topic = ConfigResourceType.TOPIC
+        node.policies.check_alteration(ConfigAlteration(topic, wanted.name, dict(configs)))
     if wanted.assignments:
         partitions, replication_factor = _manual_placement(wanted, brokers)
         placed = tuple(replicas for _, replicas in sorted(wanted.assignments))
     else:
         partitions, replication_factor = _default_placement(wanted, node, len(brokers))
         placed = assignments(brokers, 0, partitions, replication_factor)
+    node.policies.check_creation(_creation(wanted, partitions, replication_factor, configs))
     return StoredTopic(
         name=wanted.name,
         topic_id=node.new_topic_id(),
@@ -100,6 +117,16 @@ def plan_topic(wanted: WantedTopic, node: CreatingNode, brokers: Sequence[Broker
         configs=configs,
         assignments=tuple(map(text_of, placed)),
     )
+
+
+def _creation(
+    wanted: WantedTopic, partitions: int, replication_factor: int, configs: Mapping[str, str]
+) -> TopicCreation:
+    """Return a topic as its policy sees it: with numbers, or with chosen brokers."""
+    if not wanted.assignments:
+        return TopicCreation(wanted.name, partitions, replication_factor, None, dict(configs))
+    chosen = {partition: list(replicas) for partition, replicas in wanted.assignments}
+    return TopicCreation(wanted.name, None, None, chosen, dict(configs))
 
 
 def _check_name(name: str, node: CreatingNode) -> None:

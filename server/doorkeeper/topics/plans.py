@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.configs.operations import AlteredResource
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.declared import StoredTopic
+    from doorkeeper.topics.alteration import ConfigPolicy
     from doorkeeper.topics.table import Topics
 
 
@@ -54,7 +55,7 @@ def plan_topics(
     return edit(TOPIC, set=added, deleted=removed), errors
 
 
-def plan_alteration(topics: Topics, resource: AlteredResource) -> Change:
+def plan_alteration(topics: Topics, resource: AlteredResource, policy: ConfigPolicy) -> Change:
     """Return the change of a topic's configuration; an empty one if it is the same.
 
     Raises:
@@ -62,7 +63,7 @@ def plan_alteration(topics: Topics, resource: AlteredResource) -> Change:
 
     """
     topic = topics.get(resource.name)
-    configs = altered_topic(resource, topic)
+    configs = altered_topic(resource, topic, policy)
     assert topic is not None, "refused by altered_topic"
     if configs == topic.configs:
         return {}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.request_context import RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
+    from doorkeeper.topics.alteration import ConfigPolicy
     from doorkeeper.topics.partitions import WantedPartitions
     from doorkeeper.topics.reassignment import Reassignment
 
@@ -88,9 +89,14 @@ async def reassign_partitions(
 
 
 async def alter_topic(
-    log: StateLog, resource: AlteredResource, context: RequestContext, *, validate_only: bool
+    log: StateLog,
+    resource: AlteredResource,
+    context: RequestContext,
+    policy: ConfigPolicy,
+    *,
+    validate_only: bool,
 ) -> None:
-    """Change the configuration of a topic, in a revision of its own.
+    """Change the configuration of a topic, in a revision of its own, if the policy accepts it.
 
     ``validate_only`` checks against the visible state, and changes nothing.
 
@@ -98,10 +104,10 @@ async def alter_topic(
         ApiError: the change is refused, or could not be stored.
     """
     if validate_only:
-        altered_topic(resource, log.state.topics.get(resource.name))
+        altered_topic(resource, log.state.topics.get(resource.name), policy)
         return
     await commit(
         log,
-        lambda state: plan_alteration(state.topics, resource),
+        lambda state: plan_alteration(state.topics, resource, policy),
         origin_of(context.authorizable),
     )

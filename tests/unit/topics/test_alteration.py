@@ -6,6 +6,7 @@ import pytest
 
 from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.errors import ApiError
+from doorkeeper.policies.guard import Policies
 from doorkeeper.topics.alteration import altered_topic
 from testkit.nodes import a_topic
 
@@ -25,7 +26,7 @@ def test_what_is_not_named_may_go() -> None:
     """AlterConfigs gives a topic all of its settings."""
     wanted = asked("orders", ("segment.ms", SET, "9"), replaces=True)
 
-    assert altered_topic(wanted, TOPIC) == {"segment.ms": "9"}
+    assert altered_topic(wanted, TOPIC, Policies()) == {"segment.ms": "9"}
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_what_is_not_named_may_go() -> None:
 )  # fmt: skip
 def test_what_may_change(alteration: tuple[str, int, str | None], configs: dict[str, str]) -> None:
     """A list that is not given grows and shrinks from its default."""
-    assert altered_topic(asked("orders", alteration), TOPIC) == configs
+    assert altered_topic(asked("orders", alteration), TOPIC, Policies()) == configs
     assert TOPIC.configs == {"retention.ms": "5"}
 
 
@@ -75,6 +76,6 @@ def test_what_may_not(
     }
 
     with pytest.raises(ApiError) as refused:
-        altered_topic(asked(name, alteration), topics.get(name))
+        altered_topic(asked(name, alteration), topics.get(name), Policies())
 
     assert (int(refused.value.code), refused.value.message) == (code, text)

@@ -13,6 +13,7 @@ from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import TOPIC, StoredTopic
+from doorkeeper.policies.guard import Policies
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.state.store import StorageError
 from doorkeeper.topics.plans import plan_alteration, plan_topics
@@ -92,12 +93,13 @@ def test_an_alteration_keeps_what_a_topic_is() -> None:
     """Its configuration alone differs; one that is so already is no change."""
     state = topics("a")
 
-    assert plan_alteration(state, altered("a")) == edit(
+    assert plan_alteration(state, altered("a"), Policies()) == edit(
         TOPIC, set=[row("a", **{"retention.ms": "5"})]
     )
-    assert plan_alteration(state, AlteredResource(True, "a", (Alteration("x", 1, None),))) == {}
+    same = AlteredResource(True, "a", (Alteration("x", 1, None),))
+    assert plan_alteration(state, same, Policies()) == {}
     with pytest.raises(ApiError, match="does not exist"):
-        plan_alteration(state, altered("b"))
+        plan_alteration(state, altered("b"), Policies())
 
 
 async def test_a_topic_is_visible_when_it_is_durable() -> None:
@@ -171,12 +173,12 @@ async def test_a_topic_is_altered() -> None:
     """In a revision of its own; where nothing differs there is none."""
     async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
         altering = asyncio.ensure_future(
-            alter_topic(log, altered("a"), CONTEXT, validate_only=False)
+            alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=False)
         )
         await turns()
         store.deliver()
         await altering
-        await alter_topic(log, altered("a"), CONTEXT, validate_only=False)
+        await alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=False)
 
         topic = log.state.topics.get("a")
         assert topic is not None
@@ -187,8 +189,8 @@ async def test_a_topic_is_altered() -> None:
 async def test_validate_only_alters_nothing() -> None:
     """What would be refused is refused."""
     async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
-        await alter_topic(log, altered("a"), CONTEXT, validate_only=True)
+        await alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=True)
         with pytest.raises(ApiError, match="retention"):
-            await alter_topic(log, altered("a", "x"), CONTEXT, validate_only=True)
+            await alter_topic(log, altered("a", "x"), CONTEXT, Policies(), validate_only=True)
 
     assert store.entries == []
