@@ -115,87 +115,6 @@ UNSERVED: dict[int, Declared] = {
             )),
         ),
     ),
-    8: Declared(
-        "OffsetCommit", 2, 10, 8, True, False,
-        (
-            Field("GroupId", "string", 0, NEVER, default=""),
-            Field("GenerationIdOrMemberEpoch", "int32", 1, NEVER, default=-1),
-            Field("MemberId", "string", 1, NEVER, default=""),
-            Field("GroupInstanceId", "string", 7, NEVER, null_low=7, null_high=NEVER, default=None),
-            Field("RetentionTimeMs", "int64", 2, 4, default=-1),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, 9, default=""),
-                Field("TopicId", "uuid", 10, NEVER, default=ZERO_ID),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("CommittedOffset", "int64", 0, NEVER, default=0),
-                    Field("CommittedLeaderEpoch", "int32", 6, NEVER, default=-1),
-                    Field("CommittedMetadata", "string", 0, NEVER, null_low=0, null_high=NEVER, default=""),
-                )),
-            )),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 3, NEVER, default=0),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, 9, default=""),
-                Field("TopicId", "uuid", 10, NEVER, default=ZERO_ID),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("ErrorCode", "int16", 0, NEVER, default=0),
-                )),
-            )),
-        ),
-    ),
-    9: Declared(
-        "OffsetFetch", 1, 10, 6, True, False,
-        (
-            Field("GroupId", "string", 0, 7, default=""),
-            Field("Topics", "struct", 0, 7, is_array=True, null_low=2, null_high=7, default=(), fields=(
-                Field("Name", "string", 0, 7, default=""),
-                Field("PartitionIndexes", "int32", 0, 7, is_array=True, default=()),
-            )),
-            Field("Groups", "struct", 8, NEVER, is_array=True, default=(), fields=(
-                Field("GroupId", "string", 8, NEVER, default=""),
-                Field("MemberId", "string", 9, NEVER, null_low=9, null_high=NEVER, default=None),
-                Field("MemberEpoch", "int32", 9, NEVER, default=-1),
-                Field("Topics", "struct", 8, NEVER, is_array=True, null_low=8, null_high=NEVER, default=(), fields=(
-                    Field("Name", "string", 8, 9, default=""),
-                    Field("TopicId", "uuid", 10, NEVER, default=ZERO_ID),
-                    Field("PartitionIndexes", "int32", 8, NEVER, is_array=True, default=()),
-                )),
-            )),
-            Field("RequireStable", "bool", 7, NEVER, default=False),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 3, NEVER, default=0),
-            Field("Topics", "struct", 0, 7, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, 7, default=""),
-                Field("Partitions", "struct", 0, 7, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, 7, default=0),
-                    Field("CommittedOffset", "int64", 0, 7, default=0),
-                    Field("CommittedLeaderEpoch", "int32", 5, 7, default=-1),
-                    Field("Metadata", "string", 0, 7, null_low=0, null_high=7, default=""),
-                    Field("ErrorCode", "int16", 0, 7, default=0),
-                )),
-            )),
-            Field("ErrorCode", "int16", 2, 7, default=0),
-            Field("Groups", "struct", 8, NEVER, is_array=True, default=(), fields=(
-                Field("GroupId", "string", 8, NEVER, default=""),
-                Field("Topics", "struct", 8, NEVER, is_array=True, default=(), fields=(
-                    Field("Name", "string", 8, 9, default=""),
-                    Field("TopicId", "uuid", 10, NEVER, default=ZERO_ID),
-                    Field("Partitions", "struct", 8, NEVER, is_array=True, default=(), fields=(
-                        Field("PartitionIndex", "int32", 8, NEVER, default=0),
-                        Field("CommittedOffset", "int64", 8, NEVER, default=0),
-                        Field("CommittedLeaderEpoch", "int32", 8, NEVER, default=-1),
-                        Field("Metadata", "string", 8, NEVER, null_low=8, null_high=NEVER, default=""),
-                        Field("ErrorCode", "int16", 8, NEVER, default=0),
-                    )),
-                )),
-                Field("ErrorCode", "int16", 8, NEVER, default=0),
-            )),
-        ),
-    ),
     11: Declared(
         "JoinGroup", 0, 9, 6, True, False,
         (
@@ -557,20 +476,6 @@ UNSERVED: dict[int, Declared] = {
             )),
         ),
     ),
-    42: Declared(
-        "DeleteGroups", 0, 3, 2, True, False,
-        (
-            Field("GroupsNames", "string", 0, NEVER, is_array=True, default=()),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("Results", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("GroupId", "string", 0, NEVER, default=""),
-                Field("ErrorCode", "int16", 0, NEVER, default=0),
-                Field("ErrorMessage", "string", 3, NEVER, null_low=3, null_high=NEVER, default=None),
-            )),
-        ),
-    ),
     43: Declared(
         "ElectLeaders", 0, 2, 2, True, True,
         (
@@ -642,29 +547,6 @@ UNSERVED: dict[int, Declared] = {
                     Field("Replicas", "int32", 0, NEVER, is_array=True, default=()),
                     Field("AddingReplicas", "int32", 0, NEVER, is_array=True, default=()),
                     Field("RemovingReplicas", "int32", 0, NEVER, is_array=True, default=()),
-                )),
-            )),
-        ),
-    ),
-    47: Declared(
-        "OffsetDelete", 0, 0, 32767, True, False,
-        (
-            Field("GroupId", "string", 0, NEVER, default=""),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                )),
-            )),
-        ),
-        (
-            Field("ErrorCode", "int16", 0, NEVER, default=0),
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("ErrorCode", "int16", 0, NEVER, default=0),
                 )),
             )),
         ),

@@ -7,9 +7,16 @@ from testkit.credential_cases import CREDENTIAL_SCENARIOS
 from testkit.frame_cases import SCENARIOS
 from testkit.frame_steps import Scenario
 from testkit.log_frame_cases import LOG_SCENARIOS
+from testkit.offset_frame_cases import OFFSET_SCENARIOS
 from testkit.pairs import Pair
 
-ALL = (*SCENARIOS, *CREDENTIAL_SCENARIOS, *LOG_SCENARIOS, *ADMIN_SCENARIOS)
+ALL = (
+    *SCENARIOS,
+    *CREDENTIAL_SCENARIOS,
+    *LOG_SCENARIOS,
+    *ADMIN_SCENARIOS,
+    *OFFSET_SCENARIOS,
+)
 
 
 @pytest.mark.parametrize("scenario", ALL, ids=[s.name for s in ALL])

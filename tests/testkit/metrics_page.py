@@ -39,7 +39,7 @@ purgatory (`AlterAcls` there, `acl-update` in KIP-504). Their times are told apa
                   begins                     is complete
 
 Other requests that change something (topics, configs, SCRAM credentials, delegation tokens, client
-quotas, nodes) are measured in the same way. The purgatory's bound counts items:
+quotas, nodes, offsets) are measured in the same way. The purgatory's bound counts items:
 `doorkeeper.update.waiting.max`. What waits stays counted when its client leaves, until it is
 complete or has timed out.
 

@@ -15,6 +15,7 @@ from doorkeeper_wire.message import Record
 from doorkeeper_wire.messages import alter_user_scram_credentials as alter_scram
 from doorkeeper_wire.messages import describe_user_scram_credentials as describe_scram
 from doorkeeper_wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from doorkeeper_wire.messages.find_coordinator import (
     FindCoordinatorRequest,
@@ -24,6 +25,7 @@ from doorkeeper_wire.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
+from doorkeeper_wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
 from testkit.frame_steps import Step, create, creation, delete, delete_filter, describe, new_topic
 from testkit.frames import Closed, FrameClient, fields
@@ -117,9 +119,10 @@ class Side:
         return normal(seen, names={given: made for made, given in self.ids.items()})
 
     def clear(self) -> None:
-        """Delete every ACL, every topic and every user."""
+        """Delete every ACL, every topic, every user and every group."""
         self._admin(delete(delete_filter()))
         self._clear_users()
+        self._clear_groups()
         self.settle()
         names = self._names()
         if names:
@@ -142,6 +145,13 @@ class Side:
             removal = alter_scram.AlterUserScramCredentialsRequest(deletions=deletions)
             self._admin(Step(None, removal, alter_scram.AlterUserScramCredentialsResponse, 0))
             self.settle()
+
+    def _clear_groups(self) -> None:
+        """Delete every group; while a broker has no coordinator there is none."""
+        groups = self._admin(Step(None, ListGroupsRequest(), ListGroupsResponse, 4)).groups
+        if groups:
+            removal = DeleteGroupsRequest(groups_names=tuple(each.group_id for each in groups))
+            self._admin(Step(None, removal, DeleteGroupsResponse, 2))
 
     def make(self, names: tuple[str, ...]) -> None:
         """Create topics and wait until they have leaders."""
@@ -281,17 +291,18 @@ def normal(value: Any, name: str = "", *, names: Mapping[bytes, bytes] | None = 
 
 
 _OF_A_TOPIC = {"name", "error_code", "error_message"}
+_OF_A_GROUP = {"group_id", "error_code"}
 
 
 def _of_a_hash_table(rows: list[Any]) -> bool:
-    """Say whether rows are of users, of replicas in a folder, or of topics that get partitions."""
+    """Say whether rows are of users, replicas in a folder, groups, or topics that get partitions.
+
+    A broker leaves their order open.
+    """
     if not rows or not isinstance(rows[0], dict):
         return False
-    return (
-        "user" in rows[0]
-        or "offset_lag" in rows[0]
-        or rows[0].keys() - {"unknown_tags"} == _OF_A_TOPIC
-    )
+    fields = rows[0].keys() - {"unknown_tags"}
+    return not fields.isdisjoint(("user", "offset_lag")) or fields in (_OF_A_TOPIC, _OF_A_GROUP)
 
 
 def unequal(path: str, expected: Any, found: Any) -> list[str]:

@@ -164,7 +164,7 @@ class Node(Protocol):
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """Return all groups by id; empty on a node that is not the coordinator."""
+        """Return all groups by id, declared or of offsets; empty if not the coordinator."""
         ...
 
     @property
@@ -202,7 +202,16 @@ class Node(Protocol):
 
 ACL_UPDATE: Final = "acl-update"
 
-OPERATIONS: Final = (ACL_UPDATE, "topics", "configs", "credentials", "tokens", "quotas", "nodes")
+OPERATIONS: Final = (
+    ACL_UPDATE,
+    "topics",
+    "configs",
+    "credentials",
+    "tokens",
+    "quotas",
+    "nodes",
+    "offsets",
+)
 """Labels of updates in metrics; that of ACLs is KIP-504's name."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.cluster.model import Broker, Member
+from doorkeeper.groups.table import all_groups
 from doorkeeper.handlers import registry
 from doorkeeper.policies.guard import Policies
 
@@ -72,8 +73,11 @@ class LiveNode:
 
     @property
     def groups(self) -> Mapping[str, Group]:
-        """Return the groups of the catalog; empty if another node serves them."""
-        return self._log.state.groups if self.coordinator_id == self.node_id else {}
+        """Return the groups of the catalog and of offsets; empty if another node serves them."""
+        if self.coordinator_id != self.node_id:
+            return {}
+        state = self._log.state
+        return all_groups(state.groups, state.offsets)
 
     @property
     def state(self) -> State:

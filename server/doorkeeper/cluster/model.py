@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,6 +62,10 @@ class Topic(NamedTuple):
     internal: bool = False
     origin: str | None = None
     assignments: tuple[tuple[int, ...], ...] = ()
+
+
+CONSUMER_EPOCH: Final = 1
+"""The epoch of a declared group of the new protocol, and of its members; they never change."""
 
 
 class GroupMember(NamedTuple):

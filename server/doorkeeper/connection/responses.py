@@ -84,12 +84,18 @@ ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
     "AlterPartitionReassignmentsResponse": _nested("responses"),
     "AlterReplicaLogDirsResponse": _nested("results"),
     "ConsumerGroupDescribeResponse": attrgetter("groups"),
+    "DeleteGroupsResponse": attrgetter("results"),
     "DeleteRecordsResponse": _nested("topics"),
     "DescribeProducersResponse": _nested("topics"),
     "DescribeQuorumResponse": _nested("topics"),
     "DescribeTransactionsResponse": attrgetter("transaction_states"),
     "ElectLeadersResponse": _nested("replica_election_results", "partition_result"),
     "ListOffsetsResponse": _nested("topics"),
+    "OffsetCommitResponse": _nested("topics"),
+    "OffsetDeleteResponse": _nested("topics"),
+    "OffsetFetchResponse": lambda response: chain(
+        response.groups, *map(attrgetter("partitions"), response.topics)
+    ),
     "OffsetForLeaderEpochResponse": _nested("topics"),
     "ShareGroupDescribeResponse": attrgetter("groups"),
     "StreamsGroupDescribeResponse": attrgetter("groups"),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import allowed_names, authorized_operations, needs
+from doorkeeper.cluster.model import CONSUMER_EPOCH
 from doorkeeper.errors import answer_of
 from doorkeeper.handlers.typed_groups import FoundGroup, find_groups
 from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(69)
 
-_EPOCH: Final = 1
 _NEWER_PROTOCOL: Final = 1
 
 _REFUSED_TOPICS: Final = (
@@ -77,8 +77,8 @@ def _describe(found: FoundGroup, node: Node) -> DescribedGroup:
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
-        group_epoch=_EPOCH,
-        assignment_epoch=_EPOCH,
+        group_epoch=CONSUMER_EPOCH,
+        assignment_epoch=CONSUMER_EPOCH,
         assignor_name=group.protocol,
         members=tuple(_member(member, node) for member in group.members),
     )
@@ -89,7 +89,7 @@ def _member(member: GroupMember, node: Node) -> Member:
     return Member(
         member_id=member.member_id,
         instance_id=member.group_instance_id,
-        member_epoch=_EPOCH,
+        member_epoch=CONSUMER_EPOCH,
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=_subscription(member.metadata),

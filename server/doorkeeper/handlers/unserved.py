@@ -39,13 +39,6 @@ if TYPE_CHECKING:
 ROWS: Final[dict[int, dict[str, str]]] = {
     1: {"Responses": "Topics", "Partitions": "Partitions", "PartitionIndex": "Partition"},
     2: {"Topics": "Topics", "Partitions": "Partitions"},
-    8: {"Topics": "Topics", "Partitions": "Partitions"},
-    9: {
-        "Groups": "Groups",
-        "Topics": "Topics",
-        "Partitions": "PartitionIndexes",
-        "PartitionIndex": "*",
-    },
     21: {"Topics": "Topics", "Partitions": "Partitions"},
     23: {"Topics": "Topics", "Partitions": "Partitions"},
     24: {
@@ -69,13 +62,11 @@ ROWS: Final[dict[int, dict[str, str]]] = {
         "PartitionIndex": "*",
     },
     37: {"Results": "Topics"},
-    42: {"Results": "GroupsNames", "GroupId": "*"},
     43: {
         "ReplicaElectionResults": "TopicPartitions",
         "PartitionResult": "Partitions",
         "PartitionId": "*",
     },
-    47: {"Topics": "Topics", "Partitions": "Partitions"},
     61: {"Topics": "Topics", "Partitions": "PartitionIndexes", "PartitionIndex": "*"},
     65: {"TransactionStates": "TransactionalIds", "TransactionalId": "*"},
     69: {"Groups": "GroupIds", "GroupId": "*"},
@@ -126,15 +117,12 @@ _SUBTOPOLOGIES: Final = "Topology.Subtopologies"
 
 NAMES_OF: Final[dict[tuple[int, ResourceType], tuple[str, ...]]] = {
     (1, ResourceType.TOPIC): ("Topics.Topic", "Topics.TopicId"),
-    (9, ResourceType.GROUP): ("GroupId", "Groups.GroupId"),
-    (9, ResourceType.TOPIC): ("Topics.Name", "Groups.Topics.Name", "Groups.Topics.TopicId"),
     (23, ResourceType.TOPIC): ("Topics.Topic",),
     (24, ResourceType.TRANSACTIONAL_ID): (
         "V3AndBelowTransactionalId",
         "Transactions.TransactionalId",
     ),
     (24, ResourceType.TOPIC): ("V3AndBelowTopics.Name",),
-    (42, ResourceType.GROUP): ("GroupsNames",),
     (65, ResourceType.TRANSACTIONAL_ID): ("TransactionalIds",),
     (68, ResourceType.TOPIC): ("SubscribedTopicNames",),
     (69, ResourceType.GROUP): ("GroupIds",),

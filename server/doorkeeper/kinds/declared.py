@@ -64,6 +64,26 @@ class StoredFeature(NamedTuple):
     level: int
 
 
+class StoredOffset(NamedTuple):
+    """An offset that a group has committed, or a group that has none left.
+
+    Attributes:
+        group_id: The id of the group.
+        partition: Topic and number of the partition, as "orders-0"; empty for the group itself.
+        topic_id: The topic's id, 16 bytes; of an earlier topic of this name, it hides the offset.
+        offset: The offset of the next record to read.
+        leader_epoch: The leader's epoch of the last record read; -1 when not known.
+        metadata: The text of the client's.
+    """
+
+    group_id: str
+    partition: str
+    topic_id: bytes
+    offset: int
+    leader_epoch: int
+    metadata: str
+
+
 class StoredQuota(NamedTuple):
     """A quota of a user, a client id, both, or an address.
 
@@ -194,6 +214,25 @@ FEATURE: Final = Kind(
     audit_name="name",
 )
 
+OFFSET: Final = Kind(
+    "offset",
+    field="offsets",
+    subject="offsets",
+    since=4,
+    row=StoredOffset,
+    key=2,
+    columns=(
+        Column("group_id", "string"),
+        Column("partition", "string"),
+        Column("topic_id", "bytes"),
+        Column("offset", "int"),
+        Column("leader_epoch", "int"),
+        Column("metadata", "string"),
+    ),
+    audit_name="group_id",
+    audit_detail="partition",
+)
+
 QUOTA: Final = Kind(
     "quota",
     field="quotas",
@@ -256,6 +295,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         CONFIG,
         CREDENTIAL,
         FEATURE,
+        OFFSET,
         QUOTA,
         TOKEN,
         TOPIC,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.errors import ApiError
+from doorkeeper.groups.table import deletion_of_topics
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
 from doorkeeper.topics.alteration import altered_topic
@@ -39,7 +40,9 @@ async def change_topics(
 
     def plan(state: State) -> Change:
         change, errors[:] = plan_topics(state.topics, created, deleted)
-        return change
+        outcomes = zip(deleted, errors[len(created) :], strict=True)
+        gone = [name for name, error in outcomes if error is None]
+        return {**change, **deletion_of_topics(state.offsets, gone)} if gone else change
 
     try:
         await commit(services.log, plan, origin_of(context.authorizable))

@@ -166,27 +166,28 @@ async def test_a_follower_needs_cluster_action() -> None:
 
 
 async def test_the_group_is_asked_first() -> None:
-    """OffsetCommit without READ on the group is 30 in every row, and no topic is asked about."""
+    """AlterShareGroupOffsets without READ on the group is 30, and no topic is asked about."""
     node = await node_of(allow("bob", READ, group("payments")))
-    topics = [{"Name": "orders", "Partitions": [{"PartitionIndex": 1}]}]
+    topics = [{"TopicName": "orders", "Partitions": [{"PartitionIndex": 1}]}]
     values: Values = {"GroupId": "payments", "Topics": topics}
 
-    denied = refused(8, 8, values, node)
+    denied = refused(91, 0, values, node)
     lines = node.lines()
-    passed = refused(8, 8, values, node, "bob")
+    passed = refused(91, 0, values, node, "bob")
 
-    assert denied["Topics"][0]["Partitions"][0]["ErrorCode"] == 30
+    assert denied["ErrorCode"] == 30
     assert lines == ["INFO Denied READ Group:LITERAL:payments 1"]
-    assert passed["Topics"][0]["Partitions"][0]["ErrorCode"] == 29
+    assert passed["Responses"][0]["Partitions"][0]["ErrorCode"] == 29
 
 
 async def test_groups_in_rows() -> None:
-    """DeleteGroups names its groups alone: each row has its own code."""
-    node = await node_of(allow("alice", AclOperation.DELETE, group("payments")))
+    """DescribeShareGroupOffsets names groups in rows: each row has its own code."""
+    node = await node_of(allow("alice", DESCRIBE, group("payments")))
+    groups: list[Values] = [{"GroupId": name, "Topics": []} for name in ("payments", "other")]
 
-    response = refused(42, 2, {"GroupsNames": ["payments", "other"]}, node)
+    response = refused(90, 0, {"Groups": groups}, node)
 
-    rows = [(row["GroupId"], row["ErrorCode"]) for row in response["Results"]]
+    rows = [(row["GroupId"], row["ErrorCode"]) for row in response["Groups"]]
     assert rows == [("payments", 35), ("other", 30)]
 
 

@@ -15,11 +15,13 @@ from doorkeeper.kinds.declared import (
     CREDENTIAL,
     FEATURE,
     KINDS,
+    OFFSET,
     QUOTA,
     TOKEN,
     TOPIC,
     StoredCredential,
     StoredFeature,
+    StoredOffset,
     StoredQuota,
     StoredToken,
     StoredTopic,
@@ -39,6 +41,7 @@ EVERYTHING: Change = {
     **edit(CONFIG, set=[row("k")]),
     **edit(CREDENTIAL, set=[StoredCredential("u", "SCRAM-SHA-256", b"s", b"k", b"v", 4096)]),
     **edit(FEATURE, set=[StoredFeature("metadata.version", 33)]),
+    **edit(OFFSET, set=[StoredOffset("g", "t-0", bytes(16), 5, -1, "")]),
     **edit(QUOTA, set=[StoredQuota('{"user": "u"}', "producer_byte_rate", 1.0)]),
     **edit(TOKEN, set=[StoredToken("t", "User:a", "User:a", (), 1, 2, 3, b"f")]),
     **edit(TOPIC, set=[StoredTopic("t", bytes(16), 1, 1, {})]),
@@ -56,6 +59,7 @@ def test_one_change_may_set_rows_of_every_kind() -> None:
     assert state.credentials.names() == ["u"]
     assert [token.token_id for token in state.tokens] == ["t"]
     assert state.topics.names() == ("t",)
+    assert [row.offset for row in state.offsets] == [5]
 
 
 def test_the_release_decides_whether_networks_match() -> None:

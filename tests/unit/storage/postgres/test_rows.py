@@ -16,10 +16,12 @@ from doorkeeper.kinds.declared import (
     CREDENTIAL,
     FEATURE,
     KINDS,
+    OFFSET,
     QUOTA,
     TOKEN,
     TOPIC,
     StoredFeature,
+    StoredOffset,
     StoredQuota,
 )
 from doorkeeper.state.store import LogEntry, StorageError
@@ -39,6 +41,10 @@ QUOTAS = (
     StoredQuota('{"user": "\\u0000"}', "producer_byte_rate", 0.5),
     StoredQuota('{"ip": null}', "connection_creation_rate", 3.0),
 )
+OFFSETS = (
+    StoredOffset("g\0", "a-0", b"\xff" * 16, 2**63 - 1, -1, "\ufdd0\0"),
+    StoredOffset("g\0", "", b"", 0, -1, ""),
+)
 WRITER = Author("User:\u00e9\0", "192.0.2.7", "SASL", "")
 
 SET = {
@@ -46,6 +52,7 @@ SET = {
     **edit(TOPIC, set=(topic("a"), topic("b"))),
     **edit(CONFIG, set=(config("super.users", "User:a\0"), config("k", "", "1"))),
     **edit(CREDENTIAL, set=(ALICE, BOB)),
+    **edit(OFFSET, set=OFFSETS),
     **edit(QUOTA, set=QUOTAS),
     **edit(FEATURE, set=(StoredFeature("metadata.version", 30),)),
     **edit(TOKEN, set=(token("t1"), token("t2", "User:\ufdd0\0"))),
@@ -55,6 +62,7 @@ DELETED = {
     **edit(TOPIC, set=(topic("b", 9),), deleted=(topic("a"),)),
     **edit(CONFIG, deleted=(config("k", "", "1"),)),
     **edit(CREDENTIAL, deleted=(BOB,)),
+    **edit(OFFSET, deleted=OFFSETS[:1]),
     **edit(QUOTA, deleted=QUOTAS[:1]),
     **edit(FEATURE, deleted=(StoredFeature("metadata.version", 30),)),
     **edit(TOKEN, deleted=(token("t1"),)),
@@ -170,7 +178,7 @@ async def test_the_log_forgets_credentials(
 
     assert first[CREDENTIAL].set == (newer,)
     assert [each[:2] for each in first[CREDENTIAL].deleted] == [BOB[:2]]
-    assert database.execute("SELECT count(*), count(secret) FROM doorkeeper.log") == "22|0"
+    assert database.execute("SELECT count(*), count(secret) FROM doorkeeper.log") == "25|0"
 
 
 async def test_a_gap_is_refused(connection: asyncpg.Connection) -> None:

@@ -1,0 +1,84 @@
+"""The coroutines that commit and delete offsets, and delete groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.groups.plans import plan_commit, plan_deletion, plan_group_deletion
+from doorkeeper.groups.table import all_groups
+from doorkeeper.state.log import origin_of
+from doorkeeper.state.outcome import Results, commit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.api.node import Services
+    from doorkeeper.errors import ErrorCode
+    from doorkeeper.groups.plans import Committer
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.declared import StoredOffset
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.state.state import State
+
+
+async def commit_offsets(
+    services: Services, context: RequestContext, by: Committer, rows: Sequence[StoredOffset]
+) -> Results:
+    """Store offsets of one group in one revision; the values are error codes, in this order.
+
+    Raises:
+        ApiError: nothing was changed; it is the error of every row.
+    """
+    errors: Sequence[ErrorCode] = ()
+
+    def plan(state: State) -> Slices[Change]:
+        nonlocal errors
+        group = all_groups(state.groups, state.offsets).get(rows[0].group_id)
+        change, errors = yield from plan_commit(state.offsets, group, by, rows)
+        return change
+
+    await commit(services.log, plan, origin_of(context.authorizable))
+    return Results(errors)
+
+
+async def delete_offsets(
+    services: Services, context: RequestContext, group_id: str, asked: Sequence[tuple[str, int]]
+) -> Results:
+    """Delete offsets of a group in one revision; the values are error codes, in this order.
+
+    Raises:
+        ApiError: nothing was changed; it is the error of the whole request.
+    """
+    errors: Sequence[ErrorCode] = ()
+
+    def plan(state: State) -> Slices[Change]:
+        nonlocal errors
+        group = all_groups(state.groups, state.offsets).get(group_id)
+        change, errors = yield from plan_deletion(state.offsets, group, group_id, asked)
+        return change
+
+    await commit(services.log, plan, origin_of(context.authorizable))
+    return Results(errors)
+
+
+async def delete_groups(
+    services: Services, context: RequestContext, group_ids: Sequence[str]
+) -> Results:
+    """Delete groups in one revision; the values are error codes, in this order.
+
+    Raises:
+        ApiError: nothing was changed; it is the error of every group.
+    """
+    errors: Sequence[ErrorCode] = ()
+
+    def plan(state: State) -> Slices[Change]:
+        nonlocal errors
+        groups = all_groups(state.groups, state.offsets)
+        change, errors = yield from plan_group_deletion(
+            state.offsets, groups, group_ids, state.groups
+        )
+        return change
+
+    await commit(services.log, plan, origin_of(context.authorizable))
+    return Results(errors)

@@ -1,0 +1,240 @@
+"""Who may commit, what is refused, and what a change has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.cluster.model import GroupMember
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.groups import plans
+from doorkeeper.groups.plans import (
+    Committer,
+    check_committer,
+    plan_commit,
+    plan_deletion,
+    plan_group_deletion,
+)
+from doorkeeper.groups.table import Offsets, all_groups, row_without_partition, size_of
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import OFFSET, StoredOffset
+from doorkeeper.runtime.slices import run_to_end
+from doorkeeper_wire.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
+from testkit.nodes import a_group
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.cluster.model import Group
+
+NO_MEMBER = Committer("", None, -1, 8)
+STATIC = GroupMember("m-2", "i", "client", "/10.0.0.7", b"", b"")
+
+
+def row(partition: str, offset: int = 5, metadata: str = "", group_id: str = "g") -> StoredOffset:
+    return StoredOffset(group_id, partition, b"t" * 16, offset, -1, metadata)
+
+
+def offsets(*rows: StoredOffset) -> Offsets:
+    return Offsets().with_changes(rows, ())
+
+
+def committed(
+    table: Offsets, *rows: StoredOffset, group: Group | None = None
+) -> tuple[Any, list[int]]:
+    change, errors = run_to_end(plan_commit(table, group, NO_MEMBER, rows))
+    return change, list(errors)
+
+
+GROUPS = {
+    "none": None,
+    "empty": a_group("g", "Empty", members=()),
+    "stable": a_group("g"),
+    "static": a_group("g", members=(STATIC,)),
+    "dead": a_group("g", "Dead", members=()),
+    "new": a_group("g", group_type="consumer"),
+    "new-empty": a_group("g", "Empty", group_type="consumer", members=()),
+}
+
+
+@pytest.mark.parametrize(
+    ("group", "member_id", "instance_id", "epoch", "version", "code"),
+    [
+        ("none", "", None, -1, 2, 0),
+        ("none", "m", None, -1, 9, 0),
+        ("none", "m", None, 3, 8, 22),
+        ("none", "m", None, 3, 9, 69),
+        ("empty", "m", "i", -1, 8, 0),
+        ("empty", "m", None, 0, 8, 25),
+        ("stable", "", None, -1, 8, 25),
+        ("stable", "m-1", None, 4, 8, 22),
+        ("stable", "m-1", "i", 4, 8, 22),
+        ("static", "m-9", "i", 4, 8, 82),
+        ("static", "m-2", "i", 4, 8, 22),
+        ("dead", "", None, -1, 8, 15),
+        ("new", "", None, -1, 9, 25),
+        ("new", "m-1", None, 4, 9, 113),
+        ("new", "m-1", None, 1, 8, 35),
+        ("new", "m-1", None, 1, 9, 0),
+        ("new-empty", "", None, -1, 9, 0),
+        ("new-empty", "m-1", None, 4, 9, 25),
+    ],
+)
+def test_who_may_commit(
+    group: str, member_id: str, instance_id: str | None, epoch: int, version: int, code: int
+) -> None:
+    """Without members anybody who claims no generation; the codes are the coordinator's."""
+    by = Committer(member_id, instance_id, epoch, version)
+    found = ErrorCode.NONE
+
+    try:
+        check_committer(GROUPS[group], by)
+    except ApiError as error:
+        found = error.code
+
+    assert found == code
+
+
+def test_offsets_are_committed() -> None:
+    """What is there already is no change; of two of a partition the last counts."""
+    table = offsets(row("a-0"), row("a-1"))
+
+    change, errors = committed(table, row("a-0"), row("a-1", 1), row("a-1", 2), row("b-0"))
+    again, _ = committed(table, row("a-0"))
+
+    assert change == edit(OFFSET, set=[row("a-1", 2), row("b-0")])
+    assert errors == [0, 0, 0, 0]
+    assert again == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("x" * 4096, 0),
+        ("x" * 4097, 12),
+        ("é" * 4096, 0),
+        ("\N{GRINNING FACE}" * 2048, 0),
+        ("\N{GRINNING FACE}" * 2049, 12),
+    ],
+)
+def test_the_length_of_texts(text: str, code: int) -> None:
+    """It counts as Java counts; the group is made all the same, and other partitions are kept."""
+    change, errors = committed(Offsets(), row("a-0", metadata=text))
+    both, _ = committed(Offsets(), row("a-0", metadata=text), row("b-0"))
+
+    assert errors == [code]
+    assert change[OFFSET].set == (
+        (row_without_partition("g"),) if code else (row("a-0", metadata=text),)
+    )
+    assert both[OFFSET].set[-1] == row("b-0")
+
+
+def test_an_empty_group_gets_no_row_for_what_is_refused() -> None:
+    """It is there already."""
+    group = a_group("g", "Empty", members=())
+
+    assert committed(Offsets(), row("a-0", metadata="x" * 5000), group=group) == ({}, [12])
+
+
+def test_all_offsets_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """28 where there is no room; a row that replaces another counts for the difference."""
+    table = offsets(row("a-0"), row("b-0", group_id="h"))
+    monkeypatch.setattr(plans, "SIZE_MAX", table.size + size_of(row("a-2")))
+    group = a_group("g", "Empty", members=())
+
+    change, errors = committed(
+        table, row("a-1"), row("a-2"), row("a-0", 9), row("a-1", 7), group=group
+    )
+    new, refused = committed(
+        table.with_changes([row("a-1")], ()), row("a-2", group_id="a new group")
+    )
+
+    assert errors == [0, 28, 0, 0]
+    assert sorted(change[OFFSET].set) == [row("a-0", 9), row("a-1", 7)]
+    assert (new, refused) == ({}, [28])
+
+
+def test_the_work_is_sliced() -> None:
+    """A request may name 100,000 partitions."""
+    many = [row(f"a-{index}") for index in range(1000)]
+
+    steps = list(plan_commit(Offsets(), None, NO_MEMBER, many))
+    more = list(plan_deletion(offsets(*many), GROUPS["empty"], "g", [("a", 0)] * 1000))
+
+    assert len(steps) == len(more) == 8
+
+
+def member(*topics: str) -> GroupMember:
+    metadata = encode_subscription(ConsumerProtocolSubscription(topics=topics), 0)
+    return GroupMember("m", None, "client", "/10.0.0.7", metadata, b"")
+
+
+def deleted(table: Offsets, group: Group | None, *asked: tuple[str, int]) -> tuple[Any, list[int]]:
+    change, errors = run_to_end(plan_deletion(table, group, "g", asked))
+    return change, list(errors)
+
+
+def test_offsets_are_deleted() -> None:
+    """A partition without one is no error."""
+    table = offsets(row("a-0"), row("a-1"), row("a-0", group_id="h"))
+    group = all_groups({}, table)["g"]
+
+    change, errors = deleted(table, group, ("a", 0), ("a", 0), ("a", 7), ("b", 0))
+
+    assert change == edit(OFFSET, deleted=[row("a-0")])
+    assert errors == [0, 0, 0, 0]
+
+
+def test_topics_with_subscribers_keep_their_offsets() -> None:
+    """86; a subscription that cannot be read may be of any topic."""
+    table = offsets(row("a-0"), row("b-0"))
+
+    one = deleted(table, a_group("g", members=(member("a"),)), ("a", 0), ("b", 0))
+    any_ = deleted(table, a_group("g", group_type="consumer"), ("a", 0), ("b", 0))
+
+    assert one == (edit(OFFSET, deleted=[row("b-0")]), [86, 0])
+    assert any_ == ({}, [86, 86])
+
+
+@pytest.mark.parametrize(
+    ("group", "code"),
+    [
+        (None, 69),
+        (a_group("g", "Dead", members=()), 69),
+        (a_group("g", protocol_type="connect"), 68),
+    ],
+)
+def test_groups_without_deletion(group: Group | None, code: int) -> None:
+    """The whole request is refused."""
+    with pytest.raises(ApiError) as refused:
+        deleted(Offsets(), group, ("a", 0))
+
+    assert refused.value.code == code
+
+
+def test_groups_are_deleted_with_their_offsets() -> None:
+    """Others are refused: absent ones, those with members, and declared ones."""
+    declared = {
+        "stable": a_group("stable"),
+        "dead": a_group("dead", "Dead", members=()),
+        "idle": a_group("idle", "Empty", members=()),
+    }
+    rows = [row("a-0"), row("b-0"), row("a-0", group_id="idle"), row_without_partition("bare")]
+    table = offsets(*rows)
+    asked: Sequence[str] = ("g", "stable", "dead", "idle", "bare", "absent", "")
+
+    change, errors = run_to_end(
+        plan_group_deletion(table, all_groups(declared, table), asked, declared)
+    )
+
+    assert sorted(change[OFFSET].deleted) == sorted([rows[0], rows[1], rows[3]])
+    assert errors == [
+        ErrorCode.NONE,
+        ErrorCode.NON_EMPTY_GROUP,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.POLICY_VIOLATION,
+        ErrorCode.NONE,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+    ]
