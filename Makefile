@@ -67,7 +67,7 @@ bench-parts:  ## run the benchmarks of single parts; ARGS=--quick takes small nu
 	@scripts/bench --parts $(ARGS)
 
 pipeline-demo:  ## traffic at a running Doorkeeper, its audit log, the tables, the report
-	@scripts/environment interop
+	@scripts/environment test
 	@$(py) scripts/pipeline_demo.py $(ARGS)
 
 lock:  ## pin requirements/*.txt anew; ARGS=--upgrade takes newer versions

@@ -57,7 +57,7 @@ def main() -> None:
     """Do it all in a folder; the report is the last line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("build/pipeline-demo"))
-    parser.add_argument("--engine", choices=("spark", "local"), default="spark")
+    parser.add_argument("--engine", choices=("spark", "local"), default="local")
     asked = parser.parse_args()
     folder = asked.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import LOSES, STATUSES, printable, show
+from doorkeeper_pipeline.cli.failures import HELP, LOSES, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 50
 
 
-@click.command("backtest", epilog=STATUSES)
+@click.command("backtest", epilog=STATUSES, context_settings=HELP)
 @options.out
 @click.option(
     "--proposal",
@@ -53,11 +53,11 @@ def command(  # noqa: PLR0913  one for each option
     super_users: tuple[str, ...],
     allow_everyone: bool,
     release: str,
-    engine_name: str,
-    master: str,
+    engine_name: str | None,
+    master: str | None,
     quiet: bool,
 ) -> None:
-    r"""Ask the whole history what it would have been under another set of ACLs.
+    """Ask the whole history what it would have been under another set of ACLs.
 
     Every decision that would turn is a row of the table backtest. The exit status is 1 when
     something that was allowed would be denied.
@@ -65,8 +65,8 @@ def command(  # noqa: PLR0913  one for each option
     \b
     Examples:
       doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
-      doorkeeper-pipeline backtest --engine local --out access --proposal acls.csv || echo no
-    """
+      doorkeeper-pipeline backtest --out access --proposal acls.csv || echo no
+    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.jobs.agreement import agreement, evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.backtest import backtest  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy

@@ -6,7 +6,7 @@ import importlib
 
 import click
 
-from doorkeeper_pipeline.cli.failures import STATUSES, ended_by_others
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, ended_by_others
 
 COMMANDS = ("run", "backtest", "propose", "report", "stream")
 
@@ -37,7 +37,7 @@ class Lazy(click.Group):
             return super().invoke(ctx)
 
 
-@click.group(cls=Lazy, epilog=STATUSES)
+@click.group(cls=Lazy, epilog=STATUSES, context_settings=HELP)
 @click.version_option(package_name="doorkeeper", prog_name="doorkeeper-pipeline")
 def pipeline() -> None:
     """From the record of decisions to answers: which grants are unused, which are too wide, who
@@ -46,7 +46,7 @@ def pipeline() -> None:
     \b
     Examples:
       doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
-      doorkeeper-pipeline run --engine local --audit 'logs/*.gz' --zone Europe/Prague --out access
+      doorkeeper-pipeline run --audit 'logs/*.gz' --zone Europe/Prague --out access
       doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
       doorkeeper-pipeline propose --out access --to proposal.yaml --script proposal.sh
       doorkeeper-pipeline report --out access --to report.html

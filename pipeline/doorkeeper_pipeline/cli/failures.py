@@ -5,6 +5,7 @@
 2  wrong usage
 3  it could not be done; nothing was changed
 4  run: the tables were written, and the given ACLs contradict the recorded outcomes
+5  run: more lines could not be read than --max-quarantined allows; nothing was changed
 130  ended by Ctrl-C
 
 No other end has the status 1: who asks a backtest in a script must not take a full disk for an
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.errors import PipelineError, TooManyUnread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,12 +31,17 @@ if TYPE_CHECKING:
 LOSES = 1
 FAILED = 3
 CONTRADICTED = 4
+OVER_BUDGET = 5
 INTERRUPTED = 130
+
+HELP = {"help_option_names": ["-h", "--help"]}
+"""The settings of all commands."""
 
 STATUSES = """\b
 Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage;
 3 it could not be done, and nothing was changed; 4 (run) the tables were written,
-and the given ACLs contradict the recorded outcomes; 130 ended by Ctrl-C."""
+and the given ACLs contradict the recorded outcomes; 5 (run) too many lines could not
+be read, and nothing was changed; 130 ended by Ctrl-C."""
 
 
 @contextmanager
@@ -49,11 +55,15 @@ def told() -> Iterator[None]:
     """
     try:
         yield
+    except TooManyUnread as error:
+        _say(str(error))
+        raise SystemExit(OVER_BUDGET) from None
     except PipelineError as error:
         _say(str(error))
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in EXTRA:
-            _say(f"{error.name} is not installed: pip install 'doorkeeper[pipeline]'")
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is not None:
+            _say(f"{error.name} is not installed: pip install 'doorkeeper[{extra}]'")
         else:
             _say(_unexpected(error))
     except OSError as error:
@@ -86,8 +96,11 @@ def ended_by_others() -> Iterator[None]:
         raise SystemExit(FAILED) from None
 
 
-EXTRA = frozenset(("jinja2", "numpy", "pandas", "polars", "pyarrow", "pyspark"))
-"""What the extra ``pipeline`` installs."""
+EXTRAS = {
+    **dict.fromkeys(("jinja2", "numpy", "polars", "pyarrow"), "pipeline"),
+    **dict.fromkeys(("pandas", "pyspark"), "spark"),
+}
+"""The extra that installs each package."""
 
 
 def _unexpected(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import zoneinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 RELEASES = {"4.3": False, "4.4": True}
 """Whether hosts of ACLs may be networks, by the release of Kafka."""
 
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
@@ -67,23 +69,44 @@ class Zone(click.ParamType[str]):
             )
 
 
+class LocalPath(click.Path):
+    """A path of this machine; an address of other storage is refused."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  click's
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401  click's
+        """Return the path.
+
+        A URI would be read as a relative path, and tables written to a folder called ``s3a:``.
+        """
+        if _URI.match(str(value)):
+            self.fail(
+                f"found {value!r}: only paths of this machine are supported; mount the storage, or"
+                " copy from and to it",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
+
+
 def engine(function: F) -> F:
     """Add --engine, --master and --quiet."""
     for option in (
         click.option("--quiet", "-q", is_flag=True, help="Tell no progress on stderr."),
         click.option(
             "--master",
-            default="local[*]",
-            show_default=True,
-            help="Spark's master: local[*], spark://host:7077, yarn, k8s://...",
+            help="Spark's master, which chooses Spark: local[*], spark://host:7077, yarn,"
+            " k8s://...  [default: local[*]]",
         ),
         click.option(
             "--engine",
             "engine_name",
             type=click.Choice(["spark", "local"]),
-            default="spark",
-            show_default=True,
-            help="spark: any size; local: this process alone, no Java.",
+            help="local: this process alone, no Java; spark: any size.  [default: local; spark"
+            " with --master]",
         ),
     ):
         function = option(function)
@@ -109,6 +132,7 @@ def inputs(function: F) -> F:
             "--audit",
             "inputs",
             multiple=True,
+            type=LocalPath(),
             metavar="PATH",
             help="A file, a folder or a pattern: Doorkeeper's audit log, kafka-authorizer.log,"
             " Redpanda's or Confluent's audit log; .gz and .zst too. May be repeated.",
@@ -123,7 +147,7 @@ def out(function: F) -> F:
     option = click.option(
         "--out",
         required=True,
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        type=LocalPath(exists=True, file_okay=False, path_type=Path),
         help="The folder of the tables, made by run.",
     )
     return option(function)
@@ -152,7 +176,9 @@ def evidence(function: F) -> F:
             "The days from the first decision to the last that a recommendation needs.",
         ),
     ):
-        option = click.option(name, type=kind, default=default, show_default=True, help=text)
+        option = click.option(
+            name, type=kind, default=default, show_default=True, metavar="NUMBER", help=text
+        )
         function = option(function)
     return function
 

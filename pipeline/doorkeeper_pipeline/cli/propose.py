@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import STATUSES, show
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KINDS = ("least-privilege", "unused", "overbroad")
 
 
-@click.command("propose", epilog=STATUSES)
+@click.command("propose", epilog=STATUSES, context_settings=HELP)
 @options.out
 @click.option(
     "--to",
@@ -85,18 +85,18 @@ def command(  # noqa: PLR0913  one for each option
     min_coverage: float,
     accept_lost_access: bool,
     release: str,
-    engine_name: str,
-    master: str,
+    engine_name: str | None,
+    master: str | None,
     quiet: bool,
 ) -> None:
-    r"""Propose ACLs that allow what was used and no more, proved by the whole history.
+    """Propose ACLs that allow what was used and no more, proved by the whole history.
 
     \b
     Examples:
       doorkeeper-pipeline propose --out access --to proposal.yaml --script proposal.sh
-      doorkeeper-pipeline propose --engine local --out access --kind unused
+      doorkeeper-pipeline propose --out access --kind unused
       doorkeeper acls plan proposal.yaml kafka://b:9092
-    """
+    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.jobs.agreement import agreement, evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy

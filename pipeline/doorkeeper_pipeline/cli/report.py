@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import starting
-from doorkeeper_pipeline.cli.failures import STATUSES, printable, show
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ ROWS_MAX = 20_000
 """Rows of a table that may be asked for: more make a page that browsers take minutes to read."""
 
 
-@click.command("report", epilog=STATUSES)
+@click.command("report", epilog=STATUSES, context_settings=HELP)
 @click.option(
     "--out",
     required=True,
@@ -41,7 +41,7 @@ ROWS_MAX = 20_000
     help="Rows of a table on the page. The tables themselves have all of them.",
 )
 def command(*, out: Path, target: Path, title: str, rows: int) -> None:
-    r"""Write what the tables tell as one HTML file that needs nothing else.
+    """Write what the tables tell as one HTML file that needs nothing else.
 
     What happened, who was refused what and what would help, unused and over-broad grants, the last
     proposal and backtest, what is new, and what could not be read. docs/report.md explains it.
@@ -50,7 +50,7 @@ def command(*, out: Path, target: Path, title: str, rows: int) -> None:
     Examples:
       doorkeeper-pipeline report --out access --to report.html
       doorkeeper-pipeline report --out access --to report.html --title payments-prod
-    """
+    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.report.model import About  # noqa: PLC0415  Polars is heavy
     from doorkeeper_pipeline.report.writing import write  # noqa: PLC0415  as above
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import CONTRADICTED, STATUSES, printable, show
+from doorkeeper_pipeline.cli.failures import CONTRADICTED, HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.jobs.run import RunSummary
 
 
-@click.command("run", epilog=STATUSES)
+@click.command("run", epilog=STATUSES, context_settings=HELP)
 @options.inputs
 @click.option(
     "--acls",
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.LocalPath(file_okay=False, path_type=Path),
     help="The folder of the tables; a second run reads only what is new.",
 )
 @click.option("--rebuild", is_flag=True, help="Read all files again, known or not.")
@@ -40,6 +40,14 @@ if TYPE_CHECKING:
     "--since",
     type=options.Moment(),
     help="What is new or changed since then; the last day of the history where it is not given.",
+)
+@click.option(
+    "--max-quarantined",
+    type=click.FloatRange(0, 100),
+    default=5.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="The run fails if more of the lines that it reads cannot be understood.",
 )
 @options.policy
 @options.evidence
@@ -60,18 +68,19 @@ def command(  # noqa: PLR0913  one for each option
     out: Path,
     rebuild: bool,
     since: dt.datetime | None,
+    max_quarantined: float,
     super_users: tuple[str, ...],
     allow_everyone: bool,
     min_days: float,
     min_agreement: float,
     min_coverage: float,
     release: str,
-    engine_name: str,
-    master: str,
+    engine_name: str | None,
+    master: str | None,
     quiet: bool,
     output: str,
 ) -> None:
-    r"""Read logs and ACLs, and bring all tables up to date.
+    """Read logs and ACLs, and bring all tables up to date.
 
     Files that were read already are not read again; a file that has grown replaces what it said.
     When anything goes wrong the tables stay as they were.
@@ -81,7 +90,7 @@ def command(  # noqa: PLR0913  one for each option
       kafka-acls.sh --bootstrap-server b:9092 --list > acls.txt
       doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
       doorkeeper-pipeline run --master spark://m:7077 --audit /shared/logs --out /shared/access
-    """
+    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.jobs.run import (  # noqa: PLC0415  Polars is heavy
         RunRequest,
         Surroundings,
@@ -97,6 +106,7 @@ def command(  # noqa: PLR0913  one for each option
         zone=zone,
         rebuild=rebuild,
         since=since,
+        max_quarantined=max_quarantined,
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
         thresholds=Thresholds(min_days, min_agreement, min_coverage),
         networks=options.RELEASES[release],

@@ -8,7 +8,10 @@ import secrets
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import click
+
 from doorkeeper.acl.decision import Policy
+from doorkeeper_pipeline.engines.session import LOCAL_MASTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,18 +20,22 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def engine(name: str, master: str, tell: Callable[[str], None]) -> Iterator[Engine]:
-    """Start an engine, and end it.
+def engine(name: str | None, master: str | None, tell: Callable[[str], None]) -> Iterator[Engine]:
+    """Start an engine, and end it: Spark if it or a master is named, else the local one.
 
     Raises:
         Missing: Java or PySpark is not there.
+        UsageError: a master is given for the local engine.
 
     """
-    if name == "local":
+    if name == "local" and master is not None:
+        raise click.UsageError(f"--engine local has no master; found --master {master}")
+    if name != "spark" and master is None:
         from doorkeeper_pipeline.engines.local import LocalEngine  # noqa: PLC0415  as below
 
         yield LocalEngine()
         return
+    master = master or LOCAL_MASTER
     tell(f"starting Spark, master {master}")
     from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  half a second
 

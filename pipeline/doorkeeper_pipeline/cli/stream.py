@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import STATUSES
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES
 from doorkeeper_pipeline.cli.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-@click.command("stream", epilog=STATUSES)
+@click.command("stream", epilog=STATUSES, context_settings=HELP)
 @click.option(
     "--audit",
     required=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=options.LocalPath(exists=True, file_okay=False, path_type=Path),
     help="The folder of Doorkeeper's audit log: doorkeeper.audit.dir.",
 )
 @click.option(
     "--out",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.LocalPath(file_okay=False, path_type=Path),
     help="The folder of the tables; the stream has its own folder in it.",
 )
 @click.option(
@@ -51,19 +51,19 @@ def command(  # noqa: PLR0913  one for each option
     super_users: tuple[str, ...],
     allow_everyone: bool,
     release: str,
-    engine_name: str,
-    master: str,
+    engine_name: str | None,
+    master: str | None,
     quiet: bool,
 ) -> None:
-    r"""Follow the audit log: read each file once, as soon as the server has finished it.
+    """Follow the audit log: read each file once, as soon as the server has finished it.
 
     Killed at any moment and started again, it loses nothing and counts nothing twice.
 
     \b
     Examples:
       doorkeeper-pipeline stream --audit data/audit --out access
-      doorkeeper-pipeline stream --engine local --audit data/audit --out access --interval 5
-    """
+      doorkeeper-pipeline stream --audit data/audit --out access --interval 5
+    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.streaming.following import (  # noqa: PLC0415  heavy
         StreamRequest,
         follow,
@@ -79,7 +79,7 @@ def command(  # noqa: PLR0913  one for each option
         networks=options.RELEASES[release],
     )
     with waiting() as wait, starting.engine(engine_name, master, tell) as engine:
-        if engine_name == "local":
+        if engine.name == "local":
             follow(request, engine, tell, wait)
             return
         from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  heavy

@@ -54,7 +54,7 @@ def check_pyspark() -> None:
     """
     if find_spec("pyspark") is None:
         raise Missing(
-            "pyspark is not installed: pip install 'doorkeeper[pipeline]'; or --engine local"
+            "pyspark is not installed: pip install 'doorkeeper[spark]'; or --engine local"
         )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from doorkeeper.acl.decision import Policy
-from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.jobs.agreement import agreement, evidence
 from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.tables.source_file import SourceFile
 
 FAILURES_TOLD = 10
+MAX_QUARANTINED = 5.0
+FEW_LINES = 10
+FUTURE = dt.timedelta(minutes=5)
+"""Clocks differ; a decision that is later than this is a mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,7 @@ class RunRequest:
         rebuild: Whether files are read again that are known.
         since: The begin of the window of drift and new_access; None for the last day.
         policy: What decides beside the ACLs.
+        max_quarantined: The percentage of the lines read now that may go to quarantine.
         thresholds: What a recommendation to remove an ACL needs.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
         slice_bytes: Bytes of a large file that a task reads.
@@ -65,6 +70,7 @@ class RunRequest:
     rebuild: bool = False
     since: dt.datetime | None = None
     policy: Policy = field(default_factory=Policy)
+    max_quarantined: float = MAX_QUARANTINED
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     networks: bool = True
     slice_bytes: int = SLICE_BYTES
@@ -119,6 +125,7 @@ class _Run:
         """Do all steps, then commit."""
         work = self._compare()
         results = self._read(work)
+        self._check_quarantine(results)
         files = self._files(work, results)
         hours = self._hours(work, files)
         self._decisions(hours, files)
@@ -172,6 +179,26 @@ class _Run:
         if missing := sum(result.missing for result in every):
             self._warn([("decisions that the trail itself says are missing", missing)])
         return results
+
+    def _check_quarantine(self, results: dict[str, list[ReadResult]]) -> None:
+        """Refuse a run that could not read much: its tables would look complete.
+
+        Raises:
+            TooManyUnread: a larger part went to quarantine than the request allows.
+
+        """
+        every = [result for found in results.values() for result in found]
+        quarantined = sum(result.quarantined for result in every)
+        lines = max(sum(result.lines for result in every), quarantined)
+        allowed = self._request.max_quarantined
+        # A torn line or two of a short log are normal, if they are not most of it.
+        matters = quarantined > FEW_LINES or 2 * quarantined > lines
+        if matters and quarantined * 100 > allowed * lines:
+            raise TooManyUnread(
+                f"{quarantined:,} of {lines:,} lines could not be read"
+                f" ({100 * quarantined / lines:.1f}%), and {allowed:g}% are allowed"
+                " (--max-quarantined): is --source or --zone wrong, or are these other files?"
+            )
 
     def _remove_parts(self, table: str, file_id: str) -> None:
         folder = self._request.out / places.part(table, file_id, 0)
@@ -300,6 +327,12 @@ class _Run:
         return rows
 
     def _warn_of_evidence(self, proof: Evidence) -> None:
+        last = proof.observed.last
+        if last is not None and last > self._started + FUTURE:
+            self._texts.append(
+                f"the last decision is of {last:%Y-%m-%d %H:%M} UTC, which is in the future: is"
+                " --zone right, or the clock of a broker wrong?"
+            )
         self._texts += proof.causes
         self._texts += (f"not enough evidence to remove an ACL: {each}" for each in proof.lacking)
 

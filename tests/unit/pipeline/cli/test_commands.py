@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import chdir
 from typing import TYPE_CHECKING
 
 import pytest
@@ -105,6 +106,7 @@ main(sys.argv[1:])
     [
         (["--help"], 0, "stream"),
         (["run", "--out", "x"], 3, "pip install 'doorkeeper[pipeline]'"),
+        (["run", "--out", "x", "--engine", "spark"], 3, "pip install 'doorkeeper["),
     ],
 )
 def test_without_the_extra(tmp_path: Path, arguments: list[str], status: int, text: str) -> None:
@@ -121,3 +123,32 @@ def test_without_the_extra(tmp_path: Path, arguments: list[str], status: int, te
     assert done.returncode == status, done.stderr
     assert text in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_shows_its_examples_line_by_line(name: str) -> None:
+    """Click's mark of such a paragraph is no part of the text; ``-h`` is ``--help``."""
+    status, out, _ = called(name, "-h")
+
+    assert status == 0
+    assert "\\b" not in out
+    assert "\n  Examples:\n    " in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--audit", "s3a://bucket/logs", "--out", "x"),
+        ("run", "--audit", ".", "--out", "s3a://bucket/x"),
+        ("stream", "--audit", ".", "--out", "hdfs://host/x"),
+        ("propose", "--out", "gs://bucket/x"),
+    ],
+)
+def test_addresses_of_other_storage(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """They are refused; a folder called ``s3a:`` would look like success."""
+    with chdir(tmp_path):
+        status, _, err = called(*arguments)
+
+    assert status == 2
+    assert "only paths of this machine are supported" in " ".join(err.split())
+    assert list(tmp_path.iterdir()) == []

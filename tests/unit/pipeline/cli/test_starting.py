@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+import click
+import pytest
+
 from doorkeeper_pipeline.cli import starting
 from doorkeeper_pipeline.engines.local import LocalEngine
 
@@ -11,9 +14,19 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 def test_the_local_engine_needs_nothing() -> None:
     """The engine without a JVM starts at once and tells nothing."""
     told: list[str] = []
-    with starting.engine("local", "local[*]", told.append) as engine:
-        assert isinstance(engine, LocalEngine)
+    for name in ("local", None):
+        with starting.engine(name, None, told.append) as engine:
+            assert isinstance(engine, LocalEngine)
     assert told == []
+
+
+def test_a_master_is_for_spark() -> None:
+    """The local engine would ignore it."""
+    with (
+        pytest.raises(click.UsageError, match="found --master yarn"),
+        starting.engine("local", "yarn", lambda _: None),
+    ):
+        pass
 
 
 def test_names_of_runs_sort_by_time() -> None:

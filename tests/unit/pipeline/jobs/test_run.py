@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
 from doorkeeper_pipeline.tables import contents, places
@@ -310,3 +310,37 @@ def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
     assert (
         "the set of ACLs that was given is empty: 1" in site.run(acls=(str(acls),)).run["warnings"]
     )
+
+
+@pytest.mark.parametrize(
+    ("good", "torn", "allowed", "fails"),
+    [
+        (1, 2, 5, True),
+        (1, 2, 100, False),
+        (4, 1, 5, False),
+        (100, 11, 5, True),
+        (300, 11, 5, False),
+    ],
+)
+def test_too_many_lines_that_cannot_be_read(
+    site: Site, good: int, torn: int, allowed: float, *, fails: bool
+) -> None:
+    """A run that could not read much changes nothing; a few torn lines are no reason to fail."""
+    bad = record("x").replace("is Denied operation", "did")
+    site.log("a.log", *[record(f"t{each}") for each in range(good)], *[bad] * torn)
+
+    if not fails:
+        assert site.run(max_quarantined=allowed).run["quarantined"] == torn
+        return
+    with pytest.raises(TooManyUnread, match=rf"{torn} of {good + torn} lines .* 5% are allowed"):
+        site.run(max_quarantined=allowed)
+    assert not (site.out / "gold").exists()
+
+
+def test_decisions_of_the_future(site: Site) -> None:
+    """They are named with their probable cause."""
+    site.log("a.log", record("x", time="2026-11-23 07:10:00,000"))
+
+    (warning,) = [each for each in site.run().run["warnings"] if "future" in each]
+
+    assert warning.startswith("the last decision is of 2026-11-23 07:10 UTC")
