@@ -19,7 +19,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Policy, Question, is_allowed
+from doorkeeper.acl.decision import Policy, Question, allows
 from doorkeeper.acl.filters import matches
 from doorkeeper.acl.model import (
     AccessControlEntry,
@@ -204,7 +204,7 @@ def decisions(world: World, snapshot: Snapshot, authorizer: StandardAuthorizer) 
     questions = world.questions
     walk = SortedWalk(binding for _, binding in world.stored)
     some = questions[:300]
-    assert [is_allowed(policy, snapshot, each) for each in some] == list(map(walk.decide, some))
+    assert [allows(policy, snapshot, each) for each in some] == list(map(walk.decide, some))
     requests = [
         (
             AuthorizableRequestContext(
@@ -216,7 +216,7 @@ def decisions(world: World, snapshot: Snapshot, authorizer: StandardAuthorizer) 
     ]
     walked = per_call_us(lambda: [walk.decide(each) for each in some], len(some))
     masks = per_call_us(
-        lambda: [is_allowed(policy, snapshot, each) for each in questions], len(questions)
+        lambda: [allows(policy, snapshot, each) for each in questions], len(questions)
     )
     whole = per_call_us(lambda: [authorizer.authorize(*each) for each in requests], len(requests))
     report("decision by masks / sorted walk", masks, walked)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.dissector.capture_files import PACKET_BYTES_MAX
-from doorkeeper.dissector.dissecting import CONNECTIONS_MAX, HELD_BYTES_MAX
 from doorkeeper.dissector.frame_cutter import FRAME_BYTES_MAX
+from doorkeeper.dissector.inputs import CONNECTIONS_MAX, HELD_BYTES_MAX
 from doorkeeper.dissector.tcp_streams import HELD_BYTES_MAX as STREAM_BYTES_MAX
 from testkit.checkout import ROOT
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.decision import Question
-from doorkeeper.acl.explaining import Bearing, Explanation, explanation
+from doorkeeper.acl.explanation import Bearing, Explanation, explanation
 from doorkeeper.acl.model import AclBinding, AclOperation, AclPermissionType, ResourceType
 from doorkeeper_pipeline.columns import ListOf, Table
 from doorkeeper_pipeline.schemas import TABLES, arrow_schema

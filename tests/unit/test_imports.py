@@ -31,7 +31,7 @@ HEAVY = {
     "concurrent.futures.process",
     "ctypes",
     "decimal",
-    "doorkeeper.acl.explaining",
+    "doorkeeper.acl.explanation",
     "doorkeeper.acl.formats",
     "doorkeeper.audit",
     "doorkeeper.authn.gssapi",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acl.cells import masks
-from doorkeeper.acl.decision import Question, is_allowed
-from doorkeeper.acl.explaining import ANY_HOST
+from doorkeeper.acl.decision import Question, allows
+from doorkeeper.acl.explanation import ANY_HOST
 from doorkeeper.acl.host_sets import tree_of
 from doorkeeper.acl.model import (
     WILDCARD,
@@ -74,12 +74,12 @@ def who_can(
     for principal in (WILDCARD_PRINCIPAL, *sorted(named - {WILDCARD_PRINCIPAL})):
         asked = unnamed_principal(named) if principal == WILDCARD_PRINCIPAL else principal
 
-        def allows(host: str, asked: str = asked) -> bool:
+        def allows_from(host: str, asked: str = asked) -> bool:
             question = Question(asked, host, operation, resource_type, name)
-            return is_allowed(policy, snapshot, question)
+            return allows(policy, snapshot, question)
 
-        everywhere = allows(ANY_HOST)
-        differing = _differing(hosts, allows, everywhere=everywhere)
+        everywhere = allows_from(ANY_HOST)
+        differing = _differing(hosts, allows_from, everywhere=everywhere)
         if everywhere:
             found.append(Access(principal, everywhere, not_from=differing))
         elif differing:
@@ -88,7 +88,7 @@ def who_can(
 
 
 def _differing(
-    nodes: Iterable[HostNode], allows: Callable[[str], bool], *, everywhere: bool
+    nodes: Iterable[HostNode], allows_from: Callable[[str], bool], *, everywhere: bool
 ) -> tuple[str, ...]:
     """Return the hosts with another answer than everywhere, with exceptions, sorted."""
     found = []
@@ -96,7 +96,7 @@ def _differing(
     def visit(nodes: Iterable[HostNode], around: bool) -> list[str]:  # noqa: FBT001  an answer
         exceptions = []
         for node in nodes:
-            answer = around if node.client is None else allows(node.client)
+            answer = around if node.client is None else allows_from(node.client)
             if answer is around:
                 exceptions += visit(node.within, around)
                 continue
@@ -131,7 +131,7 @@ def what_can(
             operations = tuple(
                 operation
                 for operation in SUPPORTED_OPERATIONS[each]
-                if is_allowed(policy, snapshot, Question(principal, host, operation, each, name))
+                if allows(policy, snapshot, Question(principal, host, operation, each, name))
             )
             found.append(Power(pattern, operations))
     return found

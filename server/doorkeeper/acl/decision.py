@@ -1,6 +1,6 @@
 """A decision as a value: the answer, the rule that gave it, and the binding behind the rule.
 
-``is_allowed`` decides by masks. ``explain`` also names the rule, the way the broker reports it:
+``allows`` decides by masks. ``explain`` also names the rule, the way the broker reports it:
 it walks the ACLs that cover the resource in the broker's order, stops at the first DENY that
 matches, and otherwise keeps the last ALLOW. The answer is the same; only the rule needs the walk.
 
@@ -77,7 +77,7 @@ DEFAULT_ALLOW = Decision(allowed=True, rule=RuleKind.DEFAULT_ALLOW)
 DEFAULT_DENY = Decision(allowed=False, rule=RuleKind.DEFAULT_DENY)
 
 
-def is_allowed(policy: Policy, snapshot: Snapshot, question: Question) -> bool:
+def allows(policy: Policy, snapshot: Snapshot, question: Question) -> bool:
     """Answer the question."""
     principal, host, operation, resource_type, name = question
     if principal in policy.super_users:

@@ -24,7 +24,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.consuming import readers_without_group
+from doorkeeper.acl.consumer_access import readers_without_group
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import (
     CLUSTER_NAME,

@@ -8,7 +8,7 @@ tcp_streams    the bytes of each connection, in order
 frame_cutter   the frames of a stream of bytes, invalid ones too
 dissection     one frame: its fields, and its fault
 conversation   requests and responses of one connection
-dissecting     from an input to dissections
+inputs         from an input to dissections
 code_names     names of codes: operations, errors, APIs
 errors         an input that cannot be read
 

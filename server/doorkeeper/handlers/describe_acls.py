@@ -40,7 +40,8 @@ def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) ->
     wanted = filter_of(request)
     settings = node.settings
     if node.acl_rows and not settings.clients_withhold and not settings.clients_answer_max_bytes:
-        # What is withheld from some clients, or measured for them, is made row by row.
+        # Not with doorkeeper.clients.*: those limits need the rows of a response, and these are
+        # already encoded.
         answer = node.acl_rows.description(wanted)
         if answer is not None:
             return answer

@@ -144,13 +144,14 @@ class Channel(Accepted):
         """Take the transport. Its write buffer is full when not empty, so every byte is counted."""
         self._transport = cast("asyncio.Transport", transport)
         if is_encrypted(transport):
-            # Here a buffer is full that has reached the limit; with 0 it always would be.
+            # asyncio's TLS transport pauses at size >= high, others at size > high: with high=0 it
+            # would be paused while its buffer is empty.
             self._transport.set_write_buffer_limits(high=1, low=0)
             read_ahead = self._server.limits.tls_read_ahead_bytes
             cast("Any", transport).set_read_buffer_limits(high=read_ahead)
         else:
-            # Full when not empty: an answer that is not read is the only one in memory (decision
-            # 0041).
+            # Paused by a single unsent byte: of answers that a client does not read, only one is in
+            # memory (decision 0041).
             self._transport.set_write_buffer_limits(high=0)
         self._end = self._connection.start(peer_certificates(transport))
         self._authenticated = self._connection.session.is_open

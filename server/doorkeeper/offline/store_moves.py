@@ -11,7 +11,7 @@ from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.offline.stores import DataFolder, open_for_reading, place_of
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import checking
-from doorkeeper.storage.identity import Pin, read_pin, replace_pin
+from doorkeeper.storage.identity import ExpectedStore, read_expected_store, replace_identity_file
 from doorkeeper.storage.transfer import Reader, compare
 
 if TYPE_CHECKING:
@@ -189,11 +189,11 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
     place, identity_file = place_of(settings), identity_file_of(settings)
     if not new:
         # The identity file remembers a store whose database is lost.
-        pinned = None if identity_file is None else read_pin(identity_file)
-        if pinned is not None or await _is_there(place):
+        expected = None if identity_file is None else read_expected_store(identity_file)
+        if expected is not None or await _is_there(place):
             raise StorageError(
                 f"{place.display_name}: there is or was a store"
-                + ("" if pinned is None else f" ({identity_file}: {pinned})")
+                + ("" if expected is None else f" ({identity_file}: {expected})")
                 + "; --new begins an empty cluster"
             )
     if not isinstance(place, DataFolder):
@@ -202,7 +202,7 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
                 f"{place.display_name}: the database has a store; give another, empty one"
             )
         if identity_file is not None:
-            replace_pin(identity_file, None)
+            replace_identity_file(identity_file, None)
         await migrate(settings, now_ms=now_ms, dry_run=False)
         return None
     from doorkeeper.storage.backup import set_store_aside  # noqa: PLC0415 - SQLite, if it is one
@@ -227,7 +227,7 @@ async def _is_there(place: Place) -> bool:
         return False
 
 
-async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> Pin:
+async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedStore:
     """Write the identity file for the current store; return its content.
 
     Raises:
@@ -243,13 +243,13 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> Pin:
     if isinstance(place, DataFolder):
         if _migrate_embedded(place, now_ms, dry_run=True).before == 0:
             raise StorageError(f"{place.display_name}: there is no store to accept")
-        from doorkeeper.storage.backup import remove_pin  # noqa: PLC0415 - SQLite, if it is one
+        from doorkeeper.storage.backup import remove_identity_file  # noqa: PLC0415 - SQLite, if it is one
 
-        remove_pin(*place)
+        remove_identity_file(*place)
         _open(place, now_ms)  # writes the file, and migrates an older store
     async with open_for_reading(place, alone=False) as store:
         header = await store.header()
-    pin = Pin(header.cluster_id, header.store_id, header.revision)
+    expected = ExpectedStore(header.cluster_id, header.store_id, header.revision)
     if not isinstance(place, DataFolder):
-        replace_pin(identity_file, pin)
-    return pin
+        replace_identity_file(identity_file, expected)
+    return expected

@@ -61,7 +61,7 @@ class StoreIdentity(NamedTuple):
     salt_key: bytes
 
     def __repr__(self) -> str:
-        return f"Identity({self.cluster_id}, {self.store_id})"
+        return f"StoreIdentity({self.cluster_id}, {self.store_id})"
 
 
 class LogEntry(NamedTuple):

@@ -19,9 +19,9 @@ from doorkeeper.storage.files import (
     remove_database,
     sync_folder,
 )
-from doorkeeper.storage.identity import IDENTITY_NAME, replace_pin
+from doorkeeper.storage.identity import IDENTITY_NAME, replace_identity_file
 from doorkeeper.storage.lock import DataLock
-from doorkeeper.storage.sqlite import pin_of
+from doorkeeper.storage.sqlite import expected_store_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,13 +103,13 @@ def restore(
         with sqlite_errors(source):
             version = migrations.check_readable(connection, source)
             # A store of an older version has no id yet; its migration writes the file.
-            pin = pin_of(connection, source) if version == schema.VERSION else None
+            expected = expected_store_of(connection, source) if version == schema.VERSION else None
         check_integrity(connection, source)
         prepare_folder(data_dir)
         lock = DataLock.acquire(data_dir)
         try:
             aside = _swap(connection, path, now_ms(), progress)
-            replace_pin(identity_file or data_dir / IDENTITY_NAME, pin)
+            replace_identity_file(identity_file or data_dir / IDENTITY_NAME, expected)
             return aside
         finally:
             lock.release()
@@ -156,7 +156,7 @@ def _fold_wal(path: Path) -> None:
         return
 
 
-def remove_pin(data_dir: Path, identity_file: Path) -> None:
+def remove_identity_file(data_dir: Path, identity_file: Path) -> None:
     """Remove the identity file, so that the next start accepts the store as it is.
 
     Raises:
@@ -165,7 +165,7 @@ def remove_pin(data_dir: Path, identity_file: Path) -> None:
     """
     lock = DataLock.acquire(data_dir)
     try:
-        replace_pin(identity_file, None)
+        replace_identity_file(identity_file, None)
     finally:
         lock.release()
 
@@ -181,7 +181,7 @@ def set_store_aside(data_dir: Path, identity_file: Path, *, now_ms: int) -> Path
     prepare_folder(data_dir)
     lock = DataLock.acquire(data_dir)
     try:
-        replace_pin(identity_file, None)
+        replace_identity_file(identity_file, None)
         if not path.exists():
             for beside in companions(path):  # of a database that was removed
                 beside.replace(free_name(beside, "without-database", now_ms))

@@ -35,7 +35,7 @@ _BYTES_MAX: Final = 1024
 _REVISION_BYTES: Final = 20
 
 
-class Pin(NamedTuple):
+class ExpectedStore(NamedTuple):
     """The identity of a store, and the least revision that it must have."""
 
     cluster_id: str
@@ -49,20 +49,20 @@ class Pin(NamedTuple):
 class IdentityFile:
     """The open identity file of a store. ``acknowledge`` is for one thread."""
 
-    def __init__(self, path: Path, descriptor: int, pin: Pin) -> None:
+    def __init__(self, path: Path, descriptor: int, expected: ExpectedStore) -> None:
         self.path = path
         self._descriptor = descriptor
-        self._pin = pin
-        self._revision_at = len(_text(pin)) - _REVISION_BYTES - 1
-        self.revision = pin.revision
+        self._expected = expected
+        self._revision_at = len(_text(expected)) - _REVISION_BYTES - 1
+        self.revision = expected.revision
         """The newest acknowledged revision."""
 
     @property
-    def pin(self) -> Pin:
-        return self._pin._replace(revision=self.revision)
+    def expected(self) -> ExpectedStore:
+        return self._expected._replace(revision=self.revision)
 
     @classmethod
-    def write(cls, path: Path, pin: Pin) -> Self:
+    def write(cls, path: Path, expected: ExpectedStore) -> Self:
         """Write the file durably, and keep it open.
 
         Raises:
@@ -72,14 +72,14 @@ class IdentityFile:
         descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
             # In this order a full disk or a power cut leaves either the old text or this one.
-            os.pwrite(descriptor, _text(pin), 0)
-            os.ftruncate(descriptor, len(_text(pin)))
+            os.pwrite(descriptor, _text(expected), 0)
+            os.ftruncate(descriptor, len(_text(expected)))
             os.fsync(descriptor)
         except OSError as error:
             os.close(descriptor)
             raise StorageError(f"{path}: cannot write: {error.strerror}") from error
         sync_folder(path.parent)
-        return cls(path, descriptor, pin)
+        return cls(path, descriptor, expected)
 
     def acknowledge(self, revision: int) -> None:
         """Record a durable revision before its change is acknowledged.
@@ -176,7 +176,7 @@ class DatabaseFiles:
         return None
 
 
-def read_pin(path: Path) -> Pin | None:
+def read_expected_store(path: Path) -> ExpectedStore | None:
     """Return the content of an identity file; None without one.
 
     Raises:
@@ -187,7 +187,7 @@ def read_pin(path: Path) -> Pin | None:
         with path.open("rb") as file:
             text = file.read(_BYTES_MAX).decode("ascii")
         found = dict(line.split("=", 1) for line in text.splitlines())
-        return Pin(found["cluster_id"], found["store_id"], int(found["revision"]))
+        return ExpectedStore(found["cluster_id"], found["store_id"], int(found["revision"]))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -199,15 +199,15 @@ def read_pin(path: Path) -> Pin | None:
         ) from error
 
 
-def replace_pin(path: Path, pin: Pin | None) -> None:
+def replace_identity_file(path: Path, expected: ExpectedStore | None) -> None:
     """Write an identity file durably. None removes it, and the next start writes a new one.
 
     Raises:
         StorageError: it cannot be written.
 
     """
-    if pin is not None:
-        IdentityFile.write(path, pin).close()
+    if expected is not None:
+        IdentityFile.write(path, expected).close()
         return
     try:
         path.unlink(missing_ok=True)
@@ -215,7 +215,9 @@ def replace_pin(path: Path, pin: Pin | None) -> None:
         raise StorageError(f"{path}: cannot remove: {error.strerror}") from error
 
 
-def check_pin(path: Path, place: str, expected: Pin, found: Pin | None) -> None:
+def check_expected_store(
+    path: Path, place: str, expected: ExpectedStore, found: ExpectedStore | None
+) -> None:
     """Reject a store that is not the one in the identity file ``path``; None: there is no store.
 
     Raises:
@@ -228,7 +230,7 @@ def check_pin(path: Path, place: str, expected: Pin, found: Pin | None) -> None:
     raise StoreReplaced(f"{place}: {what}, but {path} expects {expected} or later: {WHAT_TO_DO}")
 
 
-def _text(pin: Pin) -> bytes:
+def _text(expected: ExpectedStore) -> bytes:
     return (
-        f"cluster_id={pin.cluster_id}\nstore_id={pin.store_id}\nrevision={pin.revision:020}\n"
+        f"cluster_id={expected.cluster_id}\nstore_id={expected.store_id}\nrevision={expected.revision:020}\n"
     ).encode("ascii")

@@ -32,10 +32,10 @@ from doorkeeper.storage.identity import (
     IDENTITY_NAME,
     WHAT_TO_DO,
     DatabaseFiles,
+    ExpectedStore,
     IdentityFile,
-    Pin,
-    check_pin,
-    read_pin,
+    check_expected_store,
+    read_expected_store,
 )
 from doorkeeper.storage.lock import DataLock
 from doorkeeper.storage.rows import execute, log_statements
@@ -83,7 +83,7 @@ class SqliteStore(Store):
         connection: apsw.Connection,
         lock: DataLock,
         path: Path,
-        pin: IdentityFile,
+        identity_file: IdentityFile,
         *,
         now_ms: Callable[[], int],
         retention_days: int,
@@ -92,14 +92,14 @@ class SqliteStore(Store):
         """See ``open``."""
         self._lock = lock
         self._path = path
-        self._pin = pin
+        self._identity_file = identity_file
         self._identity = identity_of(connection)
         self._revision = schema.last_revision(connection)
         self._writer = _Writer(
             connection,
             path,
             self._identity,
-            pin,
+            identity_file,
             Upkeep(connection, now_ms=now_ms, retention_days=retention_days),
             now_ms=now_ms,
             meter=meter,
@@ -136,9 +136,9 @@ class SqliteStore(Store):
         if cluster_id is not None:
             check_form(cluster_id)
         path, now_ms = data_dir / DATABASE_NAME, now_ms or utc_ms
-        pin_path = identity_file or data_dir / IDENTITY_NAME
-        pin = read_pin(pin_path)
-        _check_there(path, pin_path, pin, create=create)
+        identity_path = identity_file or data_dir / IDENTITY_NAME
+        expected = read_expected_store(identity_path)
+        _check_there(path, identity_path, expected, create=create)
         prepare_folder(data_dir)
         with ExitStack() as undo, sqlite_errors(path):
             lock = DataLock.acquire(data_dir)
@@ -146,8 +146,8 @@ class SqliteStore(Store):
             connection = connect(path)
             undo.callback(connection.close)
             if schema.is_new(connection):
-                if pin is not None:
-                    check_pin(pin_path, str(path), pin, None)
+                if expected is not None:
+                    check_expected_store(identity_path, str(path), expected, None)
                 migrations.create(
                     connection,
                     cluster_id=cluster_id or random_uuid(random_bytes),
@@ -158,16 +158,17 @@ class SqliteStore(Store):
                 )
                 sync_folder(data_dir)
             else:
-                if pin is not None:
-                    check_pin(pin_path, str(path), pin, pin_of(connection, path, pin.store_id))
+                if expected is not None:
+                    found = expected_store_of(connection, path, expected.store_id)
+                    check_expected_store(identity_path, str(path), expected, found)
                 if migrations.migrate(connection, path, now_ms(), random_bytes) is not None:
-                    pin = None  # older versions had no store id
-            found = pin_of(connection, path)
+                    expected = None  # older versions had no store id
+            found = expected_store_of(connection, path)
             if cluster_id not in (None, found.cluster_id):
                 raise StorageError(
                     f"{path}: the store belongs to cluster {found.cluster_id}, not to {cluster_id}"
                 )
-            file = IdentityFile.write(pin_path, found)
+            file = IdentityFile.write(identity_path, found)
             undo.callback(file.close)
             store = cls(
                 connection,
@@ -224,7 +225,7 @@ class SqliteStore(Store):
             return
         self._closed = True
         self._writer.close()
-        self._pin.close()
+        self._identity_file.close()
         self._lock.release()
 
     async def aclose(self) -> None:
@@ -240,7 +241,7 @@ class _Writer(Lease):
         connection: apsw.Connection,
         path: Path,
         identity: StoreIdentity,
-        pin: IdentityFile,
+        identity_file: IdentityFile,
         upkeep: Upkeep,
         *,
         now_ms: Callable[[], int],
@@ -250,7 +251,7 @@ class _Writer(Lease):
         self.connection = connection
         self._path = path
         self._identity = identity
-        self._pin = pin
+        self._identity_file = identity_file
         self._upkeep = upkeep
         self._now_ms = now_ms
         self._meter = meter
@@ -390,7 +391,7 @@ class _Writer(Lease):
             if not isinstance(error, StorageError):
                 error = StorageError(f"{self._path}: {reason(error)}")
             return error
-        self._pin.acknowledge(entries[-1].revision)
+        self._identity_file.acknowledge(entries[-1].revision)
         return None
 
     def _leave_transaction(self) -> None:
@@ -406,8 +407,10 @@ class _Writer(Lease):
             fresh = connect(self._path)
             check_integrity(fresh, self._path)
             store_id = str(schema.meta(fresh, "store_id"))
-            found = Pin(self._identity.cluster_id, store_id, schema.last_revision(fresh))
-            check_pin(self._pin.path, str(self._path), self._pin.pin, found)
+            found = ExpectedStore(self._identity.cluster_id, store_id, schema.last_revision(fresh))
+            check_expected_store(
+                self._identity_file.path, str(self._path), self._identity_file.expected, found
+            )
         except (StorageError, apsw.Error) as error:
             self._lose(reason(error))
             if fresh is not None:
@@ -419,7 +422,7 @@ class _Writer(Lease):
         before.close()
 
     async def head(self) -> int:
-        return self._pin.revision
+        return self._identity_file.revision
 
     async def batch_of(self, revision: int) -> tuple[UUID | None] | None:  # noqa: ARG002 - not shared
         return (None,)
@@ -459,7 +462,9 @@ def identity_of(connection: apsw.Connection) -> StoreIdentity:
     )
 
 
-def pin_of(connection: apsw.Connection, path: Path, older_store_id: str | None = None) -> Pin:
+def expected_store_of(
+    connection: apsw.Connection, path: Path, older_store_id: str | None = None
+) -> ExpectedStore:
     """Return the content for the identity file of a store.
 
     ``older_store_id`` is used for a schema version without store ids.
@@ -473,10 +478,12 @@ def pin_of(connection: apsw.Connection, path: Path, older_store_id: str | None =
     store_id = str(schema.meta(connection, "store_id")) if has_id else older_store_id
     assert store_id is not None
     cluster_id = str(schema.meta(connection, "cluster_id"))
-    return Pin(cluster_id, store_id, schema.last_revision(connection))
+    return ExpectedStore(cluster_id, store_id, schema.last_revision(connection))
 
 
-def _check_there(path: Path, pin_path: Path, pin: Pin | None, *, create: bool) -> None:
+def _check_there(
+    path: Path, identity_path: Path, expected: ExpectedStore | None, *, create: bool
+) -> None:
     """Reject the creation of a store where one existed before.
 
     Raises:
@@ -489,8 +496,8 @@ def _check_there(path: Path, pin_path: Path, pin: Pin | None, *, create: bool) -
         what = "is empty"
     except OSError:
         what = "is missing"
-    if pin is not None:
-        check_pin(pin_path, str(path), pin, None)
+    if expected is not None:
+        check_expected_store(identity_path, str(path), expected, None)
     for beside in companions(path):
         if beside.stat().st_size and beside.name.endswith("-wal"):
             raise StoreReplaced(

@@ -6,12 +6,12 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.decision import Question, RuleKind
-from doorkeeper.acl.explaining import ANY_HOST
+from doorkeeper.acl.explanation import ANY_HOST
 from doorkeeper.acl.hosts import java_text
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.explaining import Explanation
+    from doorkeeper.acl.explanation import Explanation
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.testing.options import ResourceOption
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.explaining import Explanation
+    from doorkeeper.acl.explanation import Explanation
     from doorkeeper.acl.model import AclBinding, AclBindingFilter, AclOperation
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.testing.answers import Answer
@@ -211,7 +211,7 @@ class AnyServer(ABC):
         *,
         wanted: bool,
     ) -> Answer:
-        from doorkeeper.acl.explaining import explanation  # noqa: PLC0415
+        from doorkeeper.acl.explanation import explanation  # noqa: PLC0415
         from doorkeeper.testing.answers import Answer, question_of  # noqa: PLC0415
 
         question = question_of(principal, operation, resource)

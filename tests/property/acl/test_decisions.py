@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Policy, Question, explain, is_allowed
+from doorkeeper.acl.decision import Policy, Question, allows, explain
 from doorkeeper.acl.model import AccessControlEntry, AclBinding, PatternType, ResourcePattern
 from testkit import acl_worlds as some
 from testkit import reference
@@ -27,7 +27,7 @@ def test_decides_and_explains_as_the_reference(
         expected = reference.decide(policy, world, question)
         decision = explain(policy, snapshot, question)
 
-        assert is_allowed(policy, snapshot, question) == expected.allowed
+        assert allows(policy, snapshot, question) == expected.allowed
         assert (decision.allowed, decision.rule.value, decision.binding) == expected
         if decision.binding is not None:
             assert decision.binding_id == f"{world.index(decision.binding):022}"
@@ -69,7 +69,7 @@ def test_a_million_decisions() -> None:
             )
             expected = reference.decide(policy, world, question)
 
-            assert is_allowed(policy, snapshot, question) == expected.allowed
+            assert allows(policy, snapshot, question) == expected.allowed
             assert explain(policy, snapshot, question)[:3] == (
                 expected.allowed,
                 explain(policy, snapshot, question).rule,

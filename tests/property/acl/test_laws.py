@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.by_type import allowed_on_some
-from doorkeeper.acl.decision import Policy, Question, RuleKind, explain, is_allowed
+from doorkeeper.acl.decision import Policy, Question, RuleKind, allows, explain
 from doorkeeper.acl.model import (
     AccessControlEntry,
     AclBinding,
@@ -36,7 +36,7 @@ laws = settings(max_examples=250, deadline=None)
 
 def holds(policy: Policy, world: Iterable[AclBinding], question: Question) -> bool:
     """Answer a question in a world."""
-    return is_allowed(policy, load(some.numbered(list(world))), question)
+    return allows(policy, load(some.numbered(list(world))), question)
 
 
 def asks(user: str, operation: AclOperation, resource: ResourcePattern) -> Question:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.decision import Policy, Question, is_allowed
+from doorkeeper.acl.decision import Policy, Question, allows
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, ResourceType
 from doorkeeper.acl.necessity import Cause, removable
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
@@ -106,7 +106,7 @@ def answers(
     policy: Policy, bindings: list[AclBinding], questions: tuple[Question, ...] = QUESTIONS
 ) -> list[bool]:
     snapshot = loaded(bindings, questions)
-    return [is_allowed(policy, snapshot, question) for question in questions]
+    return [allows(policy, snapshot, question) for question in questions]
 
 
 def loaded(bindings: list[AclBinding], questions: tuple[Question, ...]) -> Snapshot:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.access import Access, Power, what_can, who_can
-from doorkeeper.acl.decision import Policy, Question, is_allowed
+from doorkeeper.acl.decision import Policy, Question, allows
 from doorkeeper.acl.host_sets import contains
 from doorkeeper.acl.model import AclOperation, ResourceType
 from testkit import acl_worlds
@@ -102,7 +102,7 @@ def test_who_can_from_any_networks(world: list[AclBinding]) -> None:
         told = row is not None and (
             not is_listed(host, row.not_from) if row.everywhere else is_listed(host, row.hosts)
         )
-        assert told is is_allowed(PLAIN, snapshot, Question("User:a", host, READ, TOPIC, "t"))
+        assert told is allows(PLAIN, snapshot, Question("User:a", host, READ, TOPIC, "t"))
 
 
 def test_what_can() -> None:
@@ -139,7 +139,7 @@ def test_they_are_the_engines_answers(policy: Policy, world: list[AclBinding]) -
                     host not in row.not_from if row.everywhere else host in row.hosts
                 )
                 question = Question(principal, host, operation, TOPIC, name)
-                assert told is is_allowed(policy, snapshot, question)
+                assert told is allows(policy, snapshot, question)
     for power in what_can(policy, snapshot, "User:a", "10.0.0.1", TOPIC):
         if power.pattern in (topic("a"), topic("b"), topic("abc")):
             assert power.operations == tuple(
@@ -147,7 +147,7 @@ def test_they_are_the_engines_answers(policy: Policy, world: list[AclBinding]) -
                 for operation in AclOperation
                 if AclOperation.ALL < operation < AclOperation.CLUSTER_ACTION
                 or operation in (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
-                if is_allowed(
+                if allows(
                     policy,
                     snapshot,
                     Question("User:a", "10.0.0.1", operation, TOPIC, power.pattern.name),

@@ -13,8 +13,8 @@ from doorkeeper.acl.decision import (
     Policy,
     Question,
     RuleKind,
+    allows,
     explain,
-    is_allowed,
 )
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic
@@ -32,7 +32,7 @@ def decide(world: list[AclBinding], asked: Question, policy: Policy = CLOSED) ->
     """Explain, and see that the masks agree."""
     snapshot = load((str(place), each) for place, each in enumerate(world))
     decision = explain(policy, snapshot, asked)
-    assert is_allowed(policy, snapshot, asked) is decision.allowed
+    assert allows(policy, snapshot, asked) is decision.allowed
     return decision
 
 

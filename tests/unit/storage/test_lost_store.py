@@ -21,7 +21,7 @@ from doorkeeper.state.store import StorageError, StoreReplaced
 from doorkeeper.storage import sqlite
 from doorkeeper.storage.files import DATABASE_NAME, LOCK_NAME
 from doorkeeper.storage.files import remove_database as remove
-from doorkeeper.storage.identity import IDENTITY_NAME, read_pin
+from doorkeeper.storage.identity import IDENTITY_NAME, read_expected_store
 from testkit.stores import adding, commit, fill, numbers_in, open_store, started_store
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ async def test_a_store_that_was_killed_opens(data_dir: Path) -> None:
     await killed(data_dir, 1, 2, 3)
 
     assert numbers_in(data_dir) == [1, 2, 3]
-    assert read_pin(data_dir / IDENTITY_NAME)[2] == 3  # type: ignore[index]
+    assert read_expected_store(data_dir / IDENTITY_NAME)[2] == 3  # type: ignore[index]
 
 
 def other_store(data_dir: Path) -> None:
@@ -126,7 +126,7 @@ async def test_an_older_copy_is_refused_until_it_is_accepted(data_dir: Path) -> 
     (data_dir / IDENTITY_NAME).unlink()
 
     assert numbers_in(data_dir) == [1]
-    assert str(read_pin(data_dir / IDENTITY_NAME)).endswith("at revision 1")
+    assert str(read_expected_store(data_dir / IDENTITY_NAME)).endswith("at revision 1")
 
 
 @pytest.mark.parametrize("at", [100, 5000])
@@ -326,7 +326,7 @@ async def test_the_acknowledged_revision_is_in_the_identity_file(data_dir: Path)
 
     for revision in (1, 2, 3):
         assert await commit(store, adding(revision)) == revision
-        pin = read_pin(data_dir / IDENTITY_NAME)
+        pin = read_expected_store(data_dir / IDENTITY_NAME)
         assert pin is not None
         assert pin.revision == revision
         assert pin[:2] == store.identity[:2]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.explaining import explanation
+from doorkeeper.acl.explanation import explanation
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
 from doorkeeper.acl.snapshot import EMPTY
 from doorkeeper.testing.acl_options import bindings_of

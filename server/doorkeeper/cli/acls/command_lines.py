@@ -12,7 +12,7 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
-from doorkeeper.acl.planning import Plan
+from doorkeeper.acl.plan import Plan
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.repositories.addresses import Address, AddressKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acl.decision import RuleKind
-from doorkeeper.acl.explaining import ANY_HOST, Bearing, apply_change
+from doorkeeper.acl.explanation import ANY_HOST, Bearing, apply_change
 from doorkeeper.acl.formats.records import records
 from doorkeeper.acl.model import (
     WILDCARD,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.acl.decision import Policy, Question
-    from doorkeeper.acl.explaining import Considered, Explanation, Flip
+    from doorkeeper.acl.explanation import Considered, Explanation, Flip
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.cli.acls.addresses import Location

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from doorkeeper.acl.applying import apply
 from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.formats.records import from_document, records
 from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.planning import Plan, PlanError
+from doorkeeper.acl.plan import Plan, PlanError
+from doorkeeper.acl.plan_application import apply
 from doorkeeper.cli.acls.addresses import report_unknown
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.interrupts import confirm, end_interrupted
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn
 
-    from doorkeeper.acl.applying import Outcome
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.plan_application import Outcome
     from doorkeeper.repositories.repository import AclRepository
 
 # Of the format of the file; a reader refuses any other.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.explaining import ANY_HOST
+from doorkeeper.acl.explanation import ANY_HOST
 from doorkeeper.acl.formats.commands import kafkas_word
 from doorkeeper.acl.formats.names import FormatError, operation
 from doorkeeper.acl.hosts import java_host

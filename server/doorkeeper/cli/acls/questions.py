@@ -15,7 +15,7 @@ from doorkeeper.acl.access import what_can as permissions_of
 from doorkeeper.acl.access import who_can as principals_with
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.decision import Question
-from doorkeeper.acl.explaining import ANY_HOST, apply_change, explanation
+from doorkeeper.acl.explanation import ANY_HOST, apply_change, explanation
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.cli.acls.addresses import (

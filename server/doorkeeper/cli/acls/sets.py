@@ -16,8 +16,8 @@ import click
 from doorkeeper.acl.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acl.formats.names import FormatError, resource_type
 from doorkeeper.acl.model import Principal, ResourceType
-from doorkeeper.acl.planning import PlanError, Selector, within
-from doorkeeper.acl.planning import plan as plan_changes
+from doorkeeper.acl.plan import PlanError, Selector, within
+from doorkeeper.acl.plan import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.planning import Plan
+    from doorkeeper.acl.plan import Plan
     from doorkeeper.repositories.addresses import Address
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")

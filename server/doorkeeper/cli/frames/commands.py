@@ -12,16 +12,16 @@ import click
 from doorkeeper.cli.completion import files, one_of
 from doorkeeper.cli.frames.printing import print_json, print_text
 from doorkeeper.cli.terminal import FAILED, fail, say
-from doorkeeper.dissector.dissecting import (
+from doorkeeper.dissector.dissection import declared_apis, version_count
+from doorkeeper.dissector.errors import UnreadableInput
+from doorkeeper.dissector.frame_cutter import FRAME_BYTES_MAX
+from doorkeeper.dissector.input_formats import FORMATS, format_of, with_head
+from doorkeeper.dissector.inputs import (
     ResponseType,
     chunks_of,
     dissect_capture,
     dissect_stream,
 )
-from doorkeeper.dissector.dissection import declared_apis, version_count
-from doorkeeper.dissector.errors import UnreadableInput
-from doorkeeper.dissector.frame_cutter import FRAME_BYTES_MAX
-from doorkeeper.dissector.input_formats import FORMATS, format_of, with_head
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:

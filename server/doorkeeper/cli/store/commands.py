@@ -187,8 +187,8 @@ Examples:
 def accept(file: Path | None, data_dir: Path | None) -> None:
     """Accept a store that is not the one that the server knows, or an older one."""
     settings = _settings(file, data_dir)
-    pin = _run(lambda: store_moves.accept(settings, now_ms=_now_ms))
-    click.echo(f"{_store_name(settings)}: accepted: {pin}")
+    accepted = _run(lambda: store_moves.accept(settings, now_ms=_now_ms))
+    click.echo(f"{_store_name(settings)}: accepted: {accepted}")
 
 
 @command.command(

@@ -34,7 +34,12 @@ from doorkeeper.state.store import (
     StoreAway,
     StoreReplaced,
 )
-from doorkeeper.storage.identity import IdentityFile, Pin, check_pin, read_pin
+from doorkeeper.storage.identity import (
+    ExpectedStore,
+    IdentityFile,
+    check_expected_store,
+    read_expected_store,
+)
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.connection_loss import LOST, close_connection
 from doorkeeper.storage.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
@@ -154,12 +159,16 @@ class PostgresStore(Store):
             StoreReplaced: it is not the one of the identity file.
 
         """
-        pin = None if identity_file is None else read_pin(identity_file)
+        expected = None if identity_file is None else read_expected_store(identity_file)
         try:
             connection = await connect()
             try:
-                if identity_file is not None and pin and await schema_state(connection) is None:
-                    check_pin(identity_file, name, pin, None)
+                if (
+                    identity_file is not None
+                    and expected
+                    and await schema_state(connection) is None
+                ):
+                    check_expected_store(identity_file, name, expected, None)
                 await prepare(connection, random_bytes, initial)
                 found = await identity(connection)
                 async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -172,9 +181,9 @@ class PostgresStore(Store):
             raise
         except StorageError as error:
             raise StorageError(f"{name}: {error}") from error
-        now = Pin(found.cluster_id, found.store_id, state.revision)
-        if identity_file is not None and pin is not None:
-            check_pin(identity_file, name, pin, now)
+        now = ExpectedStore(found.cluster_id, found.store_id, state.revision)
+        if identity_file is not None and expected is not None:
+            check_expected_store(identity_file, name, expected, now)
         return cls(
             connect,
             name=name,
@@ -295,7 +304,7 @@ class PostgresStore(Store):
         """Record a failed connection; for a replaced store add the expected one and the remedy."""
         failure = self.failure(error)
         if isinstance(failure, StoreReplaced):
-            expected = Pin(self._identity.cluster_id, self._identity.store_id, self._seen)
+            expected = ExpectedStore(self._identity.cluster_id, self._identity.store_id, self._seen)
             error = StoreReplaced(
                 f"{failure}, but the node expects {expected} or later: {_WHAT_TO_DO}"
             )

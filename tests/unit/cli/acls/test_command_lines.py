@@ -20,7 +20,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.acl.planning import Plan
+from doorkeeper.acl.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.command_lines import (
     ANYWHERE,

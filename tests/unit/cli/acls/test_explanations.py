@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.explaining import explanation
+from doorkeeper.acl.explanation import explanation
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.explanations import (

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.applying import BATCH
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.acl.planning import Plan, PlanError, plan
+from doorkeeper.acl.plan import Plan, PlanError, plan
+from doorkeeper.acl.plan_application import BATCH
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.plans import apply_plan, show_plan
 from doorkeeper.errors import ApiError, ErrorCode

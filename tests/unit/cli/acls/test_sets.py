@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.acl.formats.choosing import Format, write
-from doorkeeper.acl.planning import Plan
+from doorkeeper.acl.plan import Plan
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.sets import rest_of
 from doorkeeper.cli.commands import doorkeeper

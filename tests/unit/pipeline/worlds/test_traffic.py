@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Question, RuleKind, is_allowed
+from doorkeeper.acl.decision import Question, RuleKind, allows
 from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper_pipeline.worlds.shape import SMALL, Shape
 from doorkeeper_pipeline.worlds.traffic import Events, World, events, world_of
@@ -46,7 +46,7 @@ def test_answers_are_the_engines() -> None:
             ResourceType[row["resource_type"]],
             row["resource_name"],
         )
-        assert row["allowed"] is is_allowed(world.policy, snapshot, question)
+        assert row["allowed"] is allows(world.policy, snapshot, question)
 
 
 def test_all_rules_but_the_open_default_come_up() -> None:

@@ -10,7 +10,7 @@ import pytest
 import structlog
 
 from doorkeeper.state.store import StoreReplaced
-from doorkeeper.storage.identity import Pin, read_pin, replace_pin
+from doorkeeper.storage.identity import ExpectedStore, read_expected_store, replace_identity_file
 from doorkeeper.storage.postgres.schema import identity, set_meta
 from testkit.acl import READ, allow, topic
 from testkit.shared_stores import prepared, write
@@ -132,8 +132,8 @@ async def test_the_identity_file_outlives_a_node(
     async with node(database.url(), identity_file=file) as one:
         await one.create(A)
         await one.create(B)
-        expected = Pin(one.store.identity.cluster_id, one.store.identity.store_id, 2)
-    assert read_pin(file) == expected
+        expected = ExpectedStore(one.store.identity.cluster_id, one.store.identity.store_id, 2)
+    assert read_expected_store(file) == expected
 
     async with node(database.url(), identity_file=file) as one:
         assert one.seen() == [A, B]
@@ -143,7 +143,7 @@ async def test_the_identity_file_outlives_a_node(
     await prepared(other)
     with pytest.raises(StoreReplaced, match=r"this is store .* expects store"):
         await opened(other.url(), file)
-    replace_pin(file, expected._replace(revision=3))
+    replace_identity_file(file, expected._replace(revision=3))
     with pytest.raises(StoreReplaced, match=r"revision 2, but .* revision 3"):
         await opened(database.url(), file)
 
@@ -159,7 +159,7 @@ async def test_a_follower_pins_what_it_has_seen(database: Database, tmp_path: Pa
     async with node(database.url(), 1) as one, node(database.url(), 2, identity_file=file) as two:
         await one.create(A)
         await two.reaches(1)
-        found = read_pin(file)
+        found = read_expected_store(file)
     assert found is not None
     assert found.revision == 1
 
@@ -170,4 +170,4 @@ async def test_two_nodes_start_on_an_empty_database(database: Database, tmp_path
 
     await asyncio.gather(*[opened(database.url(), file) for file in files])
 
-    assert read_pin(files[0]) == read_pin(files[1])
+    assert read_expected_store(files[0]) == read_expected_store(files[1])

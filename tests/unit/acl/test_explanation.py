@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 
-from doorkeeper.acl.decision import Policy, Question, RuleKind, explain, is_allowed
-from doorkeeper.acl.explaining import ANY_HOST, Bearing, Flip, apply_change, explanation
+from doorkeeper.acl.decision import Policy, Question, RuleKind, allows, explain
+from doorkeeper.acl.explanation import ANY_HOST, Bearing, Flip, apply_change, explanation
 from doorkeeper.acl.model import ResourceType
 from testkit import acl_worlds
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
@@ -92,7 +92,7 @@ def test_a_flip_flips_and_none_is_smaller(
 ) -> None:
     """It turns the answer round; no smaller number of removals does it without an addition."""
     snapshot = loaded(*world)
-    before = is_allowed(policy, snapshot, question)
+    before = allows(policy, snapshot, question)
     found = explanation(policy, snapshot, question)
     size = len(found.flip.added) + len(found.flip.removed)
 
@@ -101,7 +101,7 @@ def test_a_flip_flips_and_none_is_smaller(
         assert size == 0
         return
     after = apply_change(snapshot, found.flip.added, found.flip.removed)
-    assert is_allowed(policy, after, question) is not before
+    assert allows(policy, after, question) is not before
     for fewer in range(size):
         for removed in combinations(dict.fromkeys(world), fewer):
-            assert is_allowed(policy, apply_change(snapshot, removed=removed), question) is before
+            assert allows(policy, apply_change(snapshot, removed=removed), question) is before

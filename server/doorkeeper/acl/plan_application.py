@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.planning import Plan
+    from doorkeeper.acl.plan import Plan
     from doorkeeper.errors import ApiError
 
 BATCH: Final = 1000

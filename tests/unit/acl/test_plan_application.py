@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl import applying
-from doorkeeper.acl.applying import Failed, Outcome, apply
-from doorkeeper.acl.planning import plan
+from doorkeeper.acl import plan_application
+from doorkeeper.acl.plan import plan
+from doorkeeper.acl.plan_application import Failed, Outcome, apply
 from doorkeeper.errors import ApiError, ErrorCode
 from testkit.acl import READ, allow, topic
 
@@ -45,7 +45,7 @@ class Hand:
 
 async def test_additions_come_first_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each portion is told, and what is refused stops nobody."""
-    monkeypatch.setattr(applying, "BATCH", 2)
+    monkeypatch.setattr(plan_application, "BATCH", 2)
     target, told = Hand(refused=B), []
 
     outcome = await apply(plan([D], [A, B, C]), target, lambda *done: told.append(done))
@@ -57,7 +57,7 @@ async def test_additions_come_first_in_portions(monkeypatch: pytest.MonkeyPatch)
 
 async def test_it_ends_where_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     """What came before is done; the same plan again does the rest."""
-    monkeypatch.setattr(applying, "BATCH", 1)
+    monkeypatch.setattr(plan_application, "BATCH", 1)
     target = Hand(breaks=B)
 
     with pytest.raises(ConnectionError):

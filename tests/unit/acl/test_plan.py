@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.acl.model import AclBinding, ResourceType
-from doorkeeper.acl.planning import Plan, PlanError, Selector, plan
+from doorkeeper.acl.plan import Plan, PlanError, Selector, plan
 from testkit import acl_worlds
 from testkit.acl import PREFIXED, READ, allow, group, topic
 

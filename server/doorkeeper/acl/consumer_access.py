@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.access import probes, unnamed_principal
 from doorkeeper.acl.cells import masks
-from doorkeeper.acl.decision import Question, is_allowed
-from doorkeeper.acl.explaining import ANY_HOST
+from doorkeeper.acl.decision import Question, allows
+from doorkeeper.acl.explanation import ANY_HOST
 from doorkeeper.acl.host_sets import clients_of, tree_of
 from doorkeeper.acl.model import (
     WILDCARD,
@@ -126,7 +126,7 @@ class _ReadAccess(NamedTuple):
 
     def _may(self, pattern: ResourcePattern, host: str) -> bool:
         return any(
-            is_allowed(
+            allows(
                 self.policy,
                 self.snapshot,
                 Question(self.principal, host, _READ, pattern.resource_type, name),

@@ -16,7 +16,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.decision import RuleKind, explain, is_allowed
+from doorkeeper.acl.decision import RuleKind, allows, explain
 from doorkeeper.acl.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -135,11 +135,11 @@ def _flip(
         if len(allowing) == 1:
             without = apply_change(snapshot, removed=allowing)
             # With allow.everyone.if.no.acl.found, removing the last ACL may open the resource.
-            if not is_allowed(policy, without, question):
+            if not allows(policy, without, question):
                 return Flip(removed=allowing)
         return Flip(added=(_binding(question, AclPermissionType.DENY),))
     denying = _with(considered, Bearing.DENIES)
-    if is_allowed(policy, apply_change(snapshot, removed=denying), question):
+    if allows(policy, apply_change(snapshot, removed=denying), question):
         return Flip(removed=denying)
     return Flip(added=(_binding(question, AclPermissionType.ALLOW),), removed=denying)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.consuming import ReaderWithoutGroup, readers_without_group
-from doorkeeper.acl.decision import Policy, Question, is_allowed
+from doorkeeper.acl.consumer_access import ReaderWithoutGroup, readers_without_group
+from doorkeeper.acl.decision import Policy, Question, allows
 from doorkeeper.acl.model import AclBinding, AclOperation, AclPermissionType, ResourceType
 from doorkeeper.acl.operations import satisfied_by
 from doorkeeper.acl.regions import One, is_within, names_of
@@ -62,7 +62,7 @@ def by_brute_force(
         return None
 
     def may(host: str, resource_type: ResourceType, name: str) -> bool:
-        return is_allowed(policy, snapshot, Question(asks, host, READ, resource_type, name))
+        return allows(policy, snapshot, Question(asks, host, READ, resource_type, name))
 
     reading = {
         (host, binding)

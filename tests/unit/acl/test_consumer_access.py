@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.consuming import ReaderWithoutGroup, readers_without_group
+from doorkeeper.acl.consumer_access import ReaderWithoutGroup, readers_without_group
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import AclBinding, AclOperation
 from testkit.acl import DESCRIBE, PREFIXED, READ, allow, deny, group, topic

@@ -1,4 +1,4 @@
-"""doorkeeper.dissector.dissecting."""
+"""doorkeeper.dissector.inputs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.dissector import dissecting
-from doorkeeper.dissector.dissecting import (
+from doorkeeper.dissector import inputs
+from doorkeeper.dissector.errors import UnreadableInput
+from doorkeeper.dissector.inputs import (
     ResponseType,
     chunks_of,
     dissect_capture,
     dissect_stream,
 )
-from doorkeeper.dissector.errors import UnreadableInput
 from doorkeeper.dissector.packets import SYN
 from testkit.captures import CLIENT, SERVER, conversation, pcap, tcp, tcp_with_flags
 from testkit.sample_frames import CREATE_ACLS, DESCRIBE_ACLS, DESCRIBED, LOGIN
@@ -159,10 +159,10 @@ def test_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither many connections nor many unfinished frames are kept."""
     starts = [tcp(("10.0.0.7", port), SERVER, 0, DESCRIBE_ACLS[:20]) for port in (1, 2, 3)]
     with monkeypatch.context() as patch:
-        patch.setattr(dissecting, "CONNECTIONS_MAX", 2)
+        patch.setattr(inputs, "CONNECTIONS_MAX", 2)
         assert "more than 2 connections" in reasons(dissect(starts))[0]
     with monkeypatch.context() as patch:
-        patch.setattr(dissecting, "HELD_BYTES_MAX", 50)
+        patch.setattr(inputs, "HELD_BYTES_MAX", 50)
         found = reasons(dissect(starts))
     assert [("given up" in each) for each in found] == [True, False, False]
 
