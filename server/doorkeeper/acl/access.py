@@ -72,6 +72,7 @@ def who_can(
     named = set(snapshot.types[resource_type].principals) | policy.super_users
     found = []
     for principal in (WILDCARD_PRINCIPAL, *sorted(named - {WILDCARD_PRINCIPAL})):
+        # One name that no ACL has stands for all others: ACLs decide on them alike.
         asked = unnamed_principal(named) if principal == WILDCARD_PRINCIPAL else principal
 
         def allows_from(host: str, asked: str = asked) -> bool:

@@ -42,6 +42,7 @@ def allowed_on_some(
         if (cells := principals.get(who)) is not None
     ]
     deny, allow = DENY_TESTS[operation], EXACT_ALLOW_TESTS[operation]
+    # The literal "*" is first, as in ``authorizeByResourceType``: a DENY on it leaves no resource.
     wildcard = _literal_mask(both, WILDCARD, hosts)
     if wildcard & deny:
         return False

@@ -25,6 +25,8 @@ def mask_for(cell: Cell, hosts: Collection[str]) -> int:
     if isinstance(cell, int):
         return cell
     mask = 0
+    # Visit the smaller side: a client in many networks matches many hosts, and a popular principal
+    # has ACLs for many.
     if len(hosts) <= len(cell):
         for host in hosts:
             mask |= cell.get(host, 0)
@@ -47,6 +49,7 @@ def with_bit(cell: Cell, host: str, bit: int) -> Cell:
     if isinstance(cell, int):
         if host == WILDCARD:
             return cell | bit
+        # Masks in a map are never 0, which ``masks`` and ``lint`` rely on.
         return Map({WILDCARD: cell, host: bit}) if cell else Map({host: bit})
     return cell.set(host, cell.get(host, 0) | bit)
 

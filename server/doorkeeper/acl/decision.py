@@ -83,6 +83,7 @@ def allows(policy: Policy, snapshot: Snapshot, question: Question) -> bool:
     if principal in policy.super_users:
         return True
     mask = snapshot.effective_mask(resource_type, name, principal, host)
+    # A DENY overrides every ALLOW, whatever the length or type of their patterns.
     if mask & DENY_TESTS[operation]:
         return False
     if mask & ALLOW_TESTS[operation]:
@@ -98,6 +99,7 @@ def explain(policy: Policy, snapshot: Snapshot, question: Question) -> Decision:
     for binding in _matching(snapshot, question):
         if binding.entry.permission_type is AclPermissionType.DENY:
             return _decision(snapshot, binding)
+        # The broker reports the last ALLOW of its walk, not the first.
         allowing = binding
     if allowing is not None:
         return _decision(snapshot, allowing)
@@ -138,6 +140,7 @@ def _covering(
     }
     lengths = {size for cells in both.values() for size in cells.lengths if size <= len(name)}
     hosts = snapshot.hosts_matching(question.host)
+    # ``StandardAcl.compareTo`` sorts names in reverse, so that a walk meets longer names first.
     order = [(name, PatternType.LITERAL)]
     order += [(name[:size], PatternType.PREFIXED) for size in sorted(lengths, reverse=True)]
     if name != WILDCARD and wildcard_covers(name):

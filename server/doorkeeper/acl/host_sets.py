@@ -59,8 +59,10 @@ def cover_of(host: str, parts: Collection[str]) -> list[str] | None:
     wanted = _first_of(network)
     used = []
     for first, last, part in sorted(_ranges(network, parts), key=_widest_first):
+        # A gap: no part covers the address ``wanted``.
         if first > wanted:
             return None
+        # A part that lies within the parts before it adds nothing.
         if last >= wanted:
             used.append(part)
             wanted = last + 1
@@ -142,6 +144,7 @@ def _client_of(network: Network, inner: Sequence[Network], addresses: Sequence[s
     for first, last in sorted(taken):
         if first > free:
             break
+        # Ranges may lie within each other: their ends do not ascend.
         free = max(free, last + 1)
     return address_text(network.bits, free) if free <= network.last else None
 

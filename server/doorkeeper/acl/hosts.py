@@ -11,8 +11,10 @@ def java_text(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
     """Return an address as Java's ``InetAddress.getHostAddress`` writes it, with its scope."""
     if isinstance(address, ipaddress.IPv4Address):
         return str(address)
+    # Java's ``InetAddress`` converts a mapped address to IPv4.
     if address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
+    # Java neither abbreviates zeros to "::" nor pads groups.
     text = ":".join(f"{pair:x}" for pair in struct.unpack("!8H", address.packed))
     return text if address.scope_id is None else f"{text}%{address.scope_id}"
 

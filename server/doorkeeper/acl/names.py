@@ -64,11 +64,13 @@ class Names(NamedTuple, Generic[V]):
         before_literals, before_prefixes, lengths, counts = self
         changed: dict[int, int] = {}
         for name, value in prefixes.items():
+            # 1 for a new prefix, -1 for a deleted one, 0 for another value of a present one.
             difference = bool(value) - (name in before_prefixes)
             if difference:
                 changed[len(name)] = changed.get(len(name), counts.get(len(name), 0)) + difference
         if changed:
             counts = update_map(counts, changed)
+            # A count of 0 has removed its length from the map.
             lengths = tuple(sorted(counts))
         return Names(
             update_map(before_literals, literals) if literals else before_literals,
@@ -107,6 +109,7 @@ class Names(NamedTuple, Generic[V]):
         size = len(name)
         prefixes = self.prefixes
         for length in self.lengths:
+            # The lengths ascend, so no later prefix can cover the name either.
             if length > size:
                 return
             prefix = name[:length]
@@ -117,6 +120,7 @@ class Names(NamedTuple, Generic[V]):
 
 def update_map(before: Map[K, V], values: dict[K, V]) -> Map[K, V]:
     """Return the map with many values set; a key whose value is empty is removed."""
+    # ``Map.update`` is one call into C; it cannot delete.
     if all(values.values()):
         return before.update(values)
     mutation = before.mutate()

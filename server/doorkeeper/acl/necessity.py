@@ -154,6 +154,8 @@ class _Space:
             (self._literals, PatternType.LITERAL),
             (self._prefixes, PatternType.PREFIXED),
         ):
+            # In sorted order the names that begin with a prefix are adjacent, and the prefix itself
+            # is first.
             at = bisect_left(listed, prefix)
             while at < len(listed) and listed[at].startswith(prefix):
                 yield listed[at], pattern_type
@@ -248,6 +250,7 @@ class _Judge:
         for name, pattern_type in covering_patterns(patterns, self._region.names):
             group = patterns.get(name, pattern_type) or ()
             is_own = (name, pattern_type) == (own.name, own.pattern_type)
+            # The binding itself is in the group of its own pattern.
             if len(group) > is_own:
                 return True
         return False
@@ -273,6 +276,7 @@ class _Judge:
             bits = held.mask & test & ~self._own_bit(held)
             if not bits:
                 continue
+            # The lowest bit: one binding is reason enough, although several may cover the region.
             binding = _binding(region.resource_type, held, bits & -bits)
             if contains(held.host, region.host, networks=networks):
                 return (binding,)

@@ -112,6 +112,7 @@ def is_within(inner: NameSet, outer: NameSet) -> bool:
         return False
     if isinstance(outer, Prefix):
         if isinstance(inner, Wild):
+            # Of all prefixes only the empty one covers every name.
             return not outer.prefix
         text = inner.name if isinstance(inner, One) else inner.prefix
         return text.startswith(outer.prefix)
@@ -127,6 +128,7 @@ def common_names(one: NameSet, other: NameSet) -> NameSet | None:
         return one
     if is_within(other, one):
         return other
+    # WILD excludes longer names that begin with "*", so the two share this single name.
     if {one, other} == {WILD, Prefix(WILDCARD)}:
         return One(WILDCARD)
     return None

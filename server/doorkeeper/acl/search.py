@@ -122,6 +122,7 @@ def find_each(
             if seen >= SLICE:
                 seen = 0
                 yield
+    # Sources yield their bindings in the order of hash maps.
     ordered = sorted(found) if len(found) <= SLICE else (yield from sort_in_slices(found))
     if len(filters) == 1:
         return Found(ordered, (ordered,))
@@ -212,6 +213,8 @@ def _add_matches(
         values = map(itemgetter(*fields), entries) if fields else repeat(None)
         for binding, places in zip(bindings, map(table.get, values), strict=False):
             if places is not None:
+                # A new list for a second match: all bindings with equal fields share the list of
+                # the table.
                 found[binding] = found[binding] + places if binding in found else places
 
 

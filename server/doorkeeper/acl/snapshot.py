@@ -143,6 +143,8 @@ class Snapshot:
         self, resource_type: ResourceType, name: str, principal: str, host: str
     ) -> int:
         """Return all that covers the resource for one principal at one address, as one mask."""
+        # Even if ACLs name networks, most clients are in none of them: the plain look-up by text is
+        # enough for these.
         networks = self._matching
         if networks is not None and len(networks.matching(host)) > _WITHOUT_NETWORK:
             return self._mask_in_networks(networks, resource_type, name, principal, host)
@@ -150,6 +152,7 @@ class Snapshot:
         own = principals.get(principal)
         everyones = principals.get(WILDCARD_PRINCIPAL)
         mask = 0 if own is None else _mask_in(own, name, host)
+        # A union is enough: ALLOW and DENY have bits of their own, and the caller tests DENY first.
         return mask if everyones is None else mask | _mask_in(everyones, name, host)
 
     def _mask_in_networks(
@@ -242,6 +245,8 @@ class Snapshot:
         networks: Mapping[str, int],
     ) -> Snapshot:
         """Return the next state: so many bindings more, in all and by host with a slash."""
+        # Nothing that was built from an older snapshot is brought up to date over so large a
+        # change.
         if len(touched) > PATTERNS_MAX:
             steps: Steps = (Step(),)
         else:
@@ -288,6 +293,7 @@ def _mask_in(names: Names[Cell], name: str, host: str) -> int:
     if lengths:
         size = len(name)
         for length in lengths:
+            # The lengths ascend, so no later prefix can cover the name either.
             if length > size:
                 break
             cell = prefixes.get(name[:length])
@@ -319,6 +325,8 @@ def _added(index: TypeIndex, binding_id: str, binding: AclBinding) -> TypeIndex 
     elif binding in group:
         return None
     else:
+        # All bindings of a group share one pattern object: a decoded request has an equal one for
+        # each.
         binding = AclBinding(next(iter(group)).pattern, entry)
     cells = index.principals.get(principal)
     if cells is None:

@@ -91,6 +91,8 @@ def check_describe(request: DescribeAclsRequest) -> None:
         UnknownElements: with the broker's log text.
 
     """
+    # Code 0 itself only: the request classes of the broker check for UNKNOWN before they convert,
+    # and other unknown codes become UNKNOWN later.
     field = _unknown_of_filter(request)
     if field is not None:
         raise UnknownElements(field, f"DescribeAclsRequest contains UNKNOWN elements: {request}")

@@ -116,6 +116,7 @@ class Queue:
         with self._wake:
             if not (self._items or self._waiting or self._closing):
                 self._wake.wait(timeout_s)
+            # All that waits is taken at once: the waiters of one batch share its sync.
             batch = Batch(self._items, self._waiting, self._lost, self._closing)
             self._items, self._waiting, self._lost = [], [], None
         return batch

@@ -203,6 +203,8 @@ class GuardedAuthorizer(Authorizer):
         self.denied += len(results) - allowed
         if self.on_decision is not None:
             recorded = self.on_decision(context, actions, results)
+            # The response cache repeats these decisions with each cached response, so that the
+            # audit log counts them.
             if recorded is not None and self.recorded is not None:
                 self.recorded.append(recorded)
         return results
@@ -210,11 +212,12 @@ class GuardedAuthorizer(Authorizer):
     def snapshot(self) -> Snapshot | None:
         """Return the present ACLs of the standard authorizer; None with a plug-in."""
         inner = self.inner
+        # The exact class: a subclass may decide and describe by something else.
         return inner.snapshot if type(inner) is StandardAuthorizer else None
 
     @property
     def traces(self) -> int:
-        """Return the number of decision log lines; 0 if the authorizer does not count them."""
+        """Return the number of authorizer log lines; 0 if the authorizer does not count them."""
         traces: int = getattr(self.inner, "traces", 0)
         return traces
 
@@ -297,6 +300,7 @@ class GuardedAuthorizer(Authorizer):
         )
         if len(awaitables) == len(refusals):
             return awaitables
+        # The plug-in got only the other bindings: its results fill the places of those.
         rest = iter(awaitables)
         return [
             completed(AclCreateResult(refusal)) if refusal is not None else next(rest)
@@ -334,6 +338,7 @@ class GuardedAuthorizer(Authorizer):
         except AuthorizerFault as fault:
             _LOG.error("%s", fault, exc_info=fault.cause)
             return -1
+        # -1 is also the contract's value for an unknown number; bool is a subclass of int.
         return count if type(count) is int else -1
 
     def authorize_by_resource_type(
@@ -376,6 +381,7 @@ class GuardedAuthorizer(Authorizer):
         if masks.__class__ is not list or len(masks) != len(resources):
             self._fail(method, _wrong_list(masks, len(resources), "int"))
         for mask, resource in zip(masks, resources, strict=True):
+            # Clients fail on bits of operations that the type does not support.
             if type(mask) is not int or mask & ~full_mask(resource.resource_type):
                 expected = f"mask of operations on {resource.resource_type.name}"
                 self._fail(method, _wrong_item(mask, expected))

@@ -157,6 +157,7 @@ class OlderAuthorizer(Authorizer):
             return [completed(AclDeleteResult(check_filter(each) or failure)) for each in filters]
         refusals = [check_filter(wanted) for wanted in filters]
         wanted = [each for each, no in zip(filters, refusals, strict=True) if no is None]
+        # Removed once for all filters, before the results of each are built.
         outcomes = self._remove(held, wanted, context)
         return [
             completed(AclDeleteResult(refusal))
@@ -184,6 +185,7 @@ class OlderAuthorizer(Authorizer):
             error: ApiError | None = None
             try:
                 if (
+                    # None lets the authorizer drop the resource as a whole.
                     self.older.remove_acls(None if matched == entries else matched, pattern)
                     is False
                 ):
@@ -217,6 +219,7 @@ class OlderAuthorizer(Authorizer):
                 if entry_matches(wanted.entry, entry)
             )
             return
+        # Without a colon the text is no principal, and ``Principal.parse`` would raise.
         if wanted.entry.principal is not None and ":" in wanted.entry.principal:
             principal = Principal.parse(wanted.entry.principal)
             held = _mapping(self.older.get_acls(principal=principal))

@@ -140,6 +140,7 @@ class ClientConnection:
         """Close the connection; pending requests fail."""
         self._end(ConnectionLost(f"{self.address}: the connection was closed"))
         self._reading.cancel()
+        # A TLS peer may never send its close_notify: wait for a bounded time, then abort.
         leaving = asyncio.ensure_future(self._writer.wait_closed())
         await asyncio.wait([self._reading, leaving], timeout=_FAREWELL_S)
         self._writer.transport.abort()
@@ -158,6 +159,7 @@ class ClientConnection:
         """Send a request; return the frame of its response, and the offset of the body."""
         if self._lost is not None:
             raise self._lost
+        # An int32 on the wire.
         self._correlation_id = (self._correlation_id + 1) & 0x7FFF_FFFF
         header = RequestHeader(
             api_key=request.API_KEY,
@@ -265,6 +267,8 @@ class ClientConnection:
     async def _versions_of(self, request: ApiVersionsRequest, version: int) -> ApiVersionsResponse:
         """Request versions; the error for an unsupported version comes in version 0."""
         frame, at = await self._exchange(request, version)
+        # KIP-511: a server that does not know the version answers in version 0. The error code is
+        # the first field of every version.
         refused = frame[at : at + 2] == int(ErrorCode.UNSUPPORTED_VERSION).to_bytes(2)
         return self._decode(frame, at, ApiVersionsResponse, 0 if refused else version)
 
@@ -321,6 +325,8 @@ class ClientConnection:
             # Another call may have renewed the session while this one waited for the lock.
             if loop.time() >= self._renew_at_s:
                 if self._waiting:
+                    # The server takes no other request between the handshake and the end of a login
+                    # (KIP-368).
                     await asyncio.wait(tuple(self._waiting))
                 try:
                     await self._log_in(self._config.login)

@@ -139,7 +139,9 @@ class ScramExchange:
 
     def __init__(self, login: Password, nonce: str) -> None:
         """Begin; ``nonce`` must be unique."""
+        # RFC 5802, 5.1: both characters separate attributes.
         escaped = login.name.replace("=", "=3D").replace(",", "=2C")
+        # The server looks the name up among delegation tokens, not users (KIP-48).
         extension = ",tokenauth=true" if login.by_token else ""
         self._login = login
         self._nonce = nonce
@@ -179,6 +181,7 @@ class ScramExchange:
         salt = b64decode(parts["s"])
         salted = hashlib.pbkdf2_hmac(digest, self._login.password.encode(), salt, iterations)
         client_key = hmac.digest(salted, b"Client Key", digest)
+        # "biws" is "n,," in base64: no channel binding, which Kafka does not support.
         unproved = f"c=biws,r={parts['r']}"
         signed = f"{self._bare},{text},{unproved}".encode()
         signature = hmac.digest(hashlib.new(digest, client_key).digest(), signed, digest)

@@ -118,11 +118,13 @@ class Nodes:
             except (Unreachable, ConnectionLost, TimedOut, RetryNeeded) as error:
                 met = error
                 self.forget()
+                # A pause that would outlast the deadline only delays the error.
                 if self._closed or not self._reached or loop.time() + pause_ms / 1000 >= deadline_s:
                     raise
                 if self._on_retry is not None:
                     self._on_retry(error)
             await asyncio.sleep(pause_ms / 1000)
+            # Exponential, as in Kafka's clients since KIP-580.
             pause_ms = min(2 * pause_ms, self._config.retry_max_ms)
 
     async def _connection(self, *, controller: bool) -> ClientConnection:
@@ -133,6 +135,7 @@ class Nodes:
                 raise ConnectionLost("the cluster has no controller at the moment")
             return await self._to(address)
         problems = []
+        # Nodes behind a load balancer may advertise the same address.
         for address in dict.fromkeys(cluster.nodes.values()):
             try:
                 return await self._to(address)
@@ -179,6 +182,7 @@ async def _brokers(connection: ClientConnection) -> Cluster:
     )
 
     # An empty list of topics asks for none; null would ask for all.
+    # Versions below 4 have no field for the flag, and mean True.
     request = MetadataRequest(topics=(), allow_auto_topic_creation=True)
     answer = await connection.call(request, MetadataResponse)
     return Cluster(

@@ -79,6 +79,7 @@ def parse_value(key_type: KeyType, text: str) -> Value:
     if key_type is KeyType.PASSWORD:
         return Password(text)
     if key_type is KeyType.LIST:
+        # As ``ConfigDef``: a comma cannot be escaped, and an empty text is an empty list.
         return tuple(part.strip() for part in text.split(",")) if text else ()
     return text
 

@@ -55,6 +55,8 @@ def alter_values(
     values = dict(given)
     for alteration in alterations:
         _apply(values, alteration)
+    # All values of the resource, not only the changed ones, as a broker does: an earlier one that
+    # is no longer allowed has to be deleted in the same request.
     _check_names(values, of_cluster=of_cluster)
     for name, value in values.items():
         _check_value(name, value)
@@ -73,6 +75,7 @@ def _apply(values: dict[str, str], alteration: Alteration) -> None:
         values.pop(name, None)
     else:
         _check_list(name, operation)
+        # Without a dynamic value, elements are added to the default, not to the value of the file.
         current = values.get(name, default_of(name) or "")
         values[name] = edit_list(operation, current, value or "")
 

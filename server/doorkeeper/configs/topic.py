@@ -52,6 +52,7 @@ def _decimal(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
+    # Outside of this range Java writes an exponent.
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
     from decimal import Decimal  # noqa: PLC0415 - few values are so large or small
@@ -91,6 +92,7 @@ def _one_of(*allowed: str) -> Check:
 
 
 def _gzip_level(name: str, value: Value) -> None:
+    # -1 is the default level of zlib, and 0, no compression, is not allowed.
     if value != -1 and not (isinstance(value, int) and 1 <= value <= 9):
         raise _invalid(name, value, "Value must be between 1 and 9 or equal to -1")
 

@@ -66,6 +66,7 @@ class OfflineAuditLog:
                 self._settings, self._node, loop, logger=self._log, meter=self._meter
             )
         except StartError as error:
+            # Only then would the server itself, or another node id, be the remedy.
             if not isinstance(error.__cause__, AuditLogInUse):
                 raise
             raise StartError(f"{error}; {_HINT}") from error
@@ -84,6 +85,7 @@ class OfflineAuditLog:
         if audit_log is None:
             yield
             return
+        # Before the change: with sync=strict nothing may change that could not be recorded.
         if (refusal := audit_log.refusal()) is not None:
             self._refused = True
             raise StartError(str(refusal))
@@ -140,6 +142,7 @@ class _HeldLog(NoLog):
             return
         import structlog  # noqa: PLC0415 - as above
 
+        # Only now: a command without problems starts without structlog.
         logger = structlog.get_logger("doorkeeper.audit")
         for event, fields in self._errors:
             logger.error(event, **fields)

@@ -88,6 +88,8 @@ class IdentityFile:
         """
         self.revision = revision
         with suppress(OSError):
+            # A single write of 20 digits within one page: a killed process leaves the old or the
+            # new number.
             os.pwrite(self._descriptor, b"%020d" % revision, self._revision_at)
 
     def close(self) -> None:

@@ -124,13 +124,17 @@ class _ForkServerProcess:
             pipes = [_register_ends(_pipe(), ours, theirs) for _ in range(2)]
             (about, its_about), (control, its_control) = pairs
             (stdout, its_stdout), (stderr, its_stderr) = pipes
+            # In the order in which the fork server unpacks them.
             passed = (its_stdout, its_stderr, its_about, its_control)
             socket.send_fds(self._ask, [bytes([needs])], [each.fileno() for each in passed])
+            # Before anything is read: the end of a stream is seen only when no process holds the
+            # other end.
             theirs.close()
             about.settimeout(fork_s)
             with suppress(ConnectionError):  # a forked process reports the cause
                 about.sendall(message)
             forked = ForkedProcess(about, control, stdout, stderr)
+            # From here on they belong to the ``ForkedProcess``.
             ours.pop_all()
         return forked
 
@@ -176,5 +180,6 @@ def environment() -> dict[str, str]:
 FORK_CLIENT: Final = ForkClient()
 """The fork server of this process."""
 
+# A killed test process runs no exit handlers: then the fork server sees its socket closed.
 atexit.register(FORK_CLIENT.close)
 os.register_at_fork(after_in_child=FORK_CLIENT.forget)

@@ -123,6 +123,8 @@ class _ForkServer:
         self._wake_read, self._wake_write = socket.socketpair()
         self._wake_write.setblocking(False)
         self._abouts: dict[int, socket.socket] = {}
+        # The end of a child interrupts ``poll`` only through a descriptor: PEP 475 restarts the
+        # call after a handler.
         signal.set_wakeup_fd(self._wake_write.fileno())
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
 
@@ -171,6 +173,7 @@ class _ForkServer:
         with ExitStack() as received:
             for each in descriptors:
                 received.callback(os.close, each)
+                # A process that the server starts must not hold the test's pipes open.
                 os.set_inheritable(each, False)
             if len(descriptors) < _DESCRIPTORS:
                 raise OSError(f"{len(descriptors)} of {_DESCRIPTORS} descriptors came")
@@ -179,6 +182,8 @@ class _ForkServer:
             stdout, stderr, about, control = descriptors
             pid = os.fork()
             if not pid:
+                # A forked process has these from the fork server: restored, so that it starts like
+                # a new process.
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 os.dup2(stdout, 1)
@@ -192,6 +197,7 @@ class _ForkServer:
 
     def _report_ended(self) -> None:
         """Report the exit status of each process that has ended."""
+        # The bytes say nothing: signals of several children may arrive as one.
         self._wake_read.recv(4096)
         while self._abouts:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -224,6 +230,7 @@ def _become(request: ServeRequest) -> None:
     """Take over environment, module path and folder of the test's process."""
     os.environ.clear()
     os.environ.update(request.environment)
+    # The C library reads TZ only once.
     time.tzset()
     sys.path[:] = request.module_path
     sys.argv[:] = ["doorkeeper", "serve"]

@@ -87,6 +87,7 @@ class ForkedProcess:
         line = b""
         try:
             while not line.endswith(b"\n"):
+                # One byte at a time: the next line belongs to a later call.
                 byte = self._about.recv(1)
                 if not byte:
                     return None

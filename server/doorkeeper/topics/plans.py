@@ -50,6 +50,7 @@ def plan_topics(
             errors.append(ApiError(ErrorCode.POLICY_VIOLATION, text))
         else:
             removed.append(row_of(topic))
+            # A name that is given twice is unknown the second time.
             topics = topics.with_changes((), removed[-1:])
             errors.append(None)
     return edit(TOPIC, set=added, deleted=removed), errors
