@@ -164,10 +164,7 @@ class SqliteStore(Store):
                 if migrations.migrate(connection, path, now_ms(), random_bytes) is not None:
                     expected = None  # older versions had no store id
             found = expected_store_of(connection, path)
-            if cluster_id not in (None, found.cluster_id):
-                raise StorageError(
-                    f"{path}: the store belongs to cluster {found.cluster_id}, not to {cluster_id}"
-                )
+            _check_cluster(path, found, cluster_id)
             file = IdentityFile.write(identity_path, found)
             undo.callback(file.close)
             store = cls(
@@ -479,6 +476,13 @@ def expected_store_of(
     assert store_id is not None
     cluster_id = str(schema.meta(connection, "cluster_id"))
     return ExpectedStore(cluster_id, store_id, schema.last_revision(connection))
+
+
+def _check_cluster(path: Path, found: ExpectedStore, cluster_id: str | None) -> None:
+    if cluster_id not in (None, found.cluster_id):
+        raise StorageError(
+            f"{path}: the store belongs to cluster {found.cluster_id}, not to {cluster_id}"
+        )
 
 
 def _check_there(
