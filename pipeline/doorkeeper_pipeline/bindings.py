@@ -1,7 +1,7 @@
 """Bindings as rows, as texts and as commands: one form of each for all tables and reports.
 
 row      the seven fields in Kafka's words, and an id
-text     what Kafka 4.2 writes between the square brackets of StandardAcl[...]
+text     Kafka 4.2's text between the square brackets of StandardAcl[...]
 command  kafka-acls.sh ... --add or --remove, quoted for a shell
 """
 
@@ -34,7 +34,7 @@ FIELDS = (
 ID_LENGTH = 22
 
 BOOTSTRAP = '"$BOOTSTRAP"'
-"""What stands in a command for the address of a broker: a variable of the shell."""
+"""The address of a broker in a command: a variable of the shell."""
 
 
 def row_of(binding: AclBinding, binding_id: str | None = None) -> dict[str, str]:
@@ -93,7 +93,7 @@ def text_of(binding: AclBinding) -> str:
 def command_of(binding: AclBinding, *, remove: bool = False, arguments: str = "") -> str:
     """Return the kafka-acls.sh command that adds or removes a binding, or '' where none can.
 
-    It is one line of bash that prints safely, whatever names hold. ``arguments`` are more words of
+    It is one line of bash that prints safely with any names. ``arguments`` are more words of
     it, as the shell shall read them. The tool has no words for an operation that the type of
     resource does not know, and would cut blanks off.
     """

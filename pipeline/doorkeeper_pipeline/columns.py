@@ -1,6 +1,6 @@
-"""Tables as plain data, and what Arrow and Spark call the same.
+"""Tables as plain data, and their schemas in Arrow and Spark.
 
-Neither is imported before somebody asks for it: Spark's workers need no Arrow schema, and a
+Neither is imported before it is needed: Spark's workers need no Arrow schema, and a
 machine without Java no Spark.
 """
 

@@ -1,7 +1,7 @@
-"""What can go wrong in the pipeline; the command tells each in one line.
+"""Errors of the pipeline; the command reports each in one line.
 
 PipelineError          the job cannot go on
-├── Unreadable         an input cannot be read as what it should be
+├── Unreadable         an input is not in the expected format
 │   └── Unavailable    it is there, and cannot be opened as things are: no permission, a lost disk
 ├── TooManyUnread      more lines went to quarantine than allowed; nothing was replaced
 ├── BrokenContract     rows break a rule of severity error; nothing was replaced
@@ -13,15 +13,15 @@ from __future__ import annotations
 
 
 class PipelineError(Exception):
-    """The job cannot go on; the text says what was found, what is allowed, and where."""
+    """The job cannot go on; the text has the found and the allowed value, and the place."""
 
 
 class Unreadable(PipelineError):
-    """An input cannot be read as what it should be."""
+    """An input is not in the expected format."""
 
 
 class Unavailable(Unreadable):
-    """An input is there and cannot be opened now: it says nothing of what is in it."""
+    """An input is there and cannot be opened now: its content is unknown."""
 
 
 class TooManyUnread(PipelineError):

@@ -3,8 +3,8 @@
     BOOTSTRAP=broker:9092 bash proposal.sh --command-config admin.properties
     doorkeeper acls apply proposal.yaml
 
-The script adds before it removes, so that nobody loses in between what they keep. What no command
-can say is a comment; the file says everything.
+The script adds before it removes, so that no kept access is lost in between. Bindings that no
+command can say is a comment; the file says everything.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def file_of(proposal: Proposal, how: Format) -> str:
 
 
 def summary_of(proposal: Proposal) -> list[str]:
-    """Return in a few lines what changes, and what of the history it would turn."""
+    """Return in a few lines the changes, and the recorded decisions that they would change."""
     forbids = allows = 0
     columns = (proposal.backtest.column(name).to_pylist() for name in ("turn", "count"))
     for turn, count in zip(*columns, strict=True):

@@ -1,4 +1,4 @@
-"""Texts as words of bash, whatever they hold, so that they print safely and arrive as they are.
+"""Any texts as words of bash, so that they print safely and arrive unchanged.
 
 Quoted plainly where everything prints; otherwise as ``$'...'`` with the bytes of UTF-8, so that no
 terminal obeys a name and no locale changes it.

@@ -1,12 +1,12 @@
 """The command ``doorkeeper-pipeline``.
 
 commands  the list of subcommands
-options   what several of them take
+options   the options that several of them have
 failures  how a command that cannot go on says so, and the exit statuses
 progress  lines on stderr that a person can follow
 starting  the engine that was asked for
 run, backtest, propose, report, stream
-          the subcommands; what is heavy they import when they are called
+          the subcommands; they import heavy modules when they are called
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``doorkeeper-pipeline backtest``: who would lose access, and who would gain it."""
+"""``doorkeeper-pipeline backtest``: the accesses that another set of ACLs would take or give."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def command(  # noqa: PLR0913  one for each option
     master: str | None,
     quiet: bool,
 ) -> None:
-    """Ask the whole history what it would have been under another set of ACLs.
+    """Decide the whole history again under another set of ACLs.
 
-    Every decision that would turn is a row of the table backtest. The exit status is 1 when
-    something that was allowed would be denied.
+    Every decision that would change is a row of the table backtest. The exit status is 1 when
+    an access that was allowed would be denied.
 
     \b
     Examples:
@@ -92,7 +92,7 @@ def command(  # noqa: PLR0913  one for each option
 
 
 def text_of(turned: Sequence[dict[str, Any]], rows: int) -> str:
-    """Return what people read: how many lose and gain, and the most frequent rows."""
+    """Return the summary: how many lose and gain access, and the most frequent rows."""
     lines = []
     for turn, words in (
         ("ALLOW_TO_DENY", "would be denied that was allowed"),

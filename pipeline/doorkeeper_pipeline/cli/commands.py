@@ -32,7 +32,7 @@ class Lazy(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Call a command; whatever ends it has a status that says no more than it knows."""
+        """Call a command; convert each way to end into its exit status."""
         with ended_by_others():
             return super().invoke(ctx)
 

@@ -8,7 +8,7 @@
 5  run: more lines could not be read than --max-quarantined allows; nothing was changed
 130  ended by Ctrl-C
 
-No other end has the status 1: who asks a backtest in a script must not take a full disk for an
+No other end has the status 1: a script that runs a backtest must not take a full disk for its
 answer.
 """
 
@@ -46,11 +46,11 @@ be read, and nothing was changed; 130 ended by Ctrl-C."""
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Turn what the pipeline raises into lines and a status.
+    """Convert the errors of the pipeline to lines and a status.
 
     Raises:
         SystemExit: in place of a PipelineError, a missing package, an error of a file, and of
-            what nobody thought of: that is said with the place in the code.
+            any other error, which is reported with its place in the code.
 
     """
     try:
@@ -79,7 +79,7 @@ def told() -> Iterator[None]:
 
 @contextmanager
 def ended_by_others() -> Iterator[None]:
-    """Give Ctrl-C, and an output that nobody reads any more, statuses of their own: Click's is 1.
+    """Give Ctrl-C, and a closed output, statuses of their own: Click's is 1.
 
     Raises:
         SystemExit: in place of them.
@@ -104,7 +104,7 @@ EXTRAS = {
 
 
 def _unexpected(error: BaseException) -> str:
-    """Return in a line what went wrong, and where in the code: it is an error of ours."""
+    """Return a line with an unexpected error and its place in our code."""
     first = next(iter(str(error).strip().splitlines()), "")
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name} line {frames[-1].lineno})" if frames else ""
@@ -122,6 +122,6 @@ def printable(text: str) -> str:
 
 
 def show(text: str) -> None:
-    """Print a text on stdout; what its encoding has no letters for is written as an escape."""
+    """Print a text on stdout; characters that its encoding lacks become escapes."""
     encoding = sys.stdout.encoding or "utf-8"
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -16,7 +16,7 @@ EVERY_S = 0.5
 
 
 class Progress:
-    """Tells what is being done."""
+    """Prints the current step."""
 
     def __init__(
         self, clock: Callable[[], float], *, quiet: bool = False, to: TextIO | None = None

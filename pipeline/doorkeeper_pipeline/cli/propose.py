@@ -1,4 +1,4 @@
-"""``doorkeeper-pipeline propose``: a smaller set of ACLs, with proof of what it would turn."""
+"""``doorkeeper-pipeline propose``: a smaller set of ACLs, and the decisions that it changes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def command(  # noqa: PLR0913  one for each option
     master: str | None,
     quiet: bool,
 ) -> None:
-    """Propose ACLs that allow what was used and no more, proved by the whole history.
+    """Propose ACLs that allow only the used accesses, checked against the whole history.
 
     \b
     Examples:
@@ -136,7 +136,7 @@ def command(  # noqa: PLR0913  one for each option
 
 
 def refusal_of(proof: Evidence) -> str:
-    """Return why nothing is proposed, and what to do."""
+    """Return why nothing is proposed, and the remedy."""
     lines = [f"not enough evidence: {proof.summary()}"]
     lines += [f"  {each}" for each in (*proof.lacking, *proof.causes)]
     lines.append(

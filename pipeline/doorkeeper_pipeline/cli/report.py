@@ -41,10 +41,10 @@ ROWS_MAX = 20_000
     help="Rows of a table on the page. The tables themselves have all of them.",
 )
 def command(*, out: Path, target: Path, title: str, rows: int) -> None:
-    """Write what the tables tell as one HTML file that needs nothing else.
+    """Write the report on the tables: one self-contained HTML file.
 
-    What happened, who was refused what and what would help, unused and over-broad grants, the last
-    proposal and backtest, what is new, and what could not be read. docs/report.md explains it.
+    It shows decisions over time, denials with the grant that would help, unused and over-broad
+    grants, the last proposal and backtest, new access, and unreadable input. See docs/report.md.
 
     \b
     Examples:

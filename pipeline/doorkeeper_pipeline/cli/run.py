@@ -82,8 +82,8 @@ def command(  # noqa: PLR0913  one for each option
 ) -> None:
     """Read logs and ACLs, and bring all tables up to date.
 
-    Files that were read already are not read again; a file that has grown replaces what it said.
-    When anything goes wrong the tables stay as they were.
+    Files that were read already are not read again; a file that has grown replaces its earlier
+    rows. When anything goes wrong the tables stay as they were.
 
     \b
     Examples:

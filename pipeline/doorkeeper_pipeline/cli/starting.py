@@ -1,4 +1,4 @@
-"""The engine that was asked for, the policy, and what a job takes from outside."""
+"""The chosen engine, the policy, and the inputs of a job."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def engine(name: str | None, master: str | None, tell: Callable[[str], None]) ->
 
 
 def policy(super_users: tuple[str, ...], *, allow_everyone: bool) -> Policy:
-    """Return what decides beside the ACLs."""
+    """Return the policy: super users, and the default without ACLs."""
     return Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone)
 
 

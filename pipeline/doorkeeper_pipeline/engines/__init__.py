@@ -1,8 +1,8 @@
-"""What the jobs run on: ``local`` (Polars, no JVM) and ``spark`` (a laptop or a cluster).
+"""The engines of the jobs: ``local`` (Polars, no JVM) and ``spark`` (a laptop or a cluster).
 
-contract  what a job may ask of an engine; every job is written against it and runs on both
-tuples    distinct decisions: what the evaluator works on
+contract  the operations of an engine; every job is written against it and runs on both
+tuples    distinct decisions, the input of the evaluator
 local     one process, Polars
-spark     PySpark: each task is a partition; what all tasks share is broadcast
+spark     PySpark: each task is a partition; shared values are broadcast
 session   the one SparkSession
 """

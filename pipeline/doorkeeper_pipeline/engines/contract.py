@@ -1,8 +1,8 @@
-"""What a job may ask of an engine.
+"""The operations of an engine.
 
 A job is a function over values of one partition (names of files, an Arrow table) that can be
-imported by name, so that Spark's workers find it. What all partitions need is given once as
-``shared`` and broadcast.
+imported by name, so that Spark's workers find it. Values that all partitions need are given
+once as ``shared``, and broadcast.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class Engine(Protocol):
         schema: pa.Schema,
         by: Sequence[str] = TUPLE,
     ) -> pa.Table:
-        """Apply a function to the distinct decisions of Parquet files; return what it gave, whole.
+        """Apply a function to the distinct decisions of Parquet files; return all its results.
 
         The function gets tables with the columns ``by`` and count, first_ts, last_ts; rows of one
-        principal stand together in one table. What it returns has the schema. The order of the
+        principal stand together in one table. Its results have the schema. The order of the
         result is open: sort it.
         """
         ...

@@ -1,6 +1,6 @@
 """The SparkSession: one for all tables of a command, since its start costs seconds.
 
-Settings, each measured: no web page and no progress bar (it corrupts what is printed), twice as
+Settings, each measured: no web page and no progress bar (it corrupts the output), twice as
 many shuffle partitions as cores, UTC, ANSI. ``DOORKEEPER_SPARK_CDS`` may name an archive of Java's
 class-data sharing; it is made when it is not there and takes a third off every later start.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ARCHIVE_VARIABLE = "DOORKEEPER_SPARK_CDS"
 LOCAL_MASTER = "local[*]"
 PACKAGES = ("doorkeeper", "doorkeeper_pipeline")
-"""What workers on other machines need of ours."""
+"""The files of this package that workers on other machines need."""
 
 
 def check_java(environment: Mapping[str, str] = os.environ) -> None:

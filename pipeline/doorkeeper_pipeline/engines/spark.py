@@ -1,7 +1,7 @@
 """The engine that runs on Spark: a laptop with ``local[*]``, or any cluster.
 
 Tasks are partitions. They read and write files themselves, columnar, and give back small results:
-the lines of a log never pass through the JVM's rows, which is most of what a text source costs.
+the lines of a log never pass through the JVM's rows, which is most of the cost of a text source.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SparkEngine(Engine):
         tasks: Sequence[Task],
         shared: Shared,
     ) -> Iterator[Result]:
-        """Yield what each task gives, in the order of the tasks, as each is complete."""
+        """Yield the result of each task, in the order of the tasks, as each is complete."""
         if not tasks:
             return
         context = self.session.sparkContext

@@ -1,4 +1,4 @@
-"""What a set of ACLs says of what was recorded: Arrow tables in, Arrow tables out, no Spark.
+"""Evaluation of recorded decisions with a set of ACLs: Arrow tables in and out, no Spark.
 
 names      resource names as numbers, so that patterns become intervals
 index      a set of ACLs, compiled once and sent to every worker

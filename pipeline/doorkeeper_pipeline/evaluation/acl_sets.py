@@ -19,7 +19,7 @@ BINDING = "binding"
 
 
 class AclSet(NamedTuple):
-    """Bindings, each once, and what names each of them elsewhere."""
+    """Bindings, each once, and the ids of each in other tables."""
 
     bindings: tuple[AclBinding, ...]
     ids: tuple[str, ...]

@@ -45,7 +45,7 @@ TURNED = pa.schema(
         pa.field("binding_after", pa.int32()),
     ]
 )
-"""The columns of what was turned; bindings are numbers, each in its own set."""
+"""The columns of changed decisions; bindings are numbers, each in its own set."""
 
 
 RECORDED = (*QUESTION, "outcome", "rule")

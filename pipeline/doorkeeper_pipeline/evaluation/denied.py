@@ -1,8 +1,8 @@
-"""What was refused, and the smallest grant that would help.
+"""Denied accesses, and the smallest grant that would help.
 
-Refusals of all addresses and requests are one row. Probes, which ask what would be allowed and
-refuse nobody, are apart from real refusals. The reason is what the set of ACLs in force says today,
-and what was recorded where no set is given:
+Refusals of all addresses and requests are one row. Probes, which only
+ask for permitted operations, are apart from real denials. The reason is that of the ACLs in force
+today, or the recorded one without ACLs:
 
     DENY         a binding denies it, and no grant helps
     NO_ACL       no binding allows it
@@ -63,7 +63,7 @@ ASKED = (
 """By which columns of the table decisions refusals are asked for."""
 
 REFUSAL = (PRINCIPAL, OPERATION, RESOURCE_TYPE, RESOURCE_NAME, PROBE)
-"""What is one row."""
+"""The columns that identify a row."""
 
 REASONS = ("DENY", "NO_ACL", "ALLOWED_NOW", "UNKNOWN")
 """The first that holds for any address is the reason of the row."""

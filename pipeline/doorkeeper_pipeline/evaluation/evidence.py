@@ -1,4 +1,4 @@
-"""Whether a history is evidence enough for recommendations, and what is wrong with it.
+"""Whether a history is enough evidence for recommendations, and its shortcomings.
 
 To remove an ACL because no request used it is right only if the history is long, whole, and of the
 cluster whose ACLs are given. Each shortcoming is named with its probable cause and its remedy.
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 class Thresholds(NamedTuple):
-    """What recommendations need: days of history, percent of agreement, percent of days."""
+    """The thresholds of recommendations: days of history, percent of agreement, percent of days."""
 
     days: float = 30
     agreement: float = 99
@@ -75,7 +75,7 @@ class Observed(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a history proves.
+    """The evidence in a history.
 
     ``agreement`` is the percentage of decisions with the recorded outcome, None without ACLs.
     ``causes`` are contradictions with their remedy. ``lacking`` says why nothing is recommended;
@@ -106,7 +106,7 @@ class Evidence(NamedTuple):
 def evidence_of(
     observed: Observed, rows: Sequence[Row], policy: Policy, thresholds: Thresholds
 ) -> Evidence:
-    """Return what a history proves; rows are those of the table agreement."""
+    """Return the evidence in a history; rows are those of the table agreement."""
     share = None
     if observed.has_acls:
         count = _sum(rows, "count")
@@ -153,7 +153,7 @@ def _lacking(observed: Observed, share: float | None, thresholds: Thresholds) ->
 
 
 def _causes(observed: Observed, rows: Sequence[Row], policy: Policy) -> Iterator[str]:
-    """Yield what explains contradictions, and what to do about it."""
+    """Yield the explanations of contradictions, each with its remedy."""
     if observed.decisions and not observed.allowed:
         yield (
             "the log has refusals only, as Kafka's authorizer writes at INFO: set the logger"

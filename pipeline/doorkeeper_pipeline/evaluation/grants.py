@@ -1,4 +1,4 @@
-"""The table ``grant_usage``: every binding in force, used or not, with what it was good for."""
+"""The table ``grant_usage``: every binding in force, used or not, with its use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COUNTS = {
 
 
 def grant_usage(acls: AclSet, totals: pl.DataFrame, days_observed: int) -> pa.Table:
-    """Return the table, in the order of the bindings; ``totals`` is what ``usage.added`` gives."""
+    """Return the table, in the order of the bindings; ``totals`` is the result of ``usage.add``."""
     frame = rows(acls).join(totals, on=BINDING, how="left", maintain_order="left")
     nothing = pl.lit([], pl.List(pl.String))
     counts = {name: pl.col(f"{key}_count") for key, name in _COUNTS.items() if name is not None}

@@ -1,16 +1,16 @@
 """A set of ACLs, compiled once: for each row the innermost interval of every name, with answers.
 
-A row is what one principal has from one host on one type of resource. A question looks at four
+A row has the bindings of one principal and host on one type of resource. A question looks at four
 rows: its own principal or ``User:*``, its own host or ``*``; and where hosts may be networks, at
 two more for each network around its address. In a row the patterns are intervals of
 cells (see ``names``) that lie within each other or apart, so that a cell has one innermost
 interval, a node, and all others that cover it are that node's ancestors.
 
 Each binding on a node is an entry, and entries are numbered in the order of the broker's walk. A
-score orders what may decide a question: a DENY has its number, an ALLOW counts down from above all
-of them, because the broker names the first DENY that matches and otherwise the last ALLOW. The
-least score decides. ``best`` holds it for each node and operation, ancestors included, so that a
-decision is four look-ups however many ACLs there are.
+score orders the bindings that may decide a question: a DENY has its number, an ALLOW counts down
+from above all of them, because the broker names the first DENY that matches and otherwise the last
+ALLOW. The least score decides. ``best`` holds it for each node and operation, ancestors included,
+so that a decision is four look-ups however many ACLs there are.
 
 Worked example: ALLOW READ on the prefix "a" is entry 1, DENY ALL on the literal "ab" entry 0, which
 the walk meets first. The scores are 2 * 2 - 1 - 1 = 2 and 0. For "abc" the row has the node of "a":
@@ -71,7 +71,7 @@ class Coverage(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """A compiled set of ACLs. Bindings are numbered by their places in what was compiled.
+    """A compiled set of ACLs. Bindings are numbered by their places in the input.
 
     It is plain data: pickled once and sent to every worker.
     """
@@ -104,7 +104,7 @@ class Index:
     """The operations that each entry is about: bit ``code`` for each of them."""
     entry_denies: NDArray[np.bool_]
     coverage: Coverage | None
-    """What ``allow.everyone.if.no.acl.found`` needs; None where it is not set."""
+    """Covered cells, for ``allow.everyone.if.no.acl.found``; None if it is not set."""
 
     @property
     def entries(self) -> int:
@@ -114,7 +114,7 @@ class Index:
     def row_keys(
         self, principals: NDArray[np.int64], hosts: NDArray[np.int64], types: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return the keys of rows by the numbers of what they are about."""
+        """Return the keys of rows by the numbers of their parts."""
         return _row_keys(principals, hosts, types, len(self.hosts))
 
     def bindings_of(self, scores: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -124,7 +124,7 @@ class Index:
 
 
 def distinct(bindings: Iterable[AclBinding]) -> tuple[AclBinding, ...]:
-    """Return bindings each once, in their order: what ``compiled`` takes."""
+    """Return bindings each once, in their order: the input of ``compile_index``."""
     return tuple(dict.fromkeys(bindings))
 
 

@@ -4,7 +4,7 @@ All texts at which a pattern begins or ends are sorted; between two of them lies
 one cell are covered by the same patterns, so that a name is needed once, to find its cell.
 
     literal "ab"    from "ab" to "ab\0", the next text there is: this name alone
-    prefixed "ab"   from "ab" to "ac": whatever begins with it
+    prefixed "ab"   from "ab" to "ac": every text that begins with it
     literal "*"     all but the names that begin with an asterisk, and "*" itself: three intervals
 
 Worked example: the literal "ab" and the prefix "a" give the boundaries "a", "ab", "ab\0" and "b",
@@ -53,7 +53,7 @@ class NameCells:
         return len(self._boundaries)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Leave behind what only compiling needs: a worker finds cells, not intervals."""
+        """Drop the parts that only compiling needs: a worker finds cells, not intervals."""
         return (_finder, (self._boundaries,))
 
     def cell(self, name: str) -> int:
@@ -61,7 +61,7 @@ class NameCells:
         return bisect_right(self._boundaries, name) - 1
 
     def intervals(self, name: str, pattern_type: PatternType) -> tuple[Interval, ...]:
-        """Return what a pattern covers.
+        """Return the intervals that a pattern covers.
 
         The interval of the name alone comes first where the pattern is the literal ``*``: there the
         broker reads it as the literal of that name.

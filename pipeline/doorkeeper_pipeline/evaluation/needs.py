@@ -1,8 +1,8 @@
-"""What each principal was let through to, and would miss: the ground of every proposal.
+"""Needs: the allowed accesses of each principal, on which every proposal is based.
 
 A need is (principal, host, operation, resource type, name). Its host is ``*`` where a binding for
 every host let it through, and the asking address where only bindings for that address did, so that
-a proposal is never wider than what is in force. What super users do needs no binding.
+a proposal is never wider than what is in force. Accesses of super users need no binding.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class Grants(NamedTuple):
 
 
 def grants_of(index: Index, bindings: Sequence[AclBinding]) -> Grants:
-    """Return what ``needs_of`` takes, of the bindings of which the index was compiled."""
+    """Return the input of ``needs_of`` for the bindings of which the index was compiled."""
     return Grants(index, np.array([each.entry.host == WILDCARD for each in bindings], np.bool_))
 
 
 def needs_of(grants: Grants, table: pa.Table) -> pa.Table:
-    """Return what distinct questions need under a set of ACLs, not yet added.
+    """Return the needs of distinct questions under a set of ACLs, not yet added.
 
     Raises:
         BadQuestions: the table holds no questions.
@@ -78,9 +78,10 @@ def needs_of(grants: Grants, table: pa.Table) -> pa.Table:
 
 
 def logged_needs(super_users: frozenset[str], table: pa.Table) -> pa.Table:
-    """Return what was needed, by the outcomes that were recorded: where no set of ACLs is known.
+    """Return the needs by the recorded outcomes, if no set of ACLs is known.
 
-    The table has ``outcome`` too. Nobody knows by which hosts, so that all needs are for ``*``.
+    The table has ``outcome`` too. The hosts of the bindings are unknown, so all needs are for
+    ``*``.
     """
     allowed = pc.equal(table.column("outcome"), "ALLOWED")
     supers = pc.is_in(table.column(PRINCIPAL), value_set=pa.array(sorted(super_users), pa.string()))

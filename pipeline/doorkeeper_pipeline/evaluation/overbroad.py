@@ -1,6 +1,6 @@
-"""Which bindings allow far more than was used of them, and what would do instead.
+"""Bindings that allow far more than was used of them, and narrower ones instead.
 
-    ALL_NAMES       the literal "*", and the history has names that nobody touched through it
+    ALL_NAMES       the literal "*", and the history has names that were not used through it
     PREFIX          a prefix, likewise
     ALL_PRINCIPALS  User:*, and the history has principals that never used it
     ALL_OPERATIONS  ALL, and not every operation of the type was used
@@ -8,7 +8,7 @@
                     nearly all ACLs are for every host
 
 Only an ALLOW that was used is looked at: one that was not is unused, and a DENY may be as wide as
-it likes. Who touched what through it is known exactly, so that what is proposed instead allows no
+it likes. The accesses through it are known exactly, so that the replacement allows no
 combination that did not occur.
 """
 
@@ -49,7 +49,7 @@ INSTEAD_MAX = 100
 """How many bindings may stand for one: more are no replacement; least privilege has them all."""
 
 TOUCHES = pa.schema([pa.field(BINDING, pa.int32(), nullable=False), *NEEDS])
-"""What was touched through a binding: its number, and what a need has, with the host that asked."""
+"""An access through a binding: its number, and the columns of a need, with the client's host."""
 
 
 class Wide(NamedTuple):
@@ -60,7 +60,7 @@ class Wide(NamedTuple):
 
 
 class Overbroad(NamedTuple):
-    """A binding, by number, why it is too wide, what was touched, and what would do instead."""
+    """A binding, by number: why it is too wide, its used accesses, and its replacement."""
 
     binding: int
     excess: tuple[str, ...]
@@ -74,7 +74,7 @@ class Overbroad(NamedTuple):
 
 
 class History(NamedTuple):
-    """What occurs in a history, whoever was let through: names by type, sorted, and principals."""
+    """The names by type, sorted, and the principals of a history, allowed or not."""
 
     names: Mapping[ResourceType, Sequence[str]]
     principals: int
@@ -93,19 +93,19 @@ class History(NamedTuple):
 
 
 def _beginning(names: Sequence[str], prefix: str) -> int:
-    """Return how many names begin so; what begins alike stands together."""
+    """Return how many names begin so; names with one prefix are adjacent."""
     begin = bisect_left(names, prefix)
     # Cut to the length of the prefix, sorted names are sorted.
     return bisect_right(names, prefix, begin, key=lambda name: name[: len(prefix)]) - begin
 
 
 def wide(index: Index, bindings: Sequence[AclBinding]) -> Wide:
-    """Return the bindings that may be too wide: by a wildcard, a prefix, everybody or ALL."""
+    """Return the bindings that may be too wide: by a wildcard, a prefix, ``User:*`` or ALL."""
     return Wide(index, np.array([_may_be_wide(each) for each in bindings], np.bool_))
 
 
 def touches_of(shared: Wide, table: pa.Table) -> pa.Table:
-    """Return what distinct questions touched through bindings that may be too wide, not yet added.
+    """Return the accesses of distinct questions through bindings that may be too wide, not added.
 
     Raises:
         BadQuestions: the table holds no questions.
@@ -183,7 +183,7 @@ def _excess(
 
 
 def _instead(binding: AclBinding, needs: Sequence[Need]) -> tuple[AclBinding, ...]:
-    """Return what allows just what was touched, for the hosts of the binding."""
+    """Return bindings that allow only the used accesses, for the hosts of the binding."""
     host = binding.entry.host
     together = [need._replace(host=host) for need in needs]
     instead = tuple(each.binding for each in least(together, known_of({}, (), ())))

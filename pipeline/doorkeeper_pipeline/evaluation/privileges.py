@@ -1,17 +1,17 @@
-"""The smallest set of bindings that lets through what was needed, and no more.
+"""The smallest set of bindings that allows the needs, and no more.
 
-Every need becomes an ALLOW on its literal name. What another one implies is left out: READ lets
+Every need becomes an ALLOW on its literal name. Implied ones are left out: READ lets
 DESCRIBE through. Where prefixes are asked for, names of one principal and operation that share a
 beginning up to a delimiter become one prefix, if it covers no name that others own:
 
     orders.eu.a  orders.eu.b  orders.us.c    ->    prefix "orders."
 
-and "orders.eu." with a literal where somebody else owns "orders.us.x". Others own a name when they
-were let through to it, or have a literal ALLOW on it, and the principal itself never was. Of names
-that nobody owns a prefix may cover some that the principal did not use; it lists those.
+and "orders.eu." with a literal where another principal owns "orders.us.x". Others own a name when
+they were let through to it, or have a literal ALLOW on it, and the principal itself never was. Of
+names without an owner a prefix may cover some that the principal did not use; it lists those.
 
 Some names cannot be granted by themselves: the literal ``*`` is every name, the principal
-``User:*`` everybody, and no ACL has an empty name. Such needs are left out; a backtest tells so.
+``User:*`` all users, and no ACL has an empty name. Such needs are left out; a backtest tells so.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ PARTS_MAX = 16
 
 
 class Need(NamedTuple):
-    """What somebody was let through to, how often, and when first and last."""
+    """An allowed access of a principal: how often, and when first and last."""
 
     principal: str
     host: str
@@ -67,7 +67,7 @@ class Need(NamedTuple):
 
 
 class Privilege(NamedTuple):
-    """A binding, the names that were used through it, and what else it covers."""
+    """A binding, the names that were used through it, and other names that it covers."""
 
     binding: AclBinding
     support: int
@@ -84,10 +84,10 @@ class Privilege(NamedTuple):
 
 
 class Known:
-    """The names of a history by resource type, and who owns them."""
+    """The names of a history by resource type, and their owners."""
 
     def __init__(self, names: Mapping[ResourceType, Iterable[str]]) -> None:
-        """Take all names that occur, whoever asked about them and whatever the answer was."""
+        """Add all names that occur, of all principals and outcomes."""
         self._names = {each: sorted(set(those)) for each, those in names.items()}
         self._owners: dict[tuple[ResourceType, str], set[str]] = defaultdict(set)
 
@@ -106,7 +106,7 @@ class Known:
         return found
 
     def others_own(self, principal: str, resource_type: ResourceType, name: str) -> bool:
-        """Say whether a name is somebody else's, and not the principal's too."""
+        """Return whether a name is owned by another principal, and not by this one too."""
         owners = self._owners.get((resource_type, name))
         return owners is not None and principal not in owners
 
@@ -116,7 +116,7 @@ def known_of(
     needs: Iterable[Need],
     bindings: Iterable[AclBinding],
 ) -> Known:
-    """Return the names of a history, owned by who was let through or has a literal ALLOW."""
+    """Return the names of a history; owners were allowed to use them or have a literal ALLOW."""
     together = {each: set(those) for each, those in names.items()}
     literal = [
         (entry.principal, resource_type, name)
@@ -173,7 +173,7 @@ def least(needs: Iterable[Need], known: Known, *, prefixes: bool = False) -> lis
 
 @dataclass(slots=True)
 class _Use:
-    """What is known of one name and operation; what it implies is added to it."""
+    """The use of one name and operation; implied operations are added to it."""
 
     need: Need
     count: int = 0
@@ -198,7 +198,7 @@ class _Group(NamedTuple):
 
 
 def _without_implied(needs: Sequence[Need]) -> Iterator[tuple[str, AclOperation, _Use]]:
-    """Yield what is needed of each name; what another operation implies counts for that one."""
+    """Yield the needs of each name; an implied operation counts for the one that implies it."""
     for name, of_name in groupby(needs, key=attrgetter("name")):
         together = list(of_name)
         uses: dict[AclOperation, _Use] = {}

@@ -1,10 +1,10 @@
 """Which bindings the history could do without, and which of those can go together.
 
 Two bindings that allow the same are each superfluous, and not both. So of all that let a question
-through one is kept: the one that is most worth keeping, which is first what is decisive anyway,
-then what was used most. What is kept for no question can go, all of it at once: each question still
-has its keeper. A DENY is never proposed for removal, because one that nothing ran into may be what
-keeps somebody out tomorrow.
+through one is kept: the one that is most worth keeping, first a decisive one,
+then the most used one. Bindings that are kept for no question can go, all at once: each question
+still has its keeper. A DENY is never proposed for removal, because one that has not matched yet may
+deny an access tomorrow.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Ranked(NamedTuple):
 
 
 class Unused(NamedTuple):
-    """A binding, by number, that nothing hung on; ``covered_by`` are others for what it did."""
+    """A binding, by number, that was never decisive; ``covered_by`` are others for its uses."""
 
     binding: int
     reason: str
@@ -61,7 +61,7 @@ class Unused(NamedTuple):
 
 
 def ranked(index: Index, totals: pl.DataFrame) -> Ranked:
-    """Rank bindings by what ``usage.added`` gives."""
+    """Rank bindings by the result of ``usage.add``."""
     uses = np.zeros(index.size, np.int64)
     decisive = np.zeros(index.size, np.bool_)
     numbers = totals.get_column(BINDING).to_numpy()
@@ -74,7 +74,7 @@ def ranked(index: Index, totals: pl.DataFrame) -> Ranked:
 
 
 def keepers_of(shared: Ranked, table: pa.Table) -> pa.Table:
-    """Return which bindings are kept for distinct questions, and what they cover.
+    """Return which bindings are kept for distinct questions, and the ones that they cover.
 
     Raises:
         BadQuestions: the table holds no questions.
@@ -122,7 +122,7 @@ def unused(
 def closing(
     left: Iterable[AclBinding], going: Iterable[AclBinding], policy: Policy
 ) -> set[AclBinding]:
-    """Return those that must stay after all: without any ACL a resource would be open to everybody.
+    """Return those that must stay after all: without any ACL a resource would be open to all.
 
     That is so with ``allow.everyone.if.no.acl.found`` only.
     """
@@ -143,7 +143,7 @@ def closing(
 def open_to_all(
     bindings: Iterable[AclBinding], policy: Policy
 ) -> Callable[[ResourcePattern], bool]:
-    """Return what says of a pattern whether no binding covers it, so that everybody may."""
+    """Return a predicate: whether no binding covers a pattern, so that everyone is allowed."""
     if not policy.allow_everyone:
         return lambda _: False
     snapshot = load((str(number), each) for number, each in enumerate(bindings))

@@ -1,8 +1,8 @@
-"""How often each binding was used, and by whom, from where, for what: sums over questions.
+"""The use of each binding, by principal, host and resource: sums over questions.
 
 Kafka's log names one rule, so that of two grants that say the same only one would get its due. Here
 every binding does that was used, see ``matching``. Two grants that cover each other are both used
-and neither is decisive: what is not decisive cannot go all at once.
+and neither is decisive: not all indecisive ones can go at once.
 
 The sums of several blocks, or of several workers, are parts that can be added. A part has two kinds
 of rows, told apart by ``about``:
@@ -57,10 +57,10 @@ DETAILS = {
     OPERATION: "operations",
     RESOURCE_NAME: "resources",
 }
-"""What is listed of each binding's uses, and the names of the lists."""
+"""The lists of each binding's uses, and their names."""
 
 LISTED_MAX = 100
-"""How many values a list names: enough to act on; a grant to everybody has thousands."""
+"""How many values a list names: enough to act on; a grant to all users has thousands."""
 
 BLOCK_ROWS = 1 << 17
 """How many questions are matched at once: each may match hundreds of bindings, 30 bytes a pair."""
@@ -76,11 +76,11 @@ PARTS = pa.schema(
         pa.field(LAST, TIME),
     ]
 )
-"""The columns of a part. A total has no value; what is no total has neither sums nor times."""
+"""The columns of a part. A total has no value; the others have neither sums nor times."""
 
 
 def parts_of(index: Index, table: pa.Table) -> pa.Table:
-    """Return what distinct questions used, as parts, not yet added.
+    """Return the uses of distinct questions, as parts, not yet added.
 
     The table has the five columns of a question, ``count``, ``first_ts`` and ``last_ts``.
 

@@ -1,9 +1,9 @@
 """The jobs that make tables out of tables.
 
-read       files to bronze: what each input file says, and what of it could not be read
+read       files to bronze: the decisions of each input file, and its unreadable parts
 silver     bronze to decisions, an hour of a day a file
 succession ACL sets and change logs to bindings, with when each came and went
-gold       the list of the jobs that make gold tables, and what each is given
+gold       the list of the jobs that make gold tables, and their input
 drift, new_access
            gold tables that need no evaluation
 grants, denied, least_privilege
@@ -15,7 +15,7 @@ run        all of it in one go: the command ``run``
 A gold job is a function ``job(asked: GoldInput) -> dict[str, pa.Table]``: the names of the gold
 tables that it makes, and their rows in the schema of ``doorkeeper_pipeline.schemas``. It stands in
 ``gold.GOLD_JOBS`` in the order in which the jobs run; ``run`` checks the rows against
-``tables.rules`` and writes them staged. It knows no Spark: what is large it asks of
+``tables.rules`` and writes them staged. It knows no Spark: large work it asks of
 ``asked.engine`` (``over_tuples``, ``map``), with functions that can be imported by name.
 
 The commands ``backtest``, ``propose`` and ``report`` call, each in a module of that name:

@@ -75,7 +75,7 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
 
 
 def evidence(asked: GoldInput, table: pa.Table, thresholds: Thresholds) -> Evidence:
-    """Return what a history proves, with the table agreement of it."""
+    """Return the evidence in a history, with its table agreement."""
     found = span(asked)
     observed = Observed(
         decisions=found.decisions,

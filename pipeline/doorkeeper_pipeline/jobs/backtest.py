@@ -1,4 +1,4 @@
-"""Who breaks under another set of ACLs, and who gets in: the table ``backtest``.
+"""The table ``backtest``: accesses that another set of ACLs would take or give.
 
 Without a set in force the decisions that were recorded stand for it.
 """
@@ -70,10 +70,10 @@ def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pa.Table:
 def turned_by(
     asked: GoldInput, before: Sequence[AclBinding], after: Sequence[AclBinding]
 ) -> pa.Table:
-    """Return what another set turns, with numbers in place of bindings; see ``TURNED``.
+    """Return the decisions that another set changes, with numbers of bindings; see ``CHANGED``.
 
     An answer costs less than bringing equal questions of several files together, so that each task
-    reads its own files, answers what is distinct there and gives back what was turned.
+    reads its own files, decides the distinct questions there and returns the changed decisions.
     """
     index = compiled(after, asked.policy, networks=asked.networks)
     shared = (
@@ -92,7 +92,7 @@ def turned_by(
 
 
 def turned_in(shared: Sets | Index, files: tuple[str, ...]) -> pa.Table:
-    """Return what is turned in some files: a task of ``Engine.map``.
+    """Return the changed decisions in some files: a task of ``Engine.map``.
 
     Raises:
         BadQuestions: the decisions hold words that are not Kafka's.

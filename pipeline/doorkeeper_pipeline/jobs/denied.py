@@ -1,4 +1,4 @@
-"""What was refused, and what would help: the table ``denied``."""
+"""The table ``denied``: denied accesses, and the grants that would help."""
 
 from __future__ import annotations
 

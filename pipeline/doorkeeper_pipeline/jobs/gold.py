@@ -1,4 +1,4 @@
-"""What gold jobs are given and give, and the list of them."""
+"""Inputs and outputs of gold jobs, and their list."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldInput:
-    """What a gold job is given.
+    """The input of a gold job.
 
     Attributes:
-        engine: What runs what is large.
+        engine: The engine for large work.
         decisions: The Parquet files of the table decisions that are asked about, all of them.
         bindings: The table bindings; ``current`` are those in force at the end.
-        policy: What decides beside the ACLs.
+        policy: Super users, and the default without ACLs.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
         since: The begin of the window of drift and new_access; None for the last day of the
             history.
@@ -47,7 +47,7 @@ class ProposalOptions:
     """How a proposal is to be made.
 
     Attributes:
-        prefixes: Whether prefixes are proposed that cover names nobody used yet.
+        prefixes: Whether prefixes are proposed that cover unused names.
         principals: For whom; empty for all.
         kinds: Which of least-privilege, unused and overbroad.
 
@@ -60,15 +60,15 @@ class ProposalOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A set of ACLs instead of the one in force, and what it would turn.
+    """A set of ACLs instead of the one in force, and the decisions that it would change.
 
     Attributes:
         bindings: The whole proposed set, sorted.
-        added: What is new in it.
-        removed: What is gone from it.
+        added: Its new bindings.
+        removed: The bindings that it lacks.
         least_privilege: The table of that name.
         backtest: The table of that name, for the whole history.
-        risks: What is wrong with the evidence, where it was made all the same.
+        risks: The shortcomings of the evidence, if it was made nevertheless.
 
     """
 

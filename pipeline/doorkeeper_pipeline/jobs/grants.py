@@ -1,4 +1,4 @@
-"""What every grant was good for: the tables grant_usage, unused_grants and overbroad_grants."""
+"""The use of every grant: the tables grant_usage, unused_grants and overbroad_grants."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def grants(asked: GoldInput) -> dict[str, pa.Table]:
 
 
 def usage(asked: GoldInput, index: Index) -> pl.DataFrame:
-    """Return what was used in the history, by the number of the binding."""
+    """Return the uses in the history, by the number of the binding."""
     parts = asked.engine.over_tuples(asked.decisions, parts_of, index, PARTS, QUESTION)
     return added([parts])
 
 
 def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
-    """Return what nothing hung on; what is marked to go can go together, as a backtest shows."""
+    """Return bindings that were never decisive; those marked to go can go together (backtest)."""
     shared = ranked(compiled(acls.bindings, asked.policy, networks=asked.networks), totals)
     keepers = asked.engine.over_tuples(asked.decisions, keepers_of, shared, KEPT, QUESTION)
     found = unused(acls.bindings, totals, keepers, asked.policy)

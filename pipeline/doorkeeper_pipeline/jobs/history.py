@@ -28,13 +28,13 @@ def history(
     *,
     networks: bool = True,
 ) -> GoldInput:
-    """Return what gold jobs need, from the tables of an output folder.
+    """Return the input of gold jobs, from the tables of an output folder.
 
-    ``acls`` stand in place of the table bindings where they are given. What a killed run left half
-    moved is completed first.
+    ``acls`` stand in place of the table bindings where they are given. A commit that a killed run
+    left half moved is completed first.
 
     Raises:
-        Busy: another process writes there: what is asked could not be kept anyway.
+        Busy: another process writes there.
         PipelineError: the folder has no decisions.
 
     """

@@ -33,14 +33,14 @@ _LOGGED = (*QUESTION, "outcome")
 
 
 class Least(NamedTuple):
-    """The privileges of all principals, and who was in the history with a need."""
+    """The privileges of all principals, and the principals with a need in the history."""
 
     privileges: list[Privilege]
     principals: frozenset[str]
 
 
 def least_privilege(asked: GoldInput) -> dict[str, pa.Table]:
-    """Return the table, of literals only: prefixes are for those who ask ``propose`` for them."""
+    """Return the table, of literals only: prefixes are an option of ``propose``."""
     current = in_force(asked.bindings).bindings
     privileges = least_in(asked, current).privileges
     denies = [each for each in current if each.entry.permission_type is AclPermissionType.DENY]
@@ -63,7 +63,7 @@ def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: boo
 
 
 def needs_in(asked: GoldInput, current: tuple[AclBinding, ...]) -> list[Need]:
-    """Return what the history needs under the set in force, or by the record where none is."""
+    """Return the needs of the history under the set in force, or by the recorded outcomes."""
     if current:
         shared = grants_of(compiled(current, asked.policy, networks=asked.networks), current)
         parts = asked.engine.over_tuples(asked.decisions, needs_of, shared, NEEDS, QUESTION)
@@ -75,7 +75,7 @@ def needs_in(asked: GoldInput, current: tuple[AclBinding, ...]) -> list[Need]:
 
 
 def table_of(privileges: Iterable[Privilege], turns: pa.Table) -> pa.Table:
-    """Return privileges as the table, with what the whole proposal turns for each principal."""
+    """Return privileges as the table, with the changes of the whole proposal by principal."""
     counts: Counter[tuple[str, str]] = Counter()
     columns = (turns.column(name).to_pylist() for name in (PRINCIPAL, "turn", COUNT))
     for principal, turn, count in zip(*columns, strict=True):

@@ -1,4 +1,4 @@
-"""Who and what was first seen in a window: principals, their hosts, their resources."""
+"""Principals, their hosts and their resources that were first seen in a window."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMES = ["principal", "host", "resource_type", "resource_name"]
 
 
 def new_access(asked: GoldInput) -> dict[str, pa.Table]:
-    """Return the table new_access: what was seen in the window and never before it."""
+    """Return the table new_access: accesses in the window that never occurred before it."""
     if not asked.decisions:
         return {"new_access": contents.empty("new_access").to_arrow()}
     seen = pl.scan_parquet(list(asked.decisions), hive_partitioning=False, glob=False).filter(
@@ -50,7 +50,7 @@ def last_day(seen: pl.LazyFrame) -> dt.datetime | None:
 
 
 def first_seen(seen: pl.LazyFrame, since: dt.datetime) -> pl.DataFrame:
-    """Return what was seen first since a time, by kind.
+    """Return the first occurrences since a time, by kind.
 
     A host or a resource of a principal that is new itself is left out: the principal says it.
     """

@@ -1,4 +1,4 @@
-"""What a history holds at all: its days, its names and its principals, each asked once."""
+"""The days, names and principals of a history, each queried once."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Another set of ACLs instead of the one in force: narrower, and proved on the whole history.
 
-    least-privilege  what principals of the history have is replaced by what they need; a DENY stays
-    unused           what the history could do without goes
-    overbroad        a grant that is too wide is replaced by what was touched through it
+    least-privilege  grants of principals in the history are replaced by their needs; a DENY stays
+    unused           grants that the history does not need go
+    overbroad        a grant that is too wide is replaced by its used accesses
 
 With ``allow.everyone.if.no.acl.found`` a binding stays where nothing else would cover its names:
-without any ACL they would be open to everybody. For some principals alone nothing is proposed on
+without any ACL they would be open to all. For some principals alone nothing is proposed on
 names that are: it would shut them to all others.
 """
 
@@ -86,10 +86,10 @@ def _is_for(wanted: ProposalOptions, binding: AclBinding) -> bool:
 def _replaced(
     bindings: Iterable[AclBinding], wanted: ProposalOptions, principals: frozenset[str]
 ) -> set[AclBinding]:
-    """Return what least privilege stands for: grants of those that are in the history.
+    """Return the grants that least privilege replaces: those of principals in the history.
 
-    Grants to everybody are replaced only where everybody gets a proposal. Whoever was not seen
-    keeps what they have: of that only ``unused`` has evidence.
+    Grants to ``User:*`` are replaced only if all principals get a proposal. Unseen principals
+    keep their grants: only ``unused`` has evidence on them.
     """
     everybody = principals if wanted.principals else principals | {WILDCARD_PRINCIPAL}
     return {

@@ -1,6 +1,6 @@
-"""Files to bronze: every task reads a range of one file, and writes what it says beside the tables.
+"""Files to bronze: every task reads a range of one file, and writes its rows beside the tables.
 
-What a task gives back is small: counts, hours, broken rules. Rows go through Parquet only.
+The result of a task is small: counts, hours, broken rules. Rows go through Parquet only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadTask:
-    """A range of a file: where it is, what it is, how it begins, where to write what it says."""
+    """A range of a file: its place, source and beginning, and the place for its rows."""
 
     file_id: str
     path: str
@@ -44,7 +44,7 @@ class ReadTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadResult:
-    """What a range of a file says, counted; ``failure`` says why it could not be read, or nothing.
+    """The counts of a range of a file; ``failure`` says why it could not be read, or nothing.
 
     A failure is a value, so that the other files are read and all failures are told at once.
     """

@@ -44,19 +44,19 @@ FUTURE = dt.timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What a run is asked for.
+    """The options of a run.
 
     Attributes:
         out: The output folder.
         inputs: Files, folders and patterns of logs and trails.
         acls: Files of ACL sets and stores; empty keeps the bindings of the last run.
-        source: What the inputs are, where they do not tell; None lets them tell.
+        source: The source of all inputs; None: recognised for each.
         zone: The zone of times in logs that have none.
         rebuild: Whether files are read again that are known.
         since: The begin of the window of drift and new_access; None for the last day.
-        policy: What decides beside the ACLs.
+        policy: Super users, and the default without ACLs.
         max_quarantined: The percentage of the lines read now that may go to quarantine.
-        thresholds: What a recommendation to remove an ACL needs.
+        thresholds: The evidence that a recommendation to remove an ACL needs.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
         slice_bytes: Bytes of a large file that a task reads.
 
@@ -78,7 +78,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """What a run did; the same numbers as its row in the table runs."""
+    """The results of a run; the same numbers as its row in the table runs."""
 
     run: dict[str, Any]
     rows: dict[str, int]
@@ -88,7 +88,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a run takes from outside: an engine, the time, its id, and who is told."""
+    """The surroundings of a run: an engine, the time, its id, and the progress output."""
 
     engine: Engine
     now: Callable[[], dt.datetime]
@@ -110,7 +110,7 @@ def run(request: RunRequest, around: Surroundings) -> RunSummary:
 
 
 class _Run:
-    """One run: what its steps hand on to each other."""
+    """One run: the values that its steps hand on."""
 
     def __init__(self, request: RunRequest, around: Surroundings) -> None:
         self._request = request
@@ -240,7 +240,7 @@ class _Run:
         }
 
     def _hours(self, work: manifest.Work, files: dict[str, dict[str, Any]]) -> list[str]:
-        """Return the hours that what was read now or earlier by the same files touches."""
+        """Return the hours of the rows that were read now, or earlier from the same files."""
         read_now = {file_id for file_id, _ in work.read}
         rows = [row for row in (*self._known, *files.values()) if row["file_id"] in read_now]
         return sorted({hour for row in rows for hour in row["hours"]})

@@ -1,8 +1,8 @@
 """One set of ACLs after another: since when each binding is there, and until when it was.
 
-A change log knows that itself. A listing (``kafka-acls.sh --list``, a file) says what is in force
-when it is read, so that what a run finds new, or gone, came or went at that run, as far as anybody
-can tell. What the first set holds was always there.
+A change log knows that itself. A listing (``kafka-acls.sh --list``, a file) has the ACLs in force
+when it is read, so that bindings that a run finds new, or gone, came or went at that run. Bindings
+of the first set were always there.
 
     last run            this run          rows
     READ t, READ u      READ u, READ v    READ t until now; READ u; READ v since now

@@ -63,5 +63,5 @@ def days(first: date, last: date) -> str:
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """Return how many of what: 1 grant, 2 grants."""
+    """Return a number with its noun: 1 grant, 2 grants."""
     return f"{number(count)} {one if count == 1 else many or one + 's'}"

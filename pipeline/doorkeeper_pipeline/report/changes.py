@@ -32,7 +32,7 @@ _KINDS = {
 
 
 def changes_of(frames: Frames, about: About) -> Section:
-    """Return the section about what is different from before."""
+    """Return the section about differences from before."""
     tables = tuple(
         make(frame, about)
         for name, make in (("new_access", _new_access), ("drift", _drift))
@@ -59,7 +59,7 @@ def changes_of(frames: Frames, about: About) -> Section:
 
 
 def new_principals_of(frames: Frames) -> int | None:
-    """Return how many principals were first seen in the window; None where nobody looked."""
+    """Return how many principals were first seen in the window; None if that was not computed."""
     frame = frames.get("new_access")
     return None if frame is None else counts_by(frame, "kind").get("PRINCIPAL", 0)
 

@@ -32,7 +32,7 @@ class Rect(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A row of bars with a scale: what it shows, its bars, and the labels from top to ground."""
+    """A row of bars with a scale: its title, its bars, and the labels from top to ground."""
 
     title: str
     rects: tuple[Rect, ...]
@@ -48,7 +48,7 @@ class Label(NamedTuple):
 
 
 class TimeChart(NamedTuple):
-    """Panels above each other on one axis of time, with a summary for those who cannot see it."""
+    """Panels above each other on one axis of time, with a summary for screen readers."""
 
     panels: tuple[Panel, ...]
     dates: tuple[Label, ...]
@@ -56,7 +56,7 @@ class TimeChart(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A bar of a ranking: the lengths of what was allowed and refused, of 100."""
+    """A bar of a ranking: the lengths of the allowed and denied parts, of 100."""
 
     allowed: float
     refused: float
@@ -80,7 +80,7 @@ def ceiling_of(highest: int) -> int:
 
 
 def time_chart(timeline: Timeline) -> TimeChart:
-    """Return a timeline as two panels; what was refused has a scale of its own."""
+    """Return a timeline as two panels; denials have a scale of their own."""
     slots = timeline.slots
     panels = (
         _panel("Allowed", [each.allowed for each in slots], timeline, accent=False),

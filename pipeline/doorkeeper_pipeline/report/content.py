@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.report.model import About
 
 UNKNOWN = "\u2013"
-"""What stands in place of a number that nobody computed."""
+"""The text in place of a number that was not computed."""
 
 
 def report_of(frames: Frames, about: About) -> Report:

@@ -1,7 +1,7 @@
-"""What the parts of the report ask tables for: how many rows, the first of them, by what order.
+"""Queries of the report on tables: numbers of rows, the first rows in some order.
 
 Tables are Polars' lazy frames, so that a history that does not fit into memory is read in pieces
-and only what is shown is kept.
+and only the rows on the page are kept.
 """
 
 from __future__ import annotations
@@ -61,6 +61,6 @@ def names_of(those: Iterable[str], count: int | None = None) -> Names:
 
 
 def permission_of(row: Row) -> Tag:
-    """Return what a binding does: it allows or it denies."""
+    """Return the effect of a binding: allows or denies."""
     denies = row["permission_type"] == "DENY"
     return Tag("deny" if denies else "allow", strong=denies)

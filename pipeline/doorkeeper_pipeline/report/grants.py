@@ -1,4 +1,4 @@
-"""Grants that nobody needed, and grants that are wider than what was done with them."""
+"""Grants that were not needed, and grants that are wider than their use."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def removable_of(unused: pl.LazyFrame) -> int:
 
 
 def whole_of(usage: pl.LazyFrame) -> Whole:
-    """Return all grants, divided by what they were good for."""
+    """Return all grants, divided by their use."""
     counts = (
         usage.select(
             pl.col("decisive").sum().alias("needed"),

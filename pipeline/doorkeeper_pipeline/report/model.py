@@ -1,4 +1,4 @@
-"""What a page holds. All texts are as they came; escaping them is the affair of the template."""
+"""The content of a page. Texts are unescaped; the template escapes them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Names(NamedTuple):
 
 
 class Tag(NamedTuple):
-    """A word, what it means in a sentence, and whether it is what the reader looks for."""
+    """A word, its meaning in a sentence, and whether the reader looks for it."""
 
     word: str
     meaning: str = ""
@@ -58,7 +58,7 @@ class Tag(NamedTuple):
 
 
 class Commands(NamedTuple):
-    """Lines to be copied, under a word that opens them, and what else to know."""
+    """Lines to be copied, under a word that opens them, and a note."""
 
     word: str
     lines: tuple[str, ...]
@@ -66,7 +66,7 @@ class Commands(NamedTuple):
 
 
 Value = str | int | datetime | Resource | Share | Names | Tag | tuple[Tag, ...] | Commands | None
-"""What a cell may hold; None is something that is not known, or did not happen."""
+"""The value of a cell; None is unknown, or did not happen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class Table:
 
 
 class Bar(NamedTuple):
-    """A bar of a list: what it is of, how many in all, and how many of them were refused."""
+    """A bar of a list: its label, the number of decisions, and that of denials."""
 
     name: str
     decisions: int
@@ -111,7 +111,7 @@ class Ranking:
 
 
 class Slot(NamedTuple):
-    """A piece of time: when it begins, and what was decided in it."""
+    """A period: its begin, and the decisions in it."""
 
     begin: datetime
     allowed: int
@@ -164,7 +164,7 @@ class Section:
 
 
 class Figure(NamedTuple):
-    """A number at the top: how it is written, what it counts, what to make of it, where more is."""
+    """A number at the top: its text, label, explanation, and the link to details."""
 
     number: str
     exact: str
@@ -175,7 +175,7 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What the report is about, and what its numbers rest on. ``tables`` is where all rows are."""
+    """The subject of the report, and the basis of its numbers. ``tables`` is where all rows are."""
 
     title: str = "Access report"
     cluster: str = ""

@@ -1,4 +1,4 @@
-"""What happened: how many decisions, when, by whom, on what, and how many were refused."""
+"""Decisions and denials: their numbers by time, principal and resource."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EPOCH = datetime(1970, 1, 5, tzinfo=UTC)
 """A Monday, so that weeks begin with one."""
 
 REFUSED = (pl.col("outcome") == "DENIED") & ~pl.col("probe")
-"""Somebody wanted to do it and could not. A probe only asks."""
+"""A client was denied an access. A probe only asks."""
 
 _ALL = pl.col("count").sum().alias("all")
 _NO = pl.col("count").filter(REFUSED).sum().alias("no")
@@ -92,7 +92,7 @@ def time_of(history: History) -> str:
 
 
 def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
-    """Return the section that says what happened."""
+    """Return the section about the decisions."""
     if history.first is None or history.last is None:
         return Section(
             id="overview",

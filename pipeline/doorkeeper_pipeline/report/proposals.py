@@ -1,4 +1,4 @@
-"""Least privilege for each principal, and what a proposed set of ACLs would turn."""
+"""Least privilege for each principal, and the decisions that a proposed set would change."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def least_privilege_of(frames: Frames, about: About) -> Section:
 
 
 def backtest_of(frames: Frames, about: About) -> Section:
-    """Return the section about what a proposed set would turn."""
+    """Return the section about the decisions that a proposed set would change."""
     frame = frames.get("backtest")
     if frame is None:
         return Section(

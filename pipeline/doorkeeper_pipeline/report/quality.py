@@ -1,4 +1,4 @@
-"""What was read, what could not be, and what the numbers rest on."""
+"""The input, its unreadable parts, and the basis of the numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SOURCES = {
 
 
 def quality_of(frames: Frames, history: History, about: About) -> Section:
-    """Return the section about what the report rests on."""
+    """Return the section about the basis of the report."""
     tables = tuple(
         make(frame, about)
         for name, make in (
@@ -103,7 +103,7 @@ def _coverage(begin: date, end: date, days: int) -> str:
 
 
 def _warnings(frames: Frames) -> tuple[str, ...]:
-    """Return what the last run warned of."""
+    """Return the warnings of the last run."""
     runs = frames.get("runs")
     if runs is None:
         return ()

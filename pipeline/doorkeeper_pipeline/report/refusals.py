@@ -1,4 +1,4 @@
-"""Who was refused what, how often, and the smallest grant that would help."""
+"""Denied accesses, their numbers, and the smallest grant that would help."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REASONS = {
 
 
 def refusals_of(frames: Frames, history: History, about: About) -> Section:
-    """Return the section about what was refused."""
+    """Return the section about denied accesses."""
     denied = frames.get("denied")
     if denied is None:
         return Section(

@@ -1,7 +1,7 @@
-"""The report as HTML: one file that needs no other and asks nobody for anything.
+"""The report as HTML: one file that loads no other.
 
 The page forbids itself everything but its own style and script, by their digests: even a name that
-got past the escaping would load and run nothing. Templates escape what they print, and names go
+got past the escaping would load and run nothing. Templates escape all values, and names go
 through ``visible`` first.
 """
 
@@ -54,12 +54,12 @@ def html_parts(report: Report) -> Iterator[str]:
 
 
 def digest_of(text: str) -> str:
-    """Return what a Content-Security-Policy calls a text that stands in the page."""
+    """Return the hash by which a Content-Security-Policy allows an inline text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def shown(text: str) -> Markup:
-    """Return a name as HTML: what cannot be seen as escapes, the middle of a long one left out."""
+    """Return a name as HTML: invisible characters as escapes, the middle of a long one left out."""
     begin, end, left_out = shortened(text)
     inside = _pieces(begin)
     if left_out:

@@ -35,7 +35,7 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str) -> list[Piece]:
-    """Return a name in pieces; those that are escapes stand for what would not be seen."""
+    """Return a name in pieces; escapes stand for invisible characters."""
     if text.isascii() and text.isprintable() and text == text.strip(" ") and text:
         return [Piece(text, escaped=False)]
     if not text:
@@ -78,7 +78,7 @@ def shortened(text: str) -> tuple[str, str, int]:
 
 
 def warning_of(text: str) -> str:
-    """Return what a reader should know about a name's letters; empty when there is nothing.
+    """Return a warning about a name's letters; empty if there is none.
 
     Latin, Greek and Cyrillic share letters that look the same: a name that mixes them may
     pass for another one.

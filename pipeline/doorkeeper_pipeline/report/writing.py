@@ -30,7 +30,7 @@ ABOUT_GRANTS = ("grant_usage", "unused_grants", "overbroad_grants", "drift")
 
 
 def write(tables: Path, target: Path, about: About) -> Report:
-    """Write the report on the tables of an output folder to a file; return what is in it.
+    """Write the report on the tables of an output folder to a file; return its content.
 
     The file is replaced when all of it is written.
 

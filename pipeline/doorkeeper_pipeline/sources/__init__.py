@@ -1,10 +1,10 @@
-"""What goes in: logs and trails that say what was decided, and sets of ACLs.
+"""The inputs: logs of decisions, and sets of ACLs.
 
-files             which files there are, and what identifies one
-recognising       what a file is
+files             the input files, and the identity of each
+recognising       the source of a file
 reading           bytes of a file, compressed or not, in pieces
 slices            ranges of a large file for tasks, cut where a record ends
-parsed            what a source gives: decisions, what is quarantined, what was counted
+parsed            the result of a source: decisions, quarantine, counts
 authorizer_message  one message of kafka-authorizer.log, eras A to E
 authorizer_log    the log, columnar
 json_lines        files with one JSON object a line

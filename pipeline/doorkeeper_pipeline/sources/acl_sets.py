@@ -1,7 +1,7 @@
 """Sets of ACLs in every form that ``doorkeeper.acl.formats`` reads, and the store's change log.
 
-A file says what is in force, not since when: its bindings have no times. From run to run they get
-some, see ``jobs.succession``.
+A file has the ACLs in force, not the times of their creation: its bindings have no times. From run
+to run they get some, see ``jobs.succession``.
 """
 
 from __future__ import annotations

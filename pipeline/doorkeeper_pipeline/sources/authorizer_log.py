@@ -9,7 +9,7 @@ certain, and the piece goes to quarantine as it is. (A name that holds the end o
 break and a whole second record cannot be told from two records: Kafka escapes nothing.) Where the
 open record stops at a place in which no name can be, it is torn for certain, and alone is bad.
 
-The time has no zone; who reads the log says in which it was written.
+The time has no zone; an option of the command sets it.
 
 Lines of other loggers, as in a file that takes several, are counted and left out.
 """
@@ -49,7 +49,7 @@ END = b" (kafka.authorizer.logger)"
 END_TEXT = END.decode()
 OPERATIONS = tuple(each.name for each in AclOperation if each.value > AclOperation.ALL.value)
 BOUNDARY = re.compile(rb" \(kafka\.authorizer\.logger\)\r?\n")
-"""What stands before the beginning of a record."""
+"""The text before the beginning of a record."""
 
 _BEGIN = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
 _OTHER = re.compile(_BEGIN.pattern + r".* \((?!kafka\.authorizer\.logger)[\w.$-]+\)\Z")
@@ -66,7 +66,7 @@ REST_AT = 26
 """Where the level begins."""
 
 MESSAGE, IGNORED, BAD = 0, 1, 2
-"""The kinds of what a rest of a line says."""
+"""The kinds of the rest of a line."""
 
 _MINUTE = pl.col("time").str.slice(0, 16)
 _CUTS = {
@@ -93,7 +93,7 @@ _PLAIN = (
     r" patternType=[A-Z]+, principal=(?:[^ ]| [^h])+, host=[^ ,]+, operation=[A-Z_]+,"
     r" permissionType=(?:ALLOW|DENY))[\])]\))$"
 )
-"""Messages of eras D and E without blanks in names: most of what a real log holds."""
+"""Messages of eras D and E without blanks in names: most of a real log."""
 
 _NOTHING = (None,) * len(_FIELDS)
 _MESSAGES = {"rest": pl.String(), "kind": pl.Int8(), "reason": pl.String(), **_FIELDS}
@@ -108,7 +108,7 @@ _ODD = {
 
 
 class _Frame(NamedTuple):
-    """Regular records of a block, columnar, and what else there is: (offset, bytes)."""
+    """Regular records of a block, columnar, and the other pieces: (offset, bytes)."""
 
     lines: pl.DataFrame
     odd: list[tuple[int, bytes]]
@@ -116,10 +116,11 @@ class _Frame(NamedTuple):
 
 
 def read(path: Path, how: str, zone: str, start: int = 0, end: int | None = None) -> Parsed:
-    """Return what the log says between two offsets, which must be beginnings of records.
+    """Parse the log between two offsets, which must be beginnings of records.
 
-    Blocks are only grouped by what their lines say; that is parsed once, for all of them. What is
-    not regular is parsed with its block: kept, it may be all of a file that unpacks to no end.
+    Blocks are only grouped by the text of their lines, which is parsed once for all of them. A
+    piece that is not regular is parsed with its block: kept, it may be all of a file that unpacks
+    to no end.
     """
     regular: list[_Frame] = []
     odd: list[Parsed] = []
@@ -206,7 +207,7 @@ def _grouped(
     ends: npt.NDArray[np.int64],
     regular: npt.NDArray[np.bool_] | None,
 ) -> list[tuple[int, bytes]]:
-    """Return what is not regular as pieces: a record of several lines, or what is none."""
+    """Return the irregular pieces: records of several lines, and other text."""
     indexes = range(len(starts)) if regular is None else np.flatnonzero(~regular)
     pieces: list[tuple[int, bytes]] = []
     first = last = -1  # the lines of the piece that is being put together
@@ -262,7 +263,7 @@ def _may_go_on(piece: bytes) -> bool:
 
 
 def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
-    """Return what the records of a range say, with what was odd among them."""
+    """Return the decisions of the records of a range, with the odd records."""
     read_ones = frame.lines.join(_messages(frame.lines.select("rest")), on="rest")
     messages = read_ones.filter(pl.col("kind") == MESSAGE)
     # Several messages may say the same decision: they differ in the reference count alone.
@@ -301,7 +302,7 @@ def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
 
 
 def _messages(rests: pl.DataFrame) -> pl.DataFrame:
-    """Return what each rest of a line says, with its kind, and why it is bad."""
+    """Parse each rest of a line; return its kind, and why it is bad, too."""
     groups = rests.with_columns(found=pl.col("rest").str.extract_groups(_PLAIN)).unnest("found")
     plain = groups.filter(pl.col("principal").is_not_null())
     rows = []
@@ -388,7 +389,7 @@ def _quarantine(said: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
-    """Return what the pieces say that are not one line each."""
+    """Parse the pieces that are not one line each."""
     records = []
     bad: list[tuple[int, int, str, str]] = []
     ignored = 0

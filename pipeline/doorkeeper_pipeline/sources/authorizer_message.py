@@ -1,11 +1,11 @@
-r"""One message of kafka-authorizer.log: what stands between the level and the logger's name.
+r"""One message of kafka-authorizer.log: the text between the level and the logger's name.
 
     Principal = User:alice is Denied operation = DESCRIBE from host = 10.0.0.7 on resource =
     Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1 based on rule DefaultDeny
 
 Nothing in it is escaped, and names hold spaces, ``=``, line breaks and whole messages. So the
 fixed head is read from the left (its first occurrence counts), the fixed tail from the right, and
-the name of the resource is what remains. Where a tail can be read in two ways, because the rule
+the name of the resource is the rest. Where a tail can be read in two ways, because the rule
 holds a name too, the reading counts whose ACL fits the request; of several, the one furthest right.
 
     era  releases          operation  pattern  tail
@@ -33,7 +33,7 @@ fewer, and what is forgotten is parsed again."""
 
 
 class Message(NamedTuple):
-    """What a message says; ``rule`` and ``rule_binding`` are empty where the era has none."""
+    """The content of a message; ``rule`` and ``rule_binding`` are empty where the era has none."""
 
     principal: str
     host: str
@@ -83,7 +83,7 @@ NOTES = ("No acl found for resource ", "principal = ", "operation = ")
 
 @lru_cache(MESSAGES_MAX)
 def read(level: str, text: str) -> Message | Ignored | Bad:
-    """Return what a message says. ``level`` tells probes: Kafka logs them at TRACE."""
+    """Parse a message. ``level`` tells probes: Kafka logs them at TRACE."""
     head = _HEAD.match(text)
     if head is None:
         if text.startswith(NOTES):
@@ -119,7 +119,7 @@ _Tail = tuple["str | None", str, int, str, str]
 
 
 def _older_tail(rest: str) -> _Tail:
-    """Read what follows the type of the resource in eras A to C."""
+    """Parse the text after the type of the resource in eras A to C."""
     pattern = _PATTERN.match(rest)
     if pattern is None:
         return _known(rest), "", 1, "", ""
@@ -133,7 +133,7 @@ def _older_tail(rest: str) -> _Tail:
 
 
 def _standard_tail(rest: str, resource_type: str, principal: str, host: str) -> _Tail | None:
-    """Read what follows the type of the resource in eras D and E; None when its end is missing."""
+    """Parse the text after the type of the resource in eras D and E; None without its end."""
     pattern = _PATTERN.match(rest)
     if pattern is None:
         raise ValueError("resource: expected is Type:PATTERN:name")

@@ -33,13 +33,13 @@ class Address(msgspec.Struct, frozen=True):
 
 
 class RequestMetadata(msgspec.Struct, frozen=True):
-    """What Confluent Platform says of a request."""
+    """The request in an event of Confluent Platform."""
 
     client_address: str = ""
 
 
 class Authentication(msgspec.Struct, frozen=True):
-    """Who asked."""
+    """The principal."""
 
     principal: str = ""
 
@@ -51,7 +51,7 @@ class Role(msgspec.Struct, frozen=True):
 
 
 class Authorization(msgspec.Struct, frozen=True, rename="camel"):
-    """What was decided, about what."""
+    """The decision and its resource."""
 
     granted: bool
     operation: str
@@ -73,7 +73,7 @@ class Data(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Of an event what the tables need."""
+    """The fields of an event that the tables need."""
 
     specversion: str
     type: str = ""
@@ -85,12 +85,12 @@ _DECODER = msgspec.json.Decoder(Event)
 
 
 def read(path: Path, how: str, start: int = 0, end: int | None = None) -> Parsed:
-    """Return what the log says between two offsets."""
+    """Parse the log between two offsets."""
     return json_lines.read(path, how, SOURCE, line, start, end)
 
 
 def line(text: bytes) -> Line:
-    """Return what an event says.
+    """Return the decision of an event.
 
     Raises:
         ValueError: it is none.

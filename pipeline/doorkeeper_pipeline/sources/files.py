@@ -1,6 +1,6 @@
-"""Which input files there are, and what identifies one.
+"""The input files, and the identity of each.
 
-A file is the same when its beginning is, whatever it is called: logs are rotated by renaming and
+A file is the same if its beginning is, under any name: logs are rotated by renaming and
 compressed later, and a log that is being written grows. So the digest of its first bytes, not
 compressed, is what the manifest knows it by, beside path, size, time and number.
 """
@@ -24,7 +24,7 @@ IDENTITY_BYTES = 4096
 """How much of a file's beginning tells it from others: some twenty lines of a log."""
 
 UNFINISHED = (".open", ".tmp", ".part", ".swp", ".lock", ".reserve")
-"""Ends of names of what somebody is still writing, and of what a server keeps for itself."""
+"""Ends of names of files that are still being written, and of a server's own files."""
 
 
 def listed(places: Iterable[str]) -> list[Path]:
@@ -56,7 +56,7 @@ def listed(places: Iterable[str]) -> list[Path]:
 
 
 def _each_once(paths: Iterable[Path]) -> list[Path]:
-    """Leave out further names of a file; a link gives way to what it leads to."""
+    """Leave out further names of a file; a link gives way to its target."""
     ordered = list(paths)
     first: dict[tuple[int, int] | Path, Path] = {}
     for path in sorted(ordered, key=Path.is_symlink):
@@ -71,10 +71,10 @@ def _each_once(paths: Iterable[Path]) -> list[Path]:
 
 
 def described(path: Path, source: str | None = None) -> SourceFile | None:
-    """Return a file with what identifies it; None for one that is empty, or holds blanks only.
+    """Return a file with its identity; None for one that is empty, or has blanks only.
 
     Raises:
-        Unreadable: it cannot be read, or nothing tells what it is and ``source`` does not say.
+        Unreadable: it cannot be read, or its source is neither recognised nor given.
 
     """
     try:

@@ -1,7 +1,7 @@
 """Files with one JSON object a line: the frame that the trail, OCSF and CloudEvents share.
 
-An adapter turns the bytes of a line into rows; what it cannot read it raises as ValueError, and the
-line goes to quarantine with that reason.
+An adapter turns the bytes of a line into rows; it raises ValueError for a line that it cannot read,
+and the line goes to quarantine with that reason.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Decided(NamedTuple):
 
 
 Line = list[Decided] | Missing | None
-"""What a line says; None when it is known and says no decision."""
+"""The decisions of a line; None if it is known and has none."""
 
 _ROWS = {
     **{
@@ -80,7 +80,7 @@ def read(
     start: int = 0,
     end: int | None = None,
 ) -> Parsed:
-    """Return what the lines between two offsets say, which must be beginnings of lines."""
+    """Parse the lines between two offsets, which must be beginnings of lines."""
     return joined(
         _parse(offset, block, source, adapter) for offset, block in _whole(path, how, start, end)
     )

@@ -1,8 +1,8 @@
 """Redpanda's audit log: OCSF 1.0, class 6003 (API Activity), one event a line.
 
 The event names the request, not the operation that was asked of each resource, so the operation is
-what Kafka asks for that request and type of resource. Events of other classes and of the HTTP
-servers are no decisions of ACLs.
+the one that Kafka checks for that request and type of resource. Events of other classes and of the
+HTTP servers are no decisions of ACLs.
 
 Source: docs.redpanda.com, "Sample Audit Log Messages"; schema.ocsf.io.
 """
@@ -70,10 +70,10 @@ OPERATIONS: dict[str, dict[str, str]] = {
     "describe_user_scram_credentials": {_CLUSTER: "DESCRIBE"},
     "alter_user_scram_credentials": {_CLUSTER: "ALTER"},
 }
-"""What Kafka asks of a resource of a type for a request, as Redpanda names it."""
+"""The operation that Kafka checks, by Redpanda's name of the request and resource type."""
 
 _NO_RESOURCE = {"acl_binding", "acl_binding_filter"}
-"""Resources of an event that are the content of a request, not what it needs."""
+"""Resources of an event that are the content of a request, and not checked."""
 
 _PRINCIPAL = re.compile(r"\{+type \{?user\}? name \{?(.*?)\}*\Z", re.DOTALL)
 
@@ -87,20 +87,20 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """What decided, in words."""
+    """The reason, in words."""
 
     desc: str = ""
 
 
 class Authorization(msgspec.Struct, frozen=True):
-    """A decision, and what decided."""
+    """A decision and its reason."""
 
     decision: str = ""
     policy: Policy = Policy()
 
 
 class Actor(msgspec.Struct, frozen=True):
-    """Who asked, and what was decided."""
+    """The principal, and the decision."""
 
     user: Named = Named()
     authorizations: list[Authorization] = []
@@ -120,7 +120,7 @@ class Endpoint(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Of an event what the tables need."""
+    """The fields of an event that the tables need."""
 
     class_uid: int
     time: int = 0
@@ -138,15 +138,15 @@ _DECODER = msgspec.json.Decoder(Event)
 
 
 def read(path: Path, how: str, start: int = 0, end: int | None = None) -> Parsed:
-    """Return what the log says between two offsets."""
+    """Parse the log between two offsets."""
     return json_lines.read(path, how, SOURCE, line, start, end)
 
 
 def line(text: bytes) -> Line:
-    """Return what an event says.
+    """Return the decision of an event.
 
     Raises:
-        ValueError: it is none, or of a request that nobody knows here.
+        ValueError: it is none, or of an unknown request.
 
     """
     event = _DECODER.decode(text)

@@ -1,4 +1,4 @@
-"""What a piece of a source says, as frames: the same for every source.
+"""The content of a piece of a source, as frames: the same for every source.
 
 ``decisions`` has the columns of the table ``lines`` but for file_id; times are UTC. ``quarantine``
 has byte_offset, byte_length, reason and text; offsets count in the uncompressed file.
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TEXT_MAX = 500
-"""Characters of a quarantined piece that are kept: enough to see what it is."""
+"""Characters of a quarantined piece that are kept: enough to recognise it."""
 
 UTC_TIME = pl.Datetime("us", "UTC")
 TIME_MAX_US = 253370764799_999_999
 """The end of the year 9998, in microseconds since 1970: an hour later is still a time everywhere.
-What is not from 1970 on and before that is a mistake of units, or a forged line."""
+A time before 1970 or after that is a mistake of units, or a forged line."""
 
 KEY = {
     "day": pl.Date(),
@@ -67,11 +67,11 @@ def quarantined(rows: Iterable[tuple[int, int, str, str]]) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """What a piece of a source says.
+    """The content of a piece of a source.
 
     Attributes:
         decisions: The decisions, equal ones of a minute merged.
-        quarantine: What could not be read.
+        quarantine: The unreadable parts.
         lines: How many lines, or events, the piece has.
         ignored: How many of them are known and say no decision.
         missing: Decisions that the source itself says are missing.

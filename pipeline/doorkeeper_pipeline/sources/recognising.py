@@ -1,4 +1,4 @@
-"""What a file is: by how its first lines look, since names of logs differ from site to site."""
+"""The source of a file, by its first lines, since names of logs differ from site to site."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from doorkeeper_pipeline.sources.reading import BOM
 
 SOURCES = ("trail", "authorizer-log", "ocsf", "cloudevents")
-"""What can be read, as ``--source`` calls it and the column source has it."""
+"""The sources, as named by ``--source`` and in the column source."""
 
 HEAD_BYTES = 64 << 10
 """How much of the beginning is looked at."""
@@ -18,7 +18,7 @@ _MARKS = (("trail", {"kind", "seq"}), ("ocsf", {"class_uid"}), ("cloudevents", {
 
 
 def source_of(beginning: bytes) -> str | None:
-    """Return what the file is that begins so; None when no line of it tells."""
+    """Return the source of a file with this beginning; None if no line of it tells."""
     for line in beginning.removeprefix(BOM).splitlines():
         if _LOG_LINE.match(line):
             return "authorizer-log"

@@ -31,7 +31,7 @@ class Binding(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Of any event what the tables need; what an event does not have stays as it is here."""
+    """The fields of any event that the tables need; absent ones have these defaults."""
 
     kind: str
     count: int = 1
@@ -57,12 +57,12 @@ _OUTCOMES = ("ALLOWED", "DENIED")
 
 
 def read(path: Path, how: str, start: int = 0, end: int | None = None) -> Parsed:
-    """Return what the trail says between two offsets."""
+    """Parse the audit log between two offsets."""
     return json_lines.read(path, how, SOURCE, line, start, end)
 
 
 def line(text: bytes) -> Line:
-    """Return what a line of the trail says.
+    """Return the decision of a line of the audit log.
 
     Raises:
         ValueError: it is no event.

@@ -1,10 +1,10 @@
-"""What keeps decisions up to date while the audit log is being written.
+"""The stream: decisions are kept up to date while the audit log is being written.
 
 batches  files of the trail as batches: staged, then one rename; written again they change nothing
 summary  the sum of all batches
 views    denied and new_access, made anew from it
 following
-         the loop without a JVM: what is in batches is what was read
+         the loop without a JVM: the batches are the record of the files that were read
 structured
          Spark's Structured Streaming over the names of files, with a checkpoint
 

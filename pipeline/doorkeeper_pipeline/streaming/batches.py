@@ -37,7 +37,7 @@ FINISHED = (".jsonl", ".jsonl.zst", ".jsonl.gz")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileTask:
-    """A file of the trail, and the folder in which what it says is staged."""
+    """A file of the audit log, and the folder in which its rows are staged."""
 
     path: str
     staging: str
@@ -45,7 +45,7 @@ class FileTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileResult:
-    """What a file says, counted."""
+    """The counts of a file."""
 
     path: str
     lines: int
@@ -83,7 +83,7 @@ class Batches:
         return sorted(str(path) for path in self._folder.glob("batch=*/decisions/*.parquet"))
 
     def quarantine(self) -> list[str]:
-        """Return the Parquet files of what could not be read."""
+        """Return the Parquet files of the quarantine."""
         return sorted(str(path) for path in self._folder.glob("batch=*/quarantine/*.parquet"))
 
     def add(
@@ -125,8 +125,8 @@ def read_file(_: None, task: FileTask) -> FileResult:
     """Read a file and stage its rows; the function of the tasks. A damaged file is quarantined.
 
     Raises:
-        PipelineError: it cannot be opened, which says nothing of it: a batch counts as read for
-            ever, so that what permissions or a lost disk hide must not be in one.
+        PipelineError: it cannot be opened. It must not be in a batch, which counts as read for
+            ever: permissions or a lost disk may only hide it for now.
 
     """
     path = _where(Path(task.path))

@@ -1,4 +1,4 @@
-"""The stream without a JVM: look, read what is new, wait. What is in batches is what was read."""
+"""The stream without a JVM: look, read new files, wait. The batches record the read files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FILES_MAX = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamRequest:
-    """What a stream is asked for.
+    """The options of a stream.
 
     Attributes:
         trail: The folder of the audit log.
         out: The output folder.
         interval_s: Seconds from one look at the folder to the next.
         once: Whether to end when all files that are there have been read.
-        policy: What decides beside the ACLs.
+        policy: Super users, and the default without ACLs.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
 
     """

@@ -142,7 +142,7 @@ def _locked(
 
 
 def _tell_unseen(request: StreamRequest, batches: Batches, tell: Callable[[str], None]) -> None:
-    """Compare the folder with what was read: Spark skips files in silence where it may."""
+    """Compare the folder with the files that were read: Spark may skip files silently."""
     seen = batches.seen()
     unseen = [path.name for path in finished(request.trail) if name_of(path.name) not in seen]
     if unseen and request.once:

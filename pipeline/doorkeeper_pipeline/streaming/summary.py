@@ -1,7 +1,7 @@
-"""All decisions of all batches as one file, whenever they were: what the views are made of.
+"""All decisions of all batches as one file, from which the views are made.
 
 A day of a busy trail has some three thousand batches, and reading each of them for every view took
-six seconds then, more every day. So what was summed up stays, with the number of the last batch in
+six seconds then, more every day. So the sum stays, with the number of the last batch in
 its name, and only newer batches are added. It follows from the batches: without it, it is made of
 all of them again.
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FOLDER = "summary"
 SAME = tuple(name for name in KEYS["decisions"] if name not in {"day", "minute", "source"})
-"""What tells decisions apart where it does not matter when they were."""
+"""The columns that distinguish decisions without their times."""
 
 _NAME = "through-{:08d}.parquet"
 

@@ -50,8 +50,8 @@ def check(table: str, frame: pl.DataFrame) -> dict[str, int]:
     """Check a frame against nullability, key and rules; return broken warnings with their counts.
 
     Raises:
-        BrokenContract: what must not be null is, a key is not unique, or a rule of severity error
-            is broken; with the count and examples.
+        BrokenContract: a null where none is allowed, a key is not unique, or a rule of severity
+            error is broken; with the count and examples.
 
     """
     for column in TABLES[table].columns:

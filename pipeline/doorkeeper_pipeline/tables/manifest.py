@@ -1,8 +1,8 @@
-"""Which input files were read: what an incremental run still has to do.
+"""The input files that were read, and the rest for an incremental run.
 
 A file is known again by path, size, time and number; else by its beginning. So a log that was
 rotated by renaming, or compressed since, is not read as a second file, and one that has grown
-replaces what it said before.
+replaces its earlier rows.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ where it is read anew into an empty folder."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What a run has to do.
+    """The work of a run.
 
     Attributes:
         read: Files to be read, with the id that they have or get.
         moved: Rows of files that only have another path now.
         unchanged: Rows of files that are as they were.
-        gone: Rows of files that are not there any more; what they said stays.
+        gone: Rows of files that have disappeared; their decisions stay.
 
     """
 
@@ -42,7 +42,7 @@ class Work:
 
 
 def options_text(options: Mapping[str, str]) -> str:
-    """Return what changes how a file is read, as the manifest keeps it."""
+    """Return the options that change how a file is read, as the manifest stores them."""
     return json.dumps(dict(options), sort_keys=True)
 
 
@@ -91,7 +91,7 @@ def _is_same(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
 
 
 def _is_renamed(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
-    """Say whether a file has what it had when it was read, wherever it is now."""
+    """Return whether a file is as it was read, under any path."""
     return bool(
         row["size"] == file.size
         and row["mtime_ns"] == file.mtime_ns
@@ -118,7 +118,7 @@ def _continued(
 
 
 def _new_id(file: SourceFile, taken: set[str]) -> str:
-    """Return an id that follows from what the file is, so that a rebuild elsewhere gives it too."""
+    """Return an id made from the file's content, so that a rebuild elsewhere gives the same."""
     number = 0
     while True:
         text = f"{number}:{file.digest(ID_BYTES)}"

@@ -3,7 +3,7 @@
 bronze/lines/file_id=<id>/part-00000.parquet       bronze/quarantine/file_id=<id>/part-...
 silver/decisions/day=2026-11-22/hour-07.parquet    silver/bindings/bindings.parquet
 gold/<table>/<table>.parquet                       manifest/files/files.parquet, runs
-stream/batch=00000042/...                          what ``stream`` keeps, see ``streaming``
+stream/batch=00000042/...                          files of ``stream``, see ``streaming``
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What must hold for each row of a table: rules as data, each a predicate in SQL.
+"""Conditions of each row of a table: rules as data, each a predicate in SQL.
 
 A rule of severity ERROR stops the job before anything is replaced. A rule of severity WARNING is
 counted, and the count is told and kept in the table ``runs``.
@@ -14,7 +14,7 @@ WARNING = "warning"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule: its name, what holds for each row, and how bad it is when it does not."""
+    """One rule: its name, its condition, and the severity of a violation."""
 
     name: str
     predicate: str

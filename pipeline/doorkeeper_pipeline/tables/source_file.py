@@ -12,7 +12,7 @@ class SourceFile:
 
     Attributes:
         path: Where, absolute.
-        source: What it is, one of SOURCES.
+        source: One of SOURCES.
         how: How it is compressed: gz, zst or nothing.
         size: Bytes.
         mtime_ns: When it was changed last.

@@ -1,8 +1,8 @@
 """Changes of an output folder that happen whole or not at all.
 
-Everything new is written under ``.staging/<run>``. Then one file, ``.commit.json``, says what goes
-where and what goes away; from the moment in which it is there the change has happened, and whoever
-comes next completes what a crash left over. Before that moment the old tables are whole. Each move
+Everything new is written under ``.staging/<run>``. Then one file, ``.commit.json``, lists the moves
+and removals; from the moment in which it exists the change has happened, and the next process
+completes the rest after a crash. Before that moment the old tables are whole. Each move
 is one rename inside of one file system, and doing it again changes nothing.
 
 One process at a time changes an output folder: ``.lock`` is held while it lives.
@@ -30,9 +30,9 @@ LOCK = ".lock"
 
 @contextmanager
 def locked(root: Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lock of an output folder, and complete what a crash left over.
+    """Hold the lock of an output folder, and complete a change that a crash interrupted.
 
-    What was staged goes when the change fails.
+    Staged files are removed if the change fails.
 
     Raises:
         Busy: another process holds it, and ``wait`` does not say to wait for its end.
@@ -60,7 +60,7 @@ def locked(root: Path, *, wait: bool = False) -> Iterator[None]:
 
 
 def settle(root: Path) -> None:
-    """Complete a change that was committed, for whoever only reads; wait where one is under way.
+    """Complete a committed change, for readers; wait for one in progress.
 
     Raises:
         PipelineError: there is one, and the folder cannot be written.
@@ -94,7 +94,7 @@ class Staged:
     """One change that is being prepared."""
 
     def __init__(self, root: Path, run: str) -> None:
-        """Begin a change; whoever makes one holds the lock. ``removed`` are the names to go."""
+        """Begin a change; the caller holds the lock. ``removed`` are the names to go."""
         self.root = root
         self._run = run
         self.removed: set[str] = set()
@@ -160,7 +160,7 @@ def _apply(
     removed: list[str],
     checkpoint: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Move and remove what a commit says; what is done already is left alone."""
+    """Do the moves and removals of a commit; completed ones are skipped."""
     staging = root / STAGING / run
     for name in moved:
         new, target = staging / name, root / name
@@ -186,7 +186,7 @@ def _sync_files(folder: Path, names: list[str]) -> None:
 
 
 def synced(path: Path) -> None:
-    """Have a file or folder on the disk, so that a commit never names what a power loss took."""
+    """Sync a file or folder, so that a commit never names files that a power loss took."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

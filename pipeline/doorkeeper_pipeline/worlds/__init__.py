@@ -1,4 +1,4 @@
-"""Made-up clusters, from a seed: who there is, what they may do, what they did, and its record.
+"""Generated clusters, from a seed: principals, their ACLs, their requests, and the logs.
 
 For benchmarks, tests and trying things out; nothing that runs for real imports it.
 

@@ -1,7 +1,7 @@
-"""Sets of ACLs for a world: what its teams need, too much besides, and what is refused.
+"""Sets of ACLs for a world: the needs of its teams, excess grants, and denials.
 
 Most grants are for a team's own names, literal or by the team's prefix. Some are too wide (the
-wildcard, ALL), some for names that nobody there uses, some name one host, some deny.
+wildcard, ALL), some for unused names, some name one host, some deny.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SUPER_USER = "User:admin"
-"""Who may do everything in every world."""
+"""The super users of every world."""
 
 _TYPES = (
     *(ResourceType.TOPIC,) * 14,
@@ -67,7 +67,7 @@ _ROUND = 4_096
 def grants_of(shape: Shape, names: Names) -> tuple[AclBinding, ...]:
     """Return so many ACLs as the shape says, sorted; fewer where the world has no room for them.
 
-    Source of the mix: what teams ask for in practice; it is made up, not measured.
+    The mix is made up, not measured.
     """
     found: set[AclBinding] = set()
     everyone = min(shape.everyone_grants, shape.acls)
@@ -84,10 +84,10 @@ def grants_of(shape: Shape, names: Names) -> tuple[AclBinding, ...]:
 
 
 def proposal_of(bindings: tuple[AclBinding, ...], seed: int = 1) -> tuple[AclBinding, ...]:
-    """Return another set, as somebody would propose it: 2 % are gone, a few are new or narrower.
+    """Return another set, like a proposal: 2 % are gone, a few are new or narrower.
 
-    Of what goes, every tenth comes back for one host only; one in a thousand is new: a DENY, or
-    everything for a principal that had less.
+    Of the removed ones, every tenth comes back for one host only; one in a thousand is new: a DENY,
+    or everything for a principal that had less.
     """
     chance = np.random.default_rng([seed, 3]).random(len(bindings))
     found = {each for each, drawn in zip(bindings, chance, strict=True) if drawn >= 0.02}
@@ -110,7 +110,7 @@ def _drawn(shape: Shape, names: Names) -> Iterator[AclBinding]:
 
 
 def _bearable(binding: AclBinding) -> bool:
-    """Whether a grant may be everybody's: after a wide one nothing would be refused, or allowed."""
+    """Whether a grant may be for ``User:*``: after a wide one all would be allowed, or denied."""
     (_, name, pattern_type), entry = binding
     literal = pattern_type is PatternType.LITERAL and name not in (WILDCARD, CLUSTER_NAME)
     return literal or (

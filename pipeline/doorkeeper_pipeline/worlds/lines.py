@@ -6,8 +6,8 @@
     D   3.3 to 4.1     operation in capitals, with the rule, its ACL in round brackets
     E   4.2 on         its ACL in square brackets
 
-Only what follows the moment depends on the question, so it is made once for each distinct question.
-Nothing is escaped, as in Kafka.
+Only the text after the moment depends on the question, so it is made once for each distinct
+question. Nothing is escaped, as in Kafka.
 
 Source: the shipped pattern ``[%d] %p %m (%c)%n``; ``StandardAuthorizerData.buildAuditMessage``.
 """
@@ -29,7 +29,7 @@ _END = " (kafka.authorizer.logger)\n"
 
 
 def tails_of(world: World, era: str) -> Iterator[str]:
-    """Return what follows ``[moment] `` in a line, for each question of a world in order.
+    """Return the text after ``[moment] `` in a line, for each question of a world in order.
 
     Raises:
         ValueError: there is no such era.

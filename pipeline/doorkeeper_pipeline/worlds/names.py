@@ -1,8 +1,8 @@
 """The names of a world. Teams own ranges of topics, groups and transactional ids.
 
 Names of topics begin with their team and a delimiter, as people make them, so that prefixes mean
-something. Some names are odd on purpose: what a group or a principal may be called has no limits in
-Kafka, and its log escapes nothing.
+something. Some names are odd on purpose: Kafka does not limit names of groups or principals, and
+its log escapes nothing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ODD_NAMES = (
     "*a",
     "n" * 249,
 )
-"""Names that go wrong where somebody concatenates, splits or prints."""
+"""Names that break careless concatenation, splitting or printing."""
 
 _DOMAINS = (
     *("payments", "orders", "billing", "shipping", "search", "fraud", "catalog", "identity"),
@@ -51,7 +51,7 @@ class Names(NamedTuple):
     hosts: tuple[str, ...]
     resources: dict[ResourceType, tuple[str, ...]]
     prefixes: tuple[str, ...]
-    """By team: what the names of its topics begin with."""
+    """By team: the prefix of its topics."""
 
 
 def names_of(shape: Shape) -> Names:

@@ -27,7 +27,7 @@ class Shape:
     odd_names: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what no world can be made of.
+        """Reject numbers of which no world can be made.
 
         Raises:
             ValueError: a number is too small.

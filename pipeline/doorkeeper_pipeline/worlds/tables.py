@@ -1,6 +1,6 @@
 """The silver table ``decisions`` of a world, without the way through a log.
 
-What a benchmark of later stages starts from, and what a reader of logs is compared with.
+Benchmarks of later stages start from it, and readers of logs are compared with it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What happens in a world: distinct questions with their answers, and when each is asked.
+"""The traffic of a world: distinct questions with their answers, and when each is asked.
 
-A question is who, from where, does what with which resource by which request. Principals ask
+A question has a principal, host, operation, resource and request. Principals ask
 mostly about names of their own team, a few names far more often than the rest; some reach for names
 of others and are refused. The engine answers each distinct question once. A stream then says which
 of them is asked at which millisecond: more by day than by night, some only in the last tenth of the
@@ -56,7 +56,7 @@ ASKINGS = (
     Asking("CreateTopics", AclOperation.CREATE, ResourceType.TOPIC, 2),
     Asking("DeleteTopics", AclOperation.DELETE, ResourceType.TOPIC, 1),
 )
-"""What clients ask, and how often in a hundred."""
+"""The requests of clients, and their percentage."""
 
 _REFERENCES = np.array([1, 1, 1, 1, 2, 3, 6, 12])
 _HOST_SLOTS = 4
@@ -78,7 +78,7 @@ class World:
     ``questions`` has a row for each distinct question: principal, host, operation, resource_type,
     resource_name, api, reference_count, allowed. ``decisions`` are the engine's answers, in the
     same order, and ``weights`` how often each comes up, adding up to 1. ``late`` marks those
-    that nobody asks before the last tenth of the time.
+    that are not asked before the last tenth of the time.
     """
 
     shape: Shape
@@ -134,7 +134,7 @@ def events(
 ) -> Iterator[Events]:
     """Return so many events in the order of time, in chunks, spread over some days.
 
-    The same world and numbers give the same events, whatever the chunk.
+    The same world and numbers give the same events, with any size of chunks.
     """
     cumulated = np.cumsum(world.weights)
     early = np.flatnonzero(~world.late)
@@ -252,7 +252,7 @@ def _columns(names: Names, drawn: _Drawn) -> dict[str, Any]:
 def _weights(shape: Shape, allowed: npt.NDArray[np.bool_], rng: np.random.Generator) -> Numbers:
     """Return Zipf's weights over the questions in an order of chance.
 
-    What is refused comes up less: a client that is refused gets repaired, or gives up.
+    Denied questions come up less: a denied client that is refused gets repaired, or gives up.
     """
     ranks = 1.0 + rng.permutation(len(allowed))
     weights = np.where(allowed, 1.0, _REFUSED_WEIGHT) / np.power(ranks, shape.skew)

@@ -1,7 +1,7 @@
 """The audit log of a world, as a Doorkeeper writes it: equal decisions of a window are one event.
 
-Only numbers and times differ between events of a question, and they stand in front; what follows
-them is made once for each distinct question. The columns are joined by Arrow, as those of logs.
+Only numbers and times differ between events of a question, and they stand in front; the rest is
+made once for each distinct question. The columns are joined by Arrow, as those of logs.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _texts(piece: object) -> object:
 
 
 def _tails(world: World) -> Iterator[str]:
-    """Return what follows the times, for each question in order."""
+    """Return the text after the times, for each question in order."""
     for row, decision in zip(world.questions.to_pylist(), world.decisions, strict=True):
         event = {
             "principal": row["principal"],

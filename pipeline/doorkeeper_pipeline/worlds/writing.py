@@ -1,7 +1,7 @@
 """The files of a world: logs as a broker leaves them, and sets of ACLs.
 
 A log is written by whole columns: the moments are a matrix of bytes, the tails are taken from a
-dictionary, both are joined by Arrow, and the buffer of the result is what goes to the file. Ten
+dictionary, both are joined by Arrow, and the buffer of the result is written to the file. Ten
 million lines, 4.5 GB, take about as long as the disk.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.worlds.traffic import Events, World
 
 BEGIN_MS = 1_793_491_200_000
-"""1 November 2026, midnight UTC: when worlds begin unless somebody says otherwise."""
+"""1 November 2026, midnight UTC: the default begin of worlds."""
 
 NAME = "kafka-authorizer.log"
 _NOTHING = pa.scalar("", pa.large_string())
@@ -62,7 +62,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What was written: the files from old to new, and how often each question stands in them."""
+    """The result: the files from old to new, and how often each question stands in them."""
 
     paths: tuple[Path, ...]
     counts: npt.NDArray[np.int64]
