@@ -86,7 +86,7 @@ class ErrorCode(IntEnum):
     REBOOTSTRAP_REQUIRED = 129
 
 
-STOCK_TEXTS: dict[ErrorCode, str] = {
+DEFAULT_MESSAGES: dict[ErrorCode, str] = {
     ErrorCode.NONE: "NONE",
     ErrorCode.UNKNOWN_SERVER_ERROR: (
         "The server experienced an unexpected error when processing the request."
@@ -168,4 +168,4 @@ def answer_of(error: BaseException) -> tuple[ErrorCode, str | None]:
     if error.code is ErrorCode.UNKNOWN_SERVER_ERROR:
         return error.code, None
     text = error.message
-    return error.code, None if text == STOCK_TEXTS.get(error.code) else text
+    return error.code, None if text == DEFAULT_MESSAGES.get(error.code) else text

@@ -17,9 +17,9 @@ from doorkeeper.state.store import (
     LogReader,
     StorageError,
     Store,
-    StoreAway,
     StoredState,
     StoreIdentity,
+    StoreUnavailable,
 )
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class ScriptedStore(Store):
         if self.lease_faults:
             raise self.lease_faults.pop(0)
         if self.is_away:
-            raise StoreAway("the store is away")
+            raise StoreUnavailable("the store is away")
         async with self.database.lock:
             yield _ScriptedLease(self)
 

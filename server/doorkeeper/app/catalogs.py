@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from doorkeeper.catalog.loading import Catalog, Mark
+    from doorkeeper.catalog.loading import Catalog, CatalogIdentity
     from doorkeeper.cluster.model import Group
     from doorkeeper.runtime.slices import Slices
     from doorkeeper.topics.table import Layer
@@ -30,7 +30,7 @@ APART_BYTES: Final = 16 * 1024
 class Declared(NamedTuple):
     """The topics and groups of a catalog in one cluster. ``mark`` is None without a catalog."""
 
-    mark: Mark | None
+    mark: CatalogIdentity | None
     topics: Layer
     groups: Mapping[str, Group]
 
@@ -90,7 +90,7 @@ async def reload_declarations(file: Path | None, before: Declared, cluster_id: s
         raise StartError(*map(str, error.problems)) from error
 
 
-async def _read_again(file: Path, before: Mark | None) -> Catalog | None:
+async def _read_again(file: Path, before: CatalogIdentity | None) -> Catalog | None:
     """Return the catalog of a file; None if the file is unchanged.
 
     Raises:
@@ -110,11 +110,11 @@ async def _read_again(file: Path, before: Mark | None) -> Catalog | None:
     return await beside(lambda: load(file), "doorkeeper-catalog")
 
 
-def _inspect(file: Path) -> tuple[int, Mark]:
-    from doorkeeper.catalog.loading import Mark, content_of, digest_of  # noqa: PLC0415
+def _inspect(file: Path) -> tuple[int, CatalogIdentity]:
+    from doorkeeper.catalog.loading import CatalogIdentity, content_of, digest_of  # noqa: PLC0415
 
     content = content_of(file)
-    return len(content), Mark(str(file), digest_of(content))
+    return len(content), CatalogIdentity(str(file), digest_of(content))
 
 
 def _kept_if_equal(before: Mapping[str, T], after: Mapping[str, T]) -> Slices[Mapping[str, T]]:

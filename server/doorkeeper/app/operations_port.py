@@ -116,13 +116,14 @@ def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
 
     def store() -> CheckResult:
         problem = parts.log.store.unavailable
-        sight = parts.log.sight()
+        status = parts.log.status()
         state = "reachable" if problem is None else f"not reachable: {problem}"
         detail = (
-            f"{state}; revision {sight.revision} of {sight.head_revision}, {sight.age_s:.1f} s old"
+            f"{state}; revision {status.revision} of {status.head_revision},"
+            f" {status.age_s:.1f} s old"
         )
         # A shared store may return: until the state is too old, the node stays ready.
-        return CheckResult(not parts.log.store.is_lost and sight.age_s <= store_age_max_s, detail)
+        return CheckResult(not parts.log.store.is_lost and status.age_s <= store_age_max_s, detail)
 
     def tls() -> CheckResult:
         loaded = parts.edge.are_keys_loaded
@@ -203,10 +204,10 @@ def read_authorizer(meters: Meters, authorizer: GuardedAuthorizer) -> None:
 
 def read_store(meters: Meters, store: SightedStore) -> None:
     """Register gauges of the store."""
-    meters.read(table.REVISION, lambda: store.sight().revision)
-    meters.read(table.HEAD_REVISION, lambda: store.sight().head_revision)
-    meters.read(table.SNAPSHOT_AGE, lambda: store.sight().age_s)
-    meters.read(table.STORE_REACHABLE, lambda: store.sight().reachable)
+    meters.read(table.REVISION, lambda: store.status().revision)
+    meters.read(table.HEAD_REVISION, lambda: store.status().head_revision)
+    meters.read(table.SNAPSHOT_AGE, lambda: store.status().age_s)
+    meters.read(table.STORE_REACHABLE, lambda: store.status().reachable)
 
 
 def read_node(meters: Meters, node: LiveNode) -> None:

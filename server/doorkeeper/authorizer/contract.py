@@ -188,8 +188,8 @@ class Authorizer(ABC):
         """Return a mask for each resource: bit ``1 << operation`` for each allowed operation.
 
         Only operations that the resource's type supports count. Implied operations count: an ALLOW
-        of DELETE sets DESCRIBE too. The probes are no accesses, so nothing is logged. Override it
-        if masks can be computed in one pass (KIP-430).
+        of DELETE sets DESCRIBE too. The probes are no accesses: they are logged at TRACE only.
+        Override it if masks can be computed in one pass (KIP-430).
         """
         return masks_by_authorize(self, context, resources)
 

@@ -478,7 +478,7 @@ def _timeout_results(refused: Callable[[ApiError], T], items: int) -> Results:
     return Results([refused(ApiError(ErrorCode.REQUEST_TIMED_OUT))] * items, (), items)
 
 
-def _as_list(found: Any) -> list[Any]:  # noqa: ANN401 - plug-ins return method they like
+def _as_list(found: Any) -> list[Any]:  # noqa: ANN401 - plug-ins return what they like
     whole: list[Any] = found if type(found) in _LISTS else list(found)
     return whole
 

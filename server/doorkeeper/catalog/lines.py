@@ -17,7 +17,7 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.catalog.loading import Catalog, Mark
+from doorkeeper.catalog.loading import Catalog, CatalogIdentity
 from doorkeeper.catalog.topics import DeclaredTopic
 from doorkeeper.cluster.model import Group, GroupMember
 
@@ -88,7 +88,7 @@ def catalog_from(lines: Iterable[bytes], file: str) -> Slices[Catalog]:
         raise Unfinished("there is no end")
     if problems:
         raise Faulty(problems)
-    return Catalog(Mark(file, digest), tuple(topics), groups)
+    return Catalog(CatalogIdentity(file, digest), tuple(topics), groups)
 
 
 def _read(line: bytes) -> tuple[str, Any]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FILE_BYTES_MAX = 16 * 1024 * 1024
 
 
-class Mark(NamedTuple):
+class CatalogIdentity(NamedTuple):
     """The identity of a catalog's content: file and digest."""
 
     file: str
@@ -31,7 +31,7 @@ class Mark(NamedTuple):
 class Catalog(NamedTuple):
     """A valid catalog."""
 
-    mark: Mark
+    mark: CatalogIdentity
     topics: tuple[DeclaredTopic, ...]
     groups: Mapping[str, Group]
 
@@ -59,7 +59,7 @@ def load(path: Path) -> Catalog:
 
     """
     content = content_of(path)
-    return _catalog(content, Mark(str(path), digest_of(content)))
+    return _catalog(content, CatalogIdentity(str(path), digest_of(content)))
 
 
 def content_of(path: Path) -> bytes:
@@ -93,10 +93,10 @@ def load_document(document: Mapping[str, object], name: str) -> Catalog:
     """
     # JSON is YAML, so the same reader validates both.
     content = json.dumps(document, ensure_ascii=False).encode()
-    return _catalog(content, Mark(name, digest_of(content)))
+    return _catalog(content, CatalogIdentity(name, digest_of(content)))
 
 
-def _catalog(content: bytes, mark: Mark) -> Catalog:
+def _catalog(content: bytes, mark: CatalogIdentity) -> Catalog:
     faults = FaultList(mark.file)
     text = _decode(content, faults)
     document = None if text is None else parse(text, faults)

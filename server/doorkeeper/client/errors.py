@@ -15,7 +15,7 @@ The texts are one line each and contain no secrets.
 
 from __future__ import annotations
 
-from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode
+from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode
 
 
 class ClientError(Exception):
@@ -95,6 +95,6 @@ def code_name(code: int) -> str:
 def stock_text(code: int) -> str:
     """Return Kafka's text for a code that came without one."""
     try:
-        return STOCK_TEXTS.get(ErrorCode(code), "no text")
+        return DEFAULT_MESSAGES.get(ErrorCode(code), "no text")
     except ValueError:
         return "no text"

@@ -4,7 +4,8 @@
  name/3.0=numbers        3.0, 3.0.12, 3.0-rc1, but not 3.01
  unnamed=numbers         clients without a name: ApiVersions before version 3, or none at all
 
-The first rule that matches a client applies.
+The first rule that matches a client applies. The key defines what the numbers are, such as a
+maximum size, or the highest resource type and operation.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class ClientSoftware(NamedTuple):
 
 
 class ClientRule(NamedTuple):
-    """A rule for a software: all versions, or those with a prefix."""
+    """A rule for client software: all versions, or those with a prefix."""
 
     software: str
     version: str

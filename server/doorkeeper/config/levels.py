@@ -14,7 +14,7 @@ LEVELS = {
     "FATAL": 50,
     "OFF": 60,
 }
-"""Kafka's names, with the numbers of Python's ``logging``."""
+"""Kafka's names, with numbers as in Python's ``logging``; 5 and 60 lie outside of its own."""
 
 ROOT = "root"
 

@@ -13,7 +13,7 @@ TOKENS: Final = (
         type=KeyType.PASSWORD,
         default=None,
         doc=(
-            "The secret of delegation tokens. Without it there are none. Tokens of another"
+            "The secret of delegation tokens, which are disabled without it. Tokens of another"
             " secret cannot authenticate, and cannot be renewed or expired."
         ),
         applies=Applies.RELOAD,

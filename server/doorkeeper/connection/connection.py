@@ -409,7 +409,7 @@ class Connection:
             return PendingDecoding(api, header, body)
         cache = self._cache if api.key in CACHED_APIS else None
         recording = None if cache is None else cache.begin(api.key)
-        marks = None if recording is None else self._marks()
+        counters = None if recording is None else self._effect_counters()
         effects = None
         request = self._decode(api, header, body, decoded)
         try:
@@ -426,16 +426,16 @@ class Connection:
         if outcome.__class__ is Update:
             return PendingUpdate(outcome, api, request, header)
         if outcome.__class__ is Description and outcome.is_long:
-            kept = effects if marks == self._marks() else None
+            kept = effects if counters == self._effect_counters() else None
             chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
             return ChunkedResponse(chunks, outcome, api, request, header, body.frame, kept)
         answer = self._answer(api, request, header, outcome)
-        if cache is not None and effects is not None and marks == self._marks():
+        if cache is not None and effects is not None and counters == self._effect_counters():
             counted = self.answered[-1] if self.answered else (api.key, 0)
             cache.put(body.frame, answer, counted, effects)
         return answer
 
-    def _marks(self) -> tuple[int, int, int]:
+    def _effect_counters(self) -> tuple[int, int, int]:
         """Return counters that change where a request has effects that cannot be replayed."""
         return self._counts.trailing_bytes, self._counts.withheld_acls, len(self.events)
 

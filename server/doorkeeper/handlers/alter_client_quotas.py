@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import STOCK_TEXTS, answer_of
+from doorkeeper.errors import DEFAULT_MESSAGES, answer_of
 from doorkeeper.quotas.alteration import QuotaAlteration
 from doorkeeper.quotas.table import entity_of
 from doorkeeper.updates.quotas import alter_quotas
@@ -85,7 +85,7 @@ def refuse(
 ) -> AlterClientQuotasResponse:
     """Answer the same error, with its stock text, for every entry of the request."""
     code, text = answer_of(error)
-    text = STOCK_TEXTS.get(code, text)
+    text = DEFAULT_MESSAGES.get(code, text)
     return AlterClientQuotasResponse(
         entries=tuple(
             EntryResult(

@@ -18,7 +18,7 @@ from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.configs.broker import OurRefusal, alter_values
 from doorkeeper.configs.operations import AlteredResource, ConfigOperation
-from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -201,7 +201,7 @@ def _check_allowed(
     name = resource.resource_name if kind in (TOPIC, GROUP) else CLUSTER_NAME
     if not is_allowed(node, context, need, name):
         # For loggers a broker sends no text.
-        text = None if kind == BROKER_LOGGER else STOCK_TEXTS[need.refusal]
+        text = None if kind == BROKER_LOGGER else DEFAULT_MESSAGES[need.refusal]
         raise Verbatim(need.refusal, text)
     if kind == BROKER_LOGGER:
         _check_node_id(

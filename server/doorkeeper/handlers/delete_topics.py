@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.updates.topics import change_topics
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,
@@ -211,7 +211,7 @@ def _row(
 ) -> DeletableTopicResult:
     # Every error of a broker's row has a text.
     if code is not ErrorCode.NONE and text is None:
-        text = STOCK_TEXTS.get(code)
+        text = DEFAULT_MESSAGES.get(code)
     return DeletableTopicResult(
         name=name, topic_id=topic_id, error_code=code.value, error_message=text
     )

@@ -28,7 +28,7 @@ from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import Need, is_allowed, needs
 from doorkeeper.configs.group import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
 from doorkeeper.configs.topic import TOPIC_CONFIGS, display, effective
-from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.topics.names import reason_invalid
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -86,7 +86,7 @@ def handle(
             allowed.append(resource)
         else:
             # Refused resources come after all others, whatever their place in the request.
-            refused.append(_failure(resource, need.refusal, STOCK_TEXTS[need.refusal]))
+            refused.append(_failure(resource, need.refusal, DEFAULT_MESSAGES[need.refusal]))
     builder = _RowBuilder(request)
     return DescribeConfigsResponse(
         results=(*(_describe(resource, node, builder) for resource in allowed), *refused)
@@ -286,7 +286,7 @@ def refuse(
 ) -> DescribeConfigsResponse:
     """Answer the same error for every resource, with the stock text of its code."""
     code, _ = answer_of(error)
-    text = STOCK_TEXTS.get(code)
+    text = DEFAULT_MESSAGES.get(code)
     return DescribeConfigsResponse(
         results=tuple(_failure(resource, code, text) for resource in request.resources)
     )

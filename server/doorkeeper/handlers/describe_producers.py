@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import STOCK_TEXTS, ErrorCode, answer_of
+from doorkeeper.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
 from doorkeeper.topics.leadership import error_of_replica
 from doorkeeper.topics.names import reason_invalid
 from doorkeeper.topics.placement import Places
@@ -48,7 +48,7 @@ def handle(
         if not is_allowed(node, context, _READ, topic.name):
             error = _READ.refusal
         if error is not ErrorCode.NONE:
-            return _row(topic, lambda _: (error, STOCK_TEXTS[error]))
+            return _row(topic, lambda _: (error, DEFAULT_MESSAGES[error]))
         return _row(
             topic, lambda index: (error_of_replica(found, index, places, node.node_id), None)
         )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import STOCK_TEXTS, ErrorCode, answer_of
+from doorkeeper.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
 from doorkeeper_wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -48,7 +48,7 @@ def handle(
     """Return the log, or an error for each partition that is not its own."""
     if not is_allowed(node, context, _DESCRIBE):
         code = _DESCRIBE.refusal
-        return DescribeQuorumResponse(error_code=code.value, error_message=STOCK_TEXTS[code])
+        return DescribeQuorumResponse(error_code=code.value, error_message=DEFAULT_MESSAGES[code])
     asked = [
         (topic.topic_name, partition.partition_index)
         for topic in request.topics
@@ -105,7 +105,7 @@ def _unknown(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
                 PartitionData(
                     partition_index=each.partition_index,
                     error_code=code.value,
-                    error_message=STOCK_TEXTS[code],
+                    error_message=DEFAULT_MESSAGES[code],
                 )
                 for each in topic.partitions
             ),
@@ -122,7 +122,7 @@ def refuse(
 ) -> DescribeQuorumResponse:
     """Answer an error for the whole request, with the stock text of its code."""
     code, _ = answer_of(error)
-    return DescribeQuorumResponse(error_code=code.value, error_message=STOCK_TEXTS.get(code))
+    return DescribeQuorumResponse(error_code=code.value, error_message=DEFAULT_MESSAGES.get(code))
 
 
 API = Api(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import is_allowed, needs, require_on_cluster
 from doorkeeper.cluster.model import Broker
-from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper_wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -63,7 +63,7 @@ def handle(
     assert found is not None
     return FindCoordinatorResponse(
         # A broker sends the stock text for success too.
-        error_message=STOCK_TEXTS[ErrorCode.NONE],
+        error_message=DEFAULT_MESSAGES[ErrorCode.NONE],
         node_id=found.node_id,
         host=found.host,
         port=found.port,
@@ -114,7 +114,7 @@ def refuse(
 ) -> FindCoordinatorResponse:
     """Answer an error for all keys, with the stock text of its code."""
     code, _ = answer_of(error)
-    text = STOCK_TEXTS.get(code)
+    text = DEFAULT_MESSAGES.get(code)
     if version < 4:
         return FindCoordinatorResponse(
             error_code=code.value,

@@ -5,11 +5,14 @@ it exists or not. A list of all topics omits it, without a line in the authorize
 
     v0   an empty list means all topics
     v1   null means all topics, an empty list none; racks, the controller, internal topics
-    v2   the cluster's id          v5  offline replicas          v7  leader epochs
+    v2   the cluster's id
     v4   the client says whether topics may be created; before, they always may
+    v5   offline replicas
+    v7   leader epochs
     v8   masks of authorized operations, of topics and (to v10) of the cluster
     v9   flexible
-    v10  topic ids in the answer   v12  topics by id
+    v10  topic ids in the answer
+    v12  topics by id
     v13  an error for the whole answer
 
 If any topic is requested by id, names are ignored. An unknown id is answered with 100, the id of a
@@ -21,6 +24,9 @@ client retries. An illegal name is answered with 17.
 
 Topics come in this order: unknown ids; those that exist; those that do not; those that may not be
 created; those that may not be described; each part sorted by name.
+
+Codes: 3 UNKNOWN_TOPIC_OR_PARTITION, 17 INVALID_TOPIC_EXCEPTION, 29 TOPIC_AUTHORIZATION_FAILED,
+100 UNKNOWN_TOPIC_ID.
 
 Source: ``handleTopicMetadataRequest`` of the broker 4.3.1.
 """

@@ -1,8 +1,8 @@
 """UnregisterBroker (64), version 0: removes a node from the cluster (KIP-500).
 
-Needs ALTER on the cluster (31). A node that is down is not listed any more, not even as fenced. An
-id that is not registered is 102. A live node registers itself again with its next heartbeat; on a
-broker it stays away until it is started again.
+Needs ALTER on the cluster (31). An id that is not registered is 102. A stopped node is no longer
+listed, not even as fenced. A running node registers again with its next heartbeat; a Kafka broker
+does so only after a restart.
 
 Source: ``ClusterControlManager.unregisterBroker`` (4.3.1).
 """

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode, answer_of
+from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.kinds.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
 from doorkeeper_wire.messages.update_features import (
     FeatureUpdateKey,
@@ -66,7 +66,9 @@ def handle(
     if context.authorizable.request_version >= 2:
         return UpdateFeaturesResponse(error_message=None)
     results = tuple(
-        UpdatableFeatureResult(feature=update.feature, error_message=STOCK_TEXTS[ErrorCode.NONE])
+        UpdatableFeatureResult(
+            feature=update.feature, error_message=DEFAULT_MESSAGES[ErrorCode.NONE]
+        )
         for update in request.feature_updates
     )
     return UpdateFeaturesResponse(error_message=None, results=results)

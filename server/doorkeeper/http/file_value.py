@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Mark = tuple[tuple[int, int, int] | None, ...]
+FileStamps = tuple[tuple[int, int, int] | None, ...]
+"""Modification time in ns, size and inode of each file; None for one that cannot be read."""
 
 
 class FileValue(Generic[T]):
-    """A value made from files."""
+    """A value that is loaded from files."""
 
     def __init__(self, make: Callable[[], T], logger: Logger, *paths: Path) -> None:
         """Make the value for the first time.
@@ -31,7 +32,7 @@ class FileValue(Generic[T]):
         self._make = make
         self._logger = logger
         self._paths = paths
-        self._mark = self._marks()
+        self._stamps = self._file_stamps()
         try:
             self._value = make()
         except OSError as error:
@@ -39,10 +40,10 @@ class FileValue(Generic[T]):
 
     def now(self) -> T:
         """Return the value of the current files, or the last valid one."""
-        mark = self._marks()
-        if mark != self._mark:
+        stamps = self._file_stamps()
+        if stamps != self._stamps:
             # Before the reload: a file that stays invalid is logged once, not at each use.
-            self._mark = mark
+            self._stamps = stamps
             self._log_reload(self._reload())
         return self._value
 
@@ -63,11 +64,11 @@ class FileValue(Generic[T]):
                 "files not reloaded: the previous values stay in use", files=files, problem=problem
             )
 
-    def _marks(self) -> Mark:
-        return tuple(_mark(path) for path in self._paths)
+    def _file_stamps(self) -> FileStamps:
+        return tuple(_stamp_of(path) for path in self._paths)
 
 
-def _mark(path: Path) -> tuple[int, int, int] | None:
+def _stamp_of(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
     except OSError:

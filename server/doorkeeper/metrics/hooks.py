@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class StoreSight(NamedTuple):
+class StoreStatus(NamedTuple):
     """A node's view of its store at one time.
 
     ``revision`` is the one that it decides from, ``head_revision`` the newest one known, and
@@ -32,7 +32,7 @@ class StoreSight(NamedTuple):
 class SightedStore(Protocol):
     """The part of a store that readiness and metrics read."""
 
-    def sight(self) -> StoreSight:
+    def status(self) -> StoreStatus:
         """Return the current view; never blocks. Called in the loop's thread."""
         ...
 

@@ -76,8 +76,6 @@ class Admission:
     def enter(self, spec: ListenerSpec, host: str) -> bool:
         """Count a connection; return False where its address has reached its limit."""
         if self._by_host[host] >= self.maximum_of(host):
-            if not self._by_host[host]:
-                del self._by_host[host]
             return False
         self._by_host[host] += 1
         self._by_listener[spec.name] += 1

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 from doorkeeper.kinds.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.kinds.declared import ACL, KINDS
 from doorkeeper.logger import NO_LOG
-from doorkeeper.metrics.hooks import StoreSight
+from doorkeeper.metrics.hooks import StoreStatus
 from doorkeeper.runtime.slices import SLICE_S
 from doorkeeper.state.age import watch_age
 from doorkeeper.state.loading import load_snapshot, state_without_acls, with_acls
@@ -39,8 +39,8 @@ from doorkeeper.state.store import (
     LogEntry,
     OutcomeUnknown,
     StorageError,
-    StoreAway,
     StoreReplaced,
+    StoreUnavailable,
 )
 
 if TYPE_CHECKING:
@@ -111,9 +111,9 @@ class _Submission:
     change: Change = field(default_factory=dict)
     revision: int = 0
     error: Exception | None = None
-    singly: bool = False
+    commits_alone: bool = False
 
-    def is_over(self, now_s: float) -> bool:
+    def is_expired(self, now_s: float) -> bool:
         return self.deadline_s is not None and self.deadline_s <= now_s
 
     def complete(self) -> None:
@@ -173,12 +173,12 @@ class StateLog:
         self._local: dict[str, Any] = {}
         self._declared: Layer | None = None
         self._subscribers: list[tuple[Callable[[Committed], None], frozenset[Kind]]] = []
-        self._wanted: set[Kind] = set()
+        self._subscribed_kinds: set[Kind] = set()
         self._queue: deque[_Submission] = deque()
         self._in_flight: list[_Submission] = []
         self._doubt: _Batch | None = None
         self._batch_of_state = store.batch
-        self._is_trusted = True
+        self._can_follow = True
         self._head = store.revision
         self._confirmed_s = clock()
         self._closing = False
@@ -199,15 +199,15 @@ class StateLog:
         With ``kinds`` it is called for changes of these kinds, and after a reload of everything.
         """
         self._subscribers.append((subscriber, frozenset(kinds)))
-        self._wanted |= set(kinds or KINDS.values())
+        self._subscribed_kinds |= set(kinds or KINDS.values())
 
-    def sight(self) -> StoreSight:
+    def status(self) -> StoreStatus:
         """Return the store as readiness and metrics show it."""
         revision = self.state.revision
         problem = self.store.unavailable
         if not self.store.is_shared:
-            return StoreSight(problem is None, revision, revision)
-        return StoreSight(problem is None, revision, max(self._head, revision), self.age_s)
+            return StoreStatus(problem is None, revision, revision)
+        return StoreStatus(problem is None, revision, max(self._head, revision), self.age_s)
 
     @property
     def age_s(self) -> float:
@@ -240,7 +240,7 @@ class StateLog:
         """
         loop = asyncio.get_running_loop()
         self._loop = loop
-        self._turn = asyncio.Lock()
+        self._plan_lock = asyncio.Lock()
         self._work = asyncio.Event()
         self._drained = asyncio.Event()
         self.store.start(loop)
@@ -274,7 +274,7 @@ class StateLog:
         if self._max_age_s is not None and self.store.is_shared:
             watching = watch_age(self, self._max_age_s, self._log)
             self._tasks.append(self._loop.create_task(watching))
-        self._tasks.append(self._loop.create_task(self._write_always()))
+        self._tasks.append(self._loop.create_task(self._run_writer()))
 
     async def aclose(self) -> None:
         """Write the submitted changes, then close the store; idempotent."""
@@ -300,7 +300,7 @@ class StateLog:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._fail_all(StoreAway("the store is closed"))
+        self._fail_all(StoreUnavailable("the store is closed"))
         await self.store.aclose()
 
     def submit(
@@ -319,7 +319,7 @@ class StateLog:
         loop = asyncio.get_running_loop()
         completion: asyncio.Future[Committed] = loop.create_future()
         if self._closing or self._load_error is not None:
-            completion.set_exception(self._load_error or StoreAway("the store is closed"))
+            completion.set_exception(self._load_error or StoreUnavailable("the store is closed"))
             return completion
         away_s = self.store.timeout_s
         # The shorter limit decides the error: that of the store also says that nothing changed.
@@ -353,23 +353,23 @@ class StateLog:
         """Withdraw changes past their deadline; give up on a batch that stayed in doubt."""
         now_s = self._loop.time()
         doubt = self._doubt
-        if doubt is not None and doubt.items[0].is_over(now_s):
+        if doubt is not None and doubt.items[0].is_expired(now_s):
             # If the log does contain it, this node will follow it like another node's change.
             self._doubt = None
             for each in doubt.items:
                 each.fail(OutcomeUnknown("the store became unavailable during the commit"))
         for each in self._in_flight:
-            if each.has_timeout and each.is_over(now_s):
+            if each.has_timeout and each.is_expired(now_s):
                 each.fail(TimeoutError())  # the write itself goes on
         for each in self._queue:
-            if each.is_over(now_s):
-                away = StoreAway(f"the store was away for {self.store.timeout_s} s")
+            if each.is_expired(now_s):
+                away = StoreUnavailable(f"the store was unavailable for {self.store.timeout_s} s")
                 each.fail(TimeoutError() if each.has_timeout else away)
         self._queue = deque(each for each in self._queue if not each.completion.done())
         # A change that is being written may pass its deadline; it is checked again later.
         self._expire_later(now_s + _RETRY_S[0])
 
-    async def _write_always(self) -> None:
+    async def _run_writer(self) -> None:
         failures = 0
         while True:
             if not self._queue and self._doubt is None:
@@ -382,7 +382,7 @@ class StateLog:
                 async with self.store.lease() as lease:
                     await self._write(lease)
                 failures = 0
-            except (OutcomeUnknown, StoreAway):
+            except (OutcomeUnknown, StoreUnavailable):
                 await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
                 failures += 1
             except StorageError as error:
@@ -390,7 +390,7 @@ class StateLog:
                 self._fail_all(error)
             except Exception as error:  # noqa: BLE001 - the log must outlive any fault
                 # A fault after the commit may have left the state behind the store: reload it.
-                self._is_trusted = not self.store.is_shared
+                self._can_follow = not self.store.is_shared
                 self._log.error("the state log failed", exc_info=error)
                 self._fail_all(StorageError(f"the state log failed: {error!r}"))
 
@@ -410,7 +410,7 @@ class StateLog:
 
     async def _write(self, lease: Lease) -> None:
         """Resolve the batch in doubt, follow other nodes, then write the next batch."""
-        async with self._turn:
+        async with self._plan_lock:
             if self._doubt is not None:
                 await self._resolve(lease, self._doubt)
             if self.store.is_shared:
@@ -436,11 +436,11 @@ class StateLog:
                 # Cancellation reaches the database too late to know whether it committed.
                 self._doubt = batch
                 raise
-            except StoreAway:
+            except StoreUnavailable:
                 self._requeue(batch)
                 raise
             except StorageError as error:
-                self._blame(batch, error)
+                self._isolate_failing_change(batch, error)
                 return
             except Exception:
                 # A fault of the commit's own code: the log tells after the next lease whether it
@@ -459,7 +459,7 @@ class StateLog:
         self._in_flight = items
         last: _Submission | None = None
         while self._queue and len(items) < BATCH_CHANGES_MAX and rows < BATCH_ROWS_MAX:
-            if items and (items[-1].singly or self._queue[0].singly):
+            if items and (items[-1].commits_alone or self._queue[0].commits_alone):
                 # A change at fault must fail alone: it shares its transaction with no other.
                 break
             each = self._queue.popleft()
@@ -497,7 +497,7 @@ class StateLog:
             self._publish(state)
         self._in_flight = []
         for each in batch.items:
-            if each.change and not self._wanted.isdisjoint(each.change):
+            if each.change and not self._subscribed_kinds.isdisjoint(each.change):
                 self._notify(Committed(each.revision, each.change, each.origin))
         for each in batch.items:
             each.complete()
@@ -517,14 +517,14 @@ class StateLog:
         """Queue a batch again before all others; it is certainly not durable."""
         self._queue.extendleft(reversed(batch.items))
 
-    def _blame(self, batch: _Batch, error: StorageError) -> None:
+    def _isolate_failing_change(self, batch: _Batch, error: StorageError) -> None:
         """Fail the change that cannot be stored; retry several changes one by one to find it."""
         if len(batch.items) == 1:
             self._log.error("a change cannot be stored", cause=str(error))
             batch.items[0].fail(error)
             return
         for each in batch.items:
-            each.singly = True
+            each.commits_alone = True
         self._requeue(batch)
 
     async def _resolve(self, lease: Lease, batch: _Batch) -> None:
@@ -559,12 +559,12 @@ class StateLog:
 
     async def _follow(self, reader: LogReader) -> None:
         asked_s = self._clock()
-        async with self._turn:
+        async with self._plan_lock:
             if self._doubt is None:
                 await self._catch_up(reader, asked_s)
 
     async def _catch_up(self, reader: LogReader, asked_s: float) -> None:
-        """Apply the revisions of other nodes. The caller holds ``_turn``."""
+        """Apply the revisions of other nodes. The caller holds ``_plan_lock``."""
         head = await reader.head()
         self._head = head
         if head < self.state.revision:
@@ -576,7 +576,7 @@ class StateLog:
         if not reader.is_checked:
             await self.check_history(reader)
             reader.is_checked = True
-        while self._is_trusted and self.state.revision < head:
+        while self._can_follow and self.state.revision < head:
             logged = await reader.changes(self.state.revision, LOG_ROWS)
             if not logged or logged[0].revision != self.state.revision + 1:
                 # A gap: the log was pruned beyond this node's revision.
@@ -586,13 +586,13 @@ class StateLog:
                     state: State = await self._slices(apply(self.state, each.change, each.revision))
                 except Exception as error:  # noqa: BLE001 - the state is reloaded instead
                     self._log.error("a change of the log cannot be applied", exc_info=error)
-                    self._is_trusted = False
+                    self._can_follow = False
                     break
                 self._batch_of_state = each.batch
                 self._publish(state)
                 self._notify(Committed(each.revision, each.change, None))
             head = max(head, self.state.revision)
-        if self.state.revision < head or not self._is_trusted:
+        if self.state.revision < head or not self._can_follow:
             await self._reload(reader)
         self._head = max(self._head, head)
         self._confirmed_s = max(self._confirmed_s, asked_s)
@@ -607,7 +607,7 @@ class StateLog:
 
         """
         revision = self.state.revision
-        if revision == 0 or not self._is_trusted or self._doubt is not None:
+        if revision == 0 or not self._can_follow or self._doubt is not None:
             return
         found = await reader.batch_of(revision)
         if found is not None and found != (self._batch_of_state,):
@@ -628,7 +628,7 @@ class StateLog:
             None, load_snapshot, loaded.rows[ACL.name], lambda: self._closing
         )
         self._batch_of_state = loaded.batch
-        self._is_trusted = True
+        self._can_follow = True
         self._publish(with_acls(state, acls))
         # The difference is unknown: subscribers compare their view with the new state.
         self._notify(Committed(loaded.revision, {}, None))

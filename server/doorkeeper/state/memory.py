@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.state.store import Lease, Store, StoreAway, StoreIdentity
+from doorkeeper.state.store import Lease, Store, StoreIdentity, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -50,7 +50,7 @@ class MemoryStore(Store):
     async def lease(self) -> AsyncIterator[Lease]:
         """Grant the lease at once."""
         if self._closed:
-            raise StoreAway("the store is closed")
+            raise StoreUnavailable("the store is closed")
         yield self._lease
 
     async def aclose(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreAway
+from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def not_stored(error: StorageError, unchanged: str = UNCHANGED) -> ApiError:
 
     ``unchanged`` is the phrase for an unchanged state.
     """
-    if isinstance(error, StoreAway):
+    if isinstance(error, StoreUnavailable):
         text = f"{unchanged}: the store that the nodes share could not be reached."
         return ApiError(ErrorCode.REQUEST_TIMED_OUT, text)
     if isinstance(error, OutcomeUnknown):

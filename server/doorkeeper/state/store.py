@@ -33,7 +33,7 @@ class StoreInUse(StorageError):
     """Another process has locked the store, most likely its server."""
 
 
-class StoreAway(StorageError):
+class StoreUnavailable(StorageError):
     """A shared store was unavailable until the deadline. The change was withdrawn."""
 
 
@@ -133,7 +133,7 @@ class Lease(LogReader):
 
         Raises (the awaitable):
             OutcomeUnknown: the store became unavailable during the commit.
-            StoreAway: it became unavailable before; nothing is stored.
+            StoreUnavailable: it became unavailable before; nothing is stored.
             StorageError: nothing is stored, and a retry would not help.
         """
 
@@ -183,7 +183,7 @@ class Store(ABC):
         """Wait for the write lease.
 
         Raises:
-            StoreAway: the store is unreachable; try again later.
+            StoreUnavailable: the store is unreachable; try again later.
             StoreReplaced: it is not the store that this node used before.
 
         """

@@ -14,7 +14,7 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.api import codes
 from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
-from doorkeeper.errors import STOCK_TEXTS, ApiError, ErrorCode
+from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode
 from doorkeeper_wire.messages.create_acls import AclCreation
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsFilterResult
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
@@ -143,7 +143,7 @@ def test_a_filter_that_failed_has_no_matches() -> None:
     """Its code and its text; null where the text is the stock text."""
     failed = AclDeleteResult(ApiError(ErrorCode.INVALID_REQUEST, "why"))
     disabled = ErrorCode.SECURITY_DISABLED
-    stock = AclDeleteResult(ApiError(disabled, STOCK_TEXTS[disabled]))
+    stock = AclDeleteResult(ApiError(disabled, DEFAULT_MESSAGES[disabled]))
 
     assert codes.filter_result(failed) == DeleteAclsFilterResult(error_code=42, error_message="why")
     assert codes.filter_result(stock).error_message is None

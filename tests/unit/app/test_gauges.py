@@ -16,7 +16,7 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.connection.exchange import Counts
 from doorkeeper.limits import Limits
 from doorkeeper.metrics import table
-from doorkeeper.metrics.hooks import StoreSight
+from doorkeeper.metrics.hooks import StoreStatus
 from doorkeeper.metrics.series import Meters
 from doorkeeper.version import __version__
 from testkit.edge import HandAuthorizer, edge
@@ -88,16 +88,16 @@ def test_the_store_is_read_as_it_is_seen_now() -> None:
     """Our revision, the newest that is known, how old that is, whether it answers."""
 
     class Store:
-        seen = StoreSight(True, 5, 5)
+        seen = StoreStatus(True, 5, 5)
 
-        def sight(self) -> StoreSight:
+        def status(self) -> StoreStatus:
             return self.seen
 
     meters, store = Meters(), Store()
     read_store(meters, store)
     assert values(meters)["doorkeeper_store_reachable"] == {(): 1}
 
-    store.seen = StoreSight(reachable=False, revision=5, head_revision=9, age_s=2.5)
+    store.seen = StoreStatus(reachable=False, revision=5, head_revision=9, age_s=2.5)
 
     found = values(meters)
     assert found["doorkeeper_revision"] == {(): 5}

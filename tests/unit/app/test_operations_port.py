@@ -13,7 +13,7 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.http import HttpSettings
 from doorkeeper.http.checks import Readiness
 from doorkeeper.limits import Limits
-from doorkeeper.metrics.hooks import StoreSight
+from doorkeeper.metrics.hooks import StoreStatus
 from doorkeeper.metrics.series import Meters
 from testkit.edge import HandAuthorizer, Log, edge
 from testkit.http_port import ask
@@ -28,14 +28,14 @@ class World:
     is_open = are_keys_loaded = True
 
     def __init__(self) -> None:
-        self.sight_now = StoreSight(True, 4, 4)
+        self.sight_now = StoreStatus(True, 4, 4)
         self.store = self
         self.unavailable: str | None = None
         self.is_lost = False
         self.is_loaded, self.is_draining = True, False
         self.authorizer: Any = object()
 
-    def sight(self) -> StoreSight:
+    def status(self) -> StoreStatus:
         return self.sight_now
 
     def parts(self, edge: Any = None) -> Parts:
@@ -94,7 +94,7 @@ def test_a_shared_store_that_is_away_is_tolerated_for_a_time() -> None:
     """What is wrong is told at once, and counts when what the node knows is too old."""
     world = World()
     world.unavailable = "no route to host"
-    world.sight_now = StoreSight(reachable=False, revision=4, head_revision=6, age_s=59.9)
+    world.sight_now = StoreStatus(reachable=False, revision=4, head_revision=6, age_s=59.9)
     assert world.verdicts()["store"] == (
         True,
         "not reachable: no route to host; revision 4 of 6, 59.9 s old",

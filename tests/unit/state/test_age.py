@@ -54,11 +54,11 @@ async def test_the_age_counts_from_the_question() -> None:
     assert keys_of(log.state) == ["a"]
     assert log.age_s == 30
 
-    await log._turn.acquire()
+    await log._plan_lock.acquire()
     following = asyncio.create_task(log._follow(_ScriptedLease(store)))
     await turns()
     now_s += 7
-    log._turn.release()
+    log._plan_lock.release()
     await following
     assert log.age_s == 7
     await log.aclose()

@@ -10,8 +10,8 @@ import pytest
 from doorkeeper.kinds.change import SERVER
 from doorkeeper.state.store import (
     OutcomeUnknown,
-    StoreAway,
     StoreReplaced,
+    StoreUnavailable,
 )
 from testkit.loop_clock import time_by_hand
 from testkit.state_logs import (
@@ -35,7 +35,7 @@ async def test_changes_wait_for_a_store_that_is_away() -> None:
         await turns()
         leases = store.leases
         assert keys_of(log.state) == ["a"]
-        assert not log.sight().reachable
+        assert not log.status().reachable
         for pause_s in (0.05, 0.1, 0.25, 0.5, 1.0, 1.0):
             clock.now_s += pause_s / 2
             await turns()
@@ -49,7 +49,7 @@ async def test_changes_wait_for_a_store_that_is_away() -> None:
         clock.now_s += 1.1
         assert await outcomes(*waiting) == [2, 3]
     assert keys_of(log.state) == ["a", "b", "c"]
-    assert log.sight().reachable
+    assert log.status().reachable
 
 
 async def test_a_change_that_waits_too_long_is_withdrawn() -> None:
@@ -67,13 +67,13 @@ async def test_a_change_that_waits_too_long_is_withdrawn() -> None:
         assert not first.done()
         clock.now_s += 0.2
         await turns()
-        assert str(first.exception()) == "the store was away for 10 s"
-        assert isinstance(first.exception(), StoreAway)
+        assert str(first.exception()) == "the store was unavailable for 10 s"
+        assert isinstance(first.exception(), StoreUnavailable)
         assert not second.done()
 
         clock.now_s += 6
         await turns()
-        assert isinstance(second.exception(), StoreAway)
+        assert isinstance(second.exception(), StoreUnavailable)
         store.is_away = False
         clock.now_s += 2
         assert (await submit(log, "c")).revision == 1
@@ -83,7 +83,7 @@ async def test_a_change_that_waits_too_long_is_withdrawn() -> None:
 async def test_a_commit_that_did_not_happen_is_planned_anew() -> None:
     """On what other nodes wrote meanwhile, before all others and in the old order."""
     log, store = await sharing()
-    store.commit_faults = [StoreAway("away")]
+    store.commit_faults = [StoreUnavailable("away")]
     store.gate.clear()
     with time_by_hand() as clock:
         first, second = log.submit(counting, SERVER), log.submit(counting, SERVER)

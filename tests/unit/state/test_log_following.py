@@ -41,8 +41,8 @@ async def test_what_other_nodes_write_is_followed() -> None:
     assert keys_of(log.state) == ["a", "b"]
     assert [(each.revision, each.origin) for each in heard] == [(1, None), (2, None)]
     assert heard[1].change == edit(CONFIG, set=[row("b")])
-    sight = log.sight()
-    assert (sight.revision, sight.head_revision) == (2, 2)
+    status = log.status()
+    assert (status.revision, status.head_revision) == (2, 2)
 
 
 async def test_two_nodes_plan_upon_each_other() -> None:
@@ -113,11 +113,11 @@ async def test_how_the_store_is_seen() -> None:
     await submit(log, "a")
     now_s = 8.0
 
-    assert log.sight() == (True, 1, 1, 3.0)
+    assert log.status() == (True, 1, 1, 3.0)
     store.is_away = True
-    assert log.sight() == (False, 1, 1, 3.0)
+    assert log.status() == (False, 1, 1, 3.0)
     mine, _ = await alone()
-    assert mine.sight() == (True, 0, 0, 0.0)
+    assert mine.status() == (True, 0, 0, 0.0)
 
 
 def declaring(*names: str) -> Any:

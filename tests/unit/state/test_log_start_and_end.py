@@ -17,7 +17,7 @@ from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import (
     OutcomeUnknown,
     StorageError,
-    StoreAway,
+    StoreUnavailable,
 )
 from testkit.acl import READ, allow, topic
 from testkit.loop_clock import time_by_hand
@@ -131,7 +131,7 @@ async def test_closing_gives_up_the_load() -> None:
     assert str(loaded.exception()) == (
         "The authorizer was closed before the initial load could complete."
     )
-    assert await outcomes(waiting) == [StoreAway]
+    assert await outcomes(waiting) == [StoreUnavailable]
     assert log.state.acls.count == 0
     assert store.read < 3
     assert store.is_closed
@@ -152,7 +152,7 @@ async def test_closing_writes_what_was_submitted() -> None:
     await log.aclose()
     await log.aclose()
 
-    assert await outcomes(*waiting, submit(log, "d")) == [1, 2, 3, StoreAway]
+    assert await outcomes(*waiting, submit(log, "d")) == [1, 2, 3, StoreUnavailable]
     assert store.is_closed
 
 
@@ -186,7 +186,7 @@ async def test_closing_does_not_wait_for_ever_for_a_shared_store() -> None:
         clock.now_s += module.CLOSING_S + 0.1
         await closing
 
-        assert await outcomes(*waiting) == [StoreAway, StoreAway]
+        assert await outcomes(*waiting) == [StoreUnavailable, StoreUnavailable]
     assert store.is_closed
 
 
@@ -203,7 +203,7 @@ async def test_closing_during_a_commit_leaves_a_doubt() -> None:
         clock.now_s += module.CLOSING_S + 0.1
         await closing
 
-        assert await outcomes(written, waiting) == [OutcomeUnknown, StoreAway]
+        assert await outcomes(written, waiting) == [OutcomeUnknown, StoreUnavailable]
 
 
 async def test_a_log_that_was_not_started_can_be_closed() -> None:
@@ -213,4 +213,4 @@ async def test_a_log_that_was_not_started_can_be_closed() -> None:
 
     await log.aclose()
 
-    assert await outcomes(waiting) == [StoreAway]
+    assert await outcomes(waiting) == [StoreUnavailable]

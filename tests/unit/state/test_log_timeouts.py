@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.kinds.change import SERVER
-from doorkeeper.state.store import StoreAway
+from doorkeeper.state.store import StoreUnavailable
 from testkit.loop_clock import time_by_hand
 from testkit.state_logs import alone, keys_of, outcomes, setting, sharing, submit, turns
 
@@ -49,7 +49,7 @@ async def test_a_change_that_is_being_written_goes_on_behind_its_time() -> None:
     assert keys_of(log.state) == ["a"]
 
 
-@pytest.mark.parametrize(("timeout_s", "expected"), [(5, TimeoutError), (10, StoreAway)])
+@pytest.mark.parametrize(("timeout_s", "expected"), [(5, TimeoutError), (10, StoreUnavailable)])
 async def test_the_shorter_limit_counts(timeout_s: float, expected: type[Exception]) -> None:
     """With a store that is away the change fails at its own time or at the store's."""
     log, store = await sharing(timeout_s=10)

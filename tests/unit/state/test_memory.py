@@ -7,7 +7,7 @@ import pytest
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, TOPIC
 from doorkeeper.state.memory import MemoryStore
-from doorkeeper.state.store import StoreAway, StoreIdentity
+from doorkeeper.state.store import StoreIdentity, StoreUnavailable
 from testkit.stores import AUTHOR, adding, binding, commit, credential, topic
 
 
@@ -49,5 +49,5 @@ async def test_a_closed_store_takes_nothing() -> None:
     store = MemoryStore()
     await store.aclose()
 
-    with pytest.raises(StoreAway, match="closed"):
+    with pytest.raises(StoreUnavailable, match="closed"):
         await commit(store, adding(1))

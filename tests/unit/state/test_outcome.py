@@ -10,7 +10,7 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import SERVER
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.outcome import commit, not_stored
-from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreAway, StoreReplaced
+from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreReplaced, StoreUnavailable
 from testkit.hand_store import HandStore
 from testkit.stores import adding
 
@@ -20,7 +20,7 @@ from testkit.stores import adding
     [
         (StorageError("/var/secret/path: full"), ErrorCode.KAFKA_STORAGE_ERROR, "not be stored"),
         (StoreReplaced("/var/secret/path"), ErrorCode.KAFKA_STORAGE_ERROR, "not be stored"),
-        (StoreAway("db.example:5432"), ErrorCode.REQUEST_TIMED_OUT, "Nothing was changed"),
+        (StoreUnavailable("db.example:5432"), ErrorCode.REQUEST_TIMED_OUT, "Nothing was changed"),
         (OutcomeUnknown("db.example:5432"), ErrorCode.REQUEST_TIMED_OUT, "is unknown"),
     ],
 )

@@ -346,5 +346,5 @@ async def test_a_node_goes_on_with_what_it_has(data_dir: Path) -> None:
             await log.submit(lambda _, number=number: adding(number), SERVER)  # type: ignore[misc]
 
     assert log.state is before
-    assert not log.sight().reachable
+    assert not log.status().reachable
     await log.aclose()

@@ -31,8 +31,8 @@ from doorkeeper.state.store import (
     OutcomeUnknown,
     StorageError,
     Store,
-    StoreAway,
     StoreReplaced,
+    StoreUnavailable,
 )
 from doorkeeper.storage.identity import (
     ExpectedStore,
@@ -278,7 +278,7 @@ class PostgresStore(Store):
             return StoreReplaced(f"the tables do not exist ({reason(error)})")
         if isinstance(error, StorageError):
             return error
-        return StoreAway(f"{self._name}: {reason(error)}")
+        return StoreUnavailable(f"{self._name}: {reason(error)}")
 
     # --- following
 
@@ -308,7 +308,7 @@ class PostgresStore(Store):
             error = StoreReplaced(
                 f"{failure}, but the node expects {expected} or later: {_WHAT_TO_DO}"
             )
-        elif isinstance(error, StoreAway | OutcomeUnknown) and error.__cause__ is not None:
+        elif isinstance(error, StoreUnavailable | OutcomeUnknown) and error.__cause__ is not None:
             error = error.__cause__
         if isinstance(error, asyncpg.InternalClientError):
             # asyncpg's error if the connection ends within the database's last message.

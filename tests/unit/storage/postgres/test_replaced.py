@@ -96,7 +96,7 @@ async def test_another_database_behind_the_url(
             await comes(lambda: said in (one.store.unavailable or ""))
             assert isinstance(await one.create(C), StoreReplaced)
             assert one.seen() == [A, B]
-            assert not one.log.sight().reachable
+            assert not one.log.status().reachable
 
             host.url = database.url()
             other.terminate_backends()

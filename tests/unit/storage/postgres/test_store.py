@@ -15,7 +15,7 @@ from doorkeeper.kinds.declared import CONFIG, StoredConfig
 from doorkeeper.metrics import table
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.metrics.series import Meters
-from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreAway
+from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreUnavailable
 from doorkeeper.storage.postgres import rows, store
 from testkit.acl import READ, WRITE, allow, topic, wanted
 from testkit.postgres import OWNER, Postgres
@@ -145,7 +145,7 @@ async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None
         server.stop()
         waiting = one.create(B)
         await comes(lambda: one.store.unavailable is not None)
-        await comes(lambda: one.log.sight().age_s > 0.3)
+        await comes(lambda: one.log.status().age_s > 0.3)
         assert one.seen() == [A]
         assert not waiting.done()
         assert one.store.unavailable is not None
@@ -166,12 +166,12 @@ async def test_a_database_that_takes_no_writes_is_away(database: Database) -> No
         await one.reaches(1)  # so it follows by now
         with structlog.testing.capture_logs() as lines:
             database.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-            assert isinstance(await one.create(A), StoreAway)
+            assert isinstance(await one.create(A), StoreUnavailable)
             for _ in range(2):
                 # It is followed all the while: what is known is confirmed again and again.
-                age_s = one.log.sight().age_s
-                await comes(lambda: one.log.sight().age_s < age_s)  # noqa: B023
-                assert not one.log.sight().reachable
+                age_s = one.log.status().age_s
+                await comes(lambda: one.log.status().age_s < age_s)  # noqa: B023
+                assert not one.log.status().reachable
 
             database.server.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
             await one.reachable()
@@ -189,7 +189,7 @@ async def test_a_right_that_is_lost_is_a_transaction_that_failed(database: Datab
     async with node(database.url(), timeout_s=2, meter=StoreMeter(meters)) as one:
         database.execute(f"REVOKE UPDATE ON doorkeeper.head FROM {OWNER}")
 
-        assert isinstance(await one.create(A), StoreAway)
+        assert isinstance(await one.create(A), StoreUnavailable)
 
         assert meters.counter(table.STORE_COMMITS, "failed").value > 0
         database.execute(f"GRANT UPDATE ON doorkeeper.head TO {OWNER}")
@@ -209,9 +209,9 @@ async def test_a_change_that_waits_too_long_is_withdrawn(mortal: Database) -> No
         waited_s = loop.time() - began_s
         await asyncio.to_thread(server.start)
         while (result := await one.create(C)) is not None:
-            assert isinstance(result, StoreAway)
+            assert isinstance(result, StoreUnavailable)
 
-        assert isinstance(failed, StoreAway)
+        assert isinstance(failed, StoreUnavailable)
         assert waited_s > 1.9
         assert one.seen() == [A, C]
     assert mortal.execute("SELECT count(*) FROM doorkeeper.item") == "2"
@@ -355,7 +355,7 @@ async def test_a_change_that_the_database_rejects_fails_alone(database: Database
         assert await first is None
         result = await bad
         assert isinstance(result, StorageError)
-        assert not isinstance(result, StoreAway | OutcomeUnknown)
+        assert not isinstance(result, StoreUnavailable | OutcomeUnknown)
         assert await last is None
         assert one.seen() == [A, B]
         assert one.store.unavailable is None
