@@ -222,7 +222,7 @@ def _fixed(request: str, answer: Any, _other: Any) -> Any:
     refusals = (29, 30, 31)
 
     def faultless(row: Any) -> Any:
-        if row["resource_type"] not in (LOGGERS, 16, 32) or row["error_code"] in refusals:
+        if row["resource_type"] != LOGGERS or row["error_code"] in refusals:
             return row
         return {**row, "error_code": "<either>", "error_message": "<words>"}
 
@@ -402,9 +402,9 @@ ACCEPTED: tuple[Accepted, ...] = (
         mask=_key_mask(LOGGERS, lambda _row, _other: None),
     ),
     Accepted(
-        name="fixed-resources",
-        reason="loggers, client metrics and groups are never altered here",
-        witness=change_configs(1, (16, "none", (("no.such.key", 0, "1"),))),
+        name="fixed-loggers",
+        reason="levels of loggers are never altered here",
+        witness=change_configs(1, (LOGGERS, "1", (("no.such.logger", 0, "INFO"),))),
         mask=_fixed,
     ),
     *(

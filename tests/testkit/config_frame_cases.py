@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from doorkeeper_wire.messages import list_config_resources
 from testkit.frame_steps import (
     ALTER_CONFIGS,
     Scenario,
@@ -126,3 +127,139 @@ def replacement_scenarios() -> Iterator[Scenario]:
         )
         grants = create(creation(resource_name="t-one", operation=ALTER_CONFIGS))
         yield Scenario(f"replaced keys {version}", (grants, *as_users(*steps)), ("t-one",))
+
+
+GROUP_CONFIGS, CLIENT_METRICS = 32, 16
+
+_GROUP_CHANGES: tuple[tuple[tuple[str, int, str | None], ...], ...] = (
+    (("consumer.session.timeout.ms", 0, "50000"),),
+    (("consumer.session.timeout.ms", 0, "44999"),),
+    (("consumer.session.timeout.ms", 0, "60001"),),
+    (("consumer.session.timeout.ms", 0, "x"),),
+    (("consumer.session.timeout.ms", 0, ""),),
+    (("consumer.session.timeout.ms", 0, "0"),),
+    (("consumer.session.timeout.ms", 0, " 50001 "),),
+    (("consumer.heartbeat.interval.ms", 0, "15000"),),
+    (("consumer.heartbeat.interval.ms", 0, "4999"),),
+    (("consumer.heartbeat.interval.ms", 2, "1"),),
+    (("consumer.heartbeat.interval.ms", 3, "1"),),
+    (("consumer.heartbeat.interval.ms", 7, "1"),),
+    (("consumer.heartbeat.interval.ms", 0, None),),
+    (("consumer.heartbeat.interval.ms", 0, "6000"), ("consumer.heartbeat.interval.ms", 0, "7000")),
+    (("consumer.assignment.interval.ms", 0, "15001"),),
+    (("consumer.assignment.interval.ms", 0, "-1"),),
+    (("share.session.timeout.ms", 0, "44999"),),
+    (("share.heartbeat.interval.ms", 0, "15001"),),
+    (("share.record.lock.duration.ms", 0, "14999"),),
+    (("share.record.lock.duration.ms", 0, "999"),),
+    (("share.record.lock.duration.ms", 0, "60001"),),
+    (("share.delivery.count.limit", 0, "1"),),
+    (("share.delivery.count.limit", 0, "11"),),
+    (("share.partition.max.record.locks", 0, "99"),),
+    (("share.partition.max.record.locks", 0, "4001"),),
+    (("share.auto.offset.reset", 0, "earliest"),),
+    (("share.auto.offset.reset", 0, "by_duration:PT1H"),),
+    (("share.auto.offset.reset", 0, "by_duration:-PT1H"),),
+    (("share.auto.offset.reset", 0, "by_duration:x"),),
+    (("share.auto.offset.reset", 0, "by_duration:"),),
+    (("share.auto.offset.reset", 0, "none"),),
+    (("share.auto.offset.reset", 0, "LATEST"),),
+    (("share.isolation.level", 0, "read_committed"),),
+    (("share.isolation.level", 0, "READ_COMMITTED"),),
+    (("share.renew.acknowledge.enable", 0, "false"),),
+    (("share.renew.acknowledge.enable", 0, "no"),),
+    (("share.assignment.interval.ms", 0, "15001"),),
+    (("streams.session.timeout.ms", 0, "44999"),),
+    (("streams.heartbeat.interval.ms", 0, "4999"),),
+    (("streams.num.standby.replicas", 0, "3"),),
+    (("streams.num.standby.replicas", 0, "-1"),),
+    (("streams.num.standby.replicas", 0, "2"),),
+    (("streams.initial.rebalance.delay.ms", 0, "-1"),),
+    (("streams.assignment.interval.ms", 0, "0"),),
+    (("no.such.key", 0, "1"),),
+    (("no.such.key", 1, None),),
+    (("", 0, "1"),),
+    (("consumer.session.timeout.ms", 1, None),),
+    (("share.delivery.count.limit", 0, "9"), ("no.such.key", 0, "1")),
+    (),
+)
+
+_METRICS_CHANGES: tuple[tuple[tuple[str, int, str | None], ...], ...] = (
+    (("interval.ms", 0, "100"),),
+    (("interval.ms", 0, "99"),),
+    (("interval.ms", 0, "3600000"),),
+    (("interval.ms", 0, "3600001"),),
+    (("interval.ms", 0, "x"),),
+    (("interval.ms", 0, ""),),
+    (("interval.ms", 0, None),),
+    (("interval.ms", 2, "1"),),
+    (("metrics", 0, "org.apache.kafka.producer.,org.apache.kafka.consumer."),),
+    (("metrics", 0, "*"),),
+    (("metrics", 0, ""),),
+    (("metrics", 0, "a,,b"),),
+    (("metrics", 0, "a,a"),),
+    (("metrics", 0, " a , b "),),
+    (("metrics", 2, "c"),),
+    (("metrics", 2, "a,c"),),
+    (("metrics", 3, "a"),),
+    (("metrics", 3, "c,d"),),
+    (("match", 0, "client_id=a.*"),),
+    (("match", 0, "client_id=a.*,client_software_name=librdkafka"),),
+    (("match", 0, "client_id = b"),),
+    (("match", 0, "client_source_port=1"),),
+    (("match", 0, "nonsense=1"),),
+    (("match", 0, "client_id"),),
+    (("match", 0, "client_id=("),),
+    (("match", 0, "client_id="),),
+    (("match", 0, "client_id=a=b"),),
+    (("match", 0, ""),),
+    (("match", 1, None),),
+    (("no.such.key", 0, "1"),),
+    (("no.such.key", 1, None),),
+    (("metrics", 0, "a"), ("interval.ms", 0, "1")),
+    (("metrics", 0, "a"), ("interval.ms", 0, "1000")),
+)
+
+
+_CHANGES = (
+    (GROUP_CONFIGS, "g-conf", _GROUP_CHANGES),
+    (CLIENT_METRICS, "m-conf", _METRICS_CHANGES),
+)
+
+
+def resource_config_scenarios() -> Iterator[Scenario]:
+    """Configurations of groups and of subscriptions to client metrics: changed and described."""
+    for kind, name, changes in _CHANGES:
+        removal = replace_configs(1, (kind, name, ()))
+        described = ask_configs(4, kind, name, None, include_synonyms=True)
+        listed = Step(
+            None,
+            list_config_resources.ListConfigResourcesRequest(resource_types=(kind,)),
+            list_config_resources.ListConfigResourcesResponse,
+            1,
+        )
+        for validate in (True, False):
+            alterations = (change_configs(1, (kind, name, c), validate=validate) for c in changes)
+            steps = [step for each in alterations for step in (each, described)]
+            steps += [listed, change_configs(1, (kind, "", changes[0]), validate=validate)]
+            what = "checked" if validate else "changed"
+            yield Scenario(f"resources {kind} {what}", (*steps, removal, described, listed))
+        replaced = [
+            step
+            for change in changes
+            for step in (replace_configs(1, (kind, name, change)), described)
+        ]
+        yield Scenario(f"resources {kind} replaced", (*replaced, removal))
+        grants = create(
+            creation(resource_type=3, resource_name=name, operation=ALTER_CONFIGS),
+            creation(
+                resource_type=4,
+                resource_name="kafka-cluster",
+                operation=ALTER_CONFIGS,
+                principal="User:bob",
+            ),
+        )
+        several = change_configs(0, (kind, name, changes[0]), (kind, name, changes[1]))
+        both = change_configs(1, (kind, name, changes[0]), (kind, "other", changes[1]))
+        asked = (both, several, replace_configs(0, (kind, name, changes[0])), described)
+        yield Scenario(f"resources {kind} granted", (grants, *as_users(*asked), removal))

@@ -25,6 +25,7 @@ from testkit.config_frame_cases import (
     alteration_scenarios,
     config_scenarios,
     replacement_scenarios,
+    resource_config_scenarios,
 )
 from testkit.frame_steps import (
     ALL,
@@ -342,6 +343,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *config_scenarios(),
     *alteration_scenarios(),
     *replacement_scenarios(),
+    *resource_config_scenarios(),
     *refusals(),
     *version_scenarios(),
     *group_scenarios(),

@@ -21,6 +21,7 @@ from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.policies.guard import Policies
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
+from doorkeeper.updates.resource_configs import alter_resource
 from doorkeeper.updates.topics import alter_topic
 
 if TYPE_CHECKING:
@@ -96,6 +97,15 @@ class ConfigChanges:
         if resource.is_topic:
             await alter_topic(
                 self._state_log, resource, context, self._policies, validate_only=validate_only
+            )
+            return
+        if resource.stored_type:
+            await alter_resource(
+                self._state_log,
+                resource,
+                context,
+                (self._reconfiguration.settings.number, self._policies),
+                validate_only=validate_only,
             )
             return
         before = self._reconfiguration.settings.dynamic

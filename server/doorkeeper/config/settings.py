@@ -6,6 +6,7 @@ Keys of listeners, the audit log, the operations port and a shared store are gro
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from doorkeeper.config.shared_store import SharedStore
 
 
+_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
+
+
 class ConfigSource(IntEnum):
     """The source of a value; the codes are those of DescribeConfigs."""
 
@@ -39,6 +43,8 @@ class ConfigSource(IntEnum):
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
 
 
 # As on a broker, one of them is shown as the value of both.
@@ -167,6 +173,11 @@ class Settings(Value):
             )
             if name in values
         ]
+
+    def number(self, name: str) -> int:
+        """Return a key's value as a number; its default where the given text is none."""
+        texts = (*(each.value for each in self.values_of(name)), default_of(name))
+        return next(int(text) for text in texts if text is not None and _WHOLE.fullmatch(text))
 
     def describe(self) -> list[DescribedKey]:
         """Return the keys of this node for DescribeConfigs, sorted by name.

@@ -6,7 +6,7 @@ Source: ``ConfigurationControlManager.incrementalAlterConfigResource`` (4.3.1).
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,16 +48,22 @@ class Alteration(NamedTuple):
     value: str | None
 
 
+GROUP: Final = "group"
+CLIENT_METRICS: Final = "client-metrics"
+
+
 class AlteredResource(NamedTuple):
     """Changes of a topic, a broker, or all brokers if a broker's name is empty.
 
-    With ``replaces`` keys that are not named lose their values.
+    With ``replaces`` keys that are not named lose their values. ``stored_type`` is GROUP or
+    CLIENT_METRICS for a resource of that type; empty for topics and brokers.
     """
 
     is_topic: bool
     name: str
     alterations: tuple[Alteration, ...]
     replaces: bool = False
+    stored_type: str = ""
 
     def current_values(self, dynamic: DynamicValues) -> Mapping[str, str]:
         """Return the dynamic values on which the change starts."""

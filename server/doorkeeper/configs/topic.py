@@ -61,7 +61,9 @@ def _decimal(value: float) -> str:
     return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
 
 
-def _at_least(low: int) -> Check:
+def at_least(low: int) -> Check:
+    """Return the check of a lowest value."""
+
     def check(name: str, value: Value) -> None:
         if isinstance(value, (int, float)) and value < low:
             raise _invalid(name, value, f"Value must be at least {low}")
@@ -70,17 +72,19 @@ def _at_least(low: int) -> Check:
 
 
 def _between(low: int, high: int) -> Check:
-    at_least = _at_least(low)
+    check_low = at_least(low)
 
     def check(name: str, value: Value) -> None:
-        at_least(name, value)
+        check_low(name, value)
         if isinstance(value, (int, float)) and value > high:
             raise _invalid(name, value, f"Value must be no more than {high}")
 
     return check
 
 
-def _one_of(*allowed: str) -> Check:
+def one_of(*allowed: str) -> Check:
+    """Return the check of allowed words, of each item of a list."""
+
     def check(name: str, value: Value) -> None:
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(value, tuple) and not item:
@@ -114,7 +118,7 @@ def _check_throttled_replicas(name: str, value: Value) -> None:
 
 _BOOLEAN, _STRING, _INT = KeyType.BOOLEAN, KeyType.STRING, KeyType.INT
 _LONG, _DOUBLE, _LIST = KeyType.LONG, KeyType.DOUBLE, KeyType.LIST
-_NOT_NEGATIVE = _at_least(0)
+_NOT_NEGATIVE = at_least(0)
 _FOREVER = str(LONG_MAX)
 _DEFAULT = ConfigSource.DEFAULT_CONFIG
 
@@ -125,7 +129,7 @@ _ROWS = (
         "delete",
         "What happens to old segments: delete them, compact them, both, or (empty) keep them.",
         "log.cleanup.policy",
-        _one_of("compact", "delete"),
+        one_of("compact", "delete"),
     ),
     TopicConfig(
         "compression.gzip.level",
@@ -149,7 +153,7 @@ _ROWS = (
         "producer",
         "How batches are compressed in the log; producer keeps what the producer chose.",
         "compression.type",
-        _one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+        one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
     ),
     TopicConfig(
         "compression.zstd.level",
@@ -181,7 +185,7 @@ _ROWS = (
         _FOREVER,
         "After how many records the log is forced to disk.",
         "log.flush.interval.messages",
-        _at_least(1),
+        at_least(1),
     ),
     TopicConfig(
         "flush.ms",
@@ -227,7 +231,7 @@ _ROWS = (
         "-2",
         "How large the local part of a tiered log may grow; -2 stands for retention.bytes.",
         "log.local.retention.bytes",
-        _at_least(-2),
+        at_least(-2),
     ),
     TopicConfig(
         "local.retention.ms",
@@ -235,7 +239,7 @@ _ROWS = (
         "-2",
         "How long the local part of a tiered log is kept; -2 stands for retention.ms.",
         "log.local.retention.ms",
-        _at_least(-2),
+        at_least(-2),
     ),
     TopicConfig(
         "max.compaction.lag.ms",
@@ -243,7 +247,7 @@ _ROWS = (
         _FOREVER,
         "After how long a record must be compacted at the latest.",
         "log.cleaner.max.compaction.lag.ms",
-        _at_least(1),
+        at_least(1),
     ),
     TopicConfig(
         "max.message.bytes",
@@ -275,7 +279,7 @@ _ROWS = (
         "CreateTime",
         "Whose time a record carries: the producer's or the log's.",
         "log.message.timestamp.type",
-        _one_of("CreateTime", "LogAppendTime"),
+        one_of("CreateTime", "LogAppendTime"),
     ),
     TopicConfig(
         "min.cleanable.dirty.ratio",
@@ -299,7 +303,7 @@ _ROWS = (
         "1",
         "How many replicas must have a record before a producer with acks=all is answered.",
         "min.insync.replicas",
-        _at_least(1),
+        at_least(1),
     ),
     TopicConfig(
         "preallocate",
@@ -339,7 +343,7 @@ _ROWS = (
         "604800000",
         "How long records are kept; -1 for ever.",
         None,
-        _at_least(-1),
+        at_least(-1),
     ),
     TopicConfig(
         "segment.bytes",
@@ -347,7 +351,7 @@ _ROWS = (
         "1073741824",
         "The size of a segment's file.",
         "log.segment.bytes",
-        _at_least(1024 * 1024),
+        at_least(1024 * 1024),
     ),
     TopicConfig(
         "segment.index.bytes",
@@ -355,7 +359,7 @@ _ROWS = (
         "10485760",
         "The size of a segment's index.",
         "log.index.size.max.bytes",
-        _at_least(4),
+        at_least(4),
     ),
     TopicConfig(
         "segment.jitter.ms",
@@ -371,7 +375,7 @@ _ROWS = (
         "604800000",
         "After how long a new segment begins although the old one is not full.",
         None,
-        _at_least(1),
+        at_least(1),
     ),
     TopicConfig(
         "unclean.leader.election.enable",

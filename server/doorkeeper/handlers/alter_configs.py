@@ -1,4 +1,4 @@
-"""AlterConfigs (33), versions 0-2: replaces all dynamic keys of brokers and topics.
+"""AlterConfigs (33), versions 0-2: replaces all keys of a resource.
 
 The predecessor of IncrementalAlterConfigs, which is preferred: here every key that the request
 does not name is reset. kafka-configs.sh up to 3.9 uses it for brokers. v2 is flexible.
@@ -17,6 +17,7 @@ from doorkeeper.handlers.config_alteration import (
     BROKER,
     CLIENT_METRICS,
     GROUP,
+    STORED_TYPES,
     TOPIC,
     alter,
     needs_by_type,
@@ -51,6 +52,7 @@ def _alteration(resource: AlterConfigsResource) -> AlteredResource:
         resource.resource_name,
         tuple(Alteration(each.name, ConfigOperation.SET, each.value) for each in resource.configs),
         replaces=True,
+        stored_type=STORED_TYPES.get(resource.resource_type, ""),
     )
 
 

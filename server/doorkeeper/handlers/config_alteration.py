@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from doorkeeper.acl.model import CLUSTER_NAME
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import is_allowed, needs
+from doorkeeper.configs import operations
 from doorkeeper.configs.broker import OurRefusal, alter_values
 from doorkeeper.configs.operations import AlteredResource, ConfigOperation
 from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
@@ -32,10 +33,11 @@ _Response = TypeVar("_Response")
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 
+STORED_TYPES = {GROUP: operations.GROUP, CLIENT_METRICS: operations.CLIENT_METRICS}
+"""The types of ``AlteredResource`` by Kafka's codes."""
+
 _NOT_HERE = {
     BROKER_LOGGER: "levels of loggers are changed by doorkeeper.log.levels of the broker",
-    CLIENT_METRICS: "this server takes no client metrics",
-    GROUP: "groups come from the catalog, and their settings are the defaults",
 }
 
 # Java's Integer.parseInt: an optional sign, then digits; Python's int() accepts more forms.

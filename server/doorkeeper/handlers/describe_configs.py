@@ -10,7 +10,7 @@ topic (29); on the group (30). Resources without it come last.
                    values of the cluster; another id is 42
     broker logger  the levels of the logs, by logger
     topic          its own values, over the broker's, over the defaults
-    group, client metrics   the defaults
+    group, client metrics   their own values, over the defaults
 
 Resource types here are not the codes of ACLs. An unknown type refuses the whole request with 42.
 
@@ -26,7 +26,11 @@ from typing import TYPE_CHECKING
 from doorkeeper.acl.model import CLUSTER_NAME
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import Need, is_allowed, needs
-from doorkeeper.configs.group import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
+from doorkeeper.config.settings import ConfigSource
+from doorkeeper.config.values import KeyType
+from doorkeeper.configs import operations
+from doorkeeper.configs.client_metrics import CLIENT_METRICS_CONFIGS
+from doorkeeper.configs.group import GROUP_CONFIGS
 from doorkeeper.configs.topic import TOPIC_CONFIGS, display, effective
 from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.topics.names import reason_invalid
@@ -45,8 +49,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node
     from doorkeeper.cluster.model import Topic
     from doorkeeper.config.settings import DescribedKey, Settings
-    from doorkeeper.config.values import KeyType
-    from doorkeeper.configs.group import FixedConfig
+    from doorkeeper.configs.topic import TopicConfig
     from doorkeeper.request_context import RequestContext
 
     Rows = Iterable[DescribeConfigsResourceResult]
@@ -246,27 +249,43 @@ def _broker_id(name: str) -> int:
     return int(name)
 
 
-def _client_metrics(name: str, node: Node, builder: _RowBuilder) -> Rows:  # noqa: ARG001  form of all
+def _client_metrics(name: str, node: Node, builder: _RowBuilder) -> Rows:
     if not name:
         text = "Client metrics subscription name must not be empty"
         raise ApiError(ErrorCode.INVALID_REQUEST, text)
-    return (_fixed_row(config, builder) for config in CLIENT_METRICS_CONFIGS)
+    given = node.state.resource_configs.of(operations.CLIENT_METRICS, name)
+    source = ConfigSource.CLIENT_METRICS_CONFIG
+    return (
+        _stored_row(config, given, source, builder) for config in CLIENT_METRICS_CONFIGS.values()
+    )
 
 
-def _group(name: str, node: Node, builder: _RowBuilder) -> Rows:  # noqa: ARG001  form of all
+def _group(name: str, node: Node, builder: _RowBuilder) -> Rows:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
-    return (_fixed_row(config, builder) for config in GROUP_CONFIGS)
+    given = node.state.resource_configs.of(operations.GROUP, name)
+    source = ConfigSource.GROUP_CONFIG
+    return (_stored_row(config, given, source, builder) for config in GROUP_CONFIGS.values())
 
 
-def _fixed_row(config: FixedConfig, builder: _RowBuilder) -> DescribeConfigsResourceResult:
+def _stored_row(
+    config: TopicConfig, given: Mapping[str, str], own: ConfigSource, builder: _RowBuilder
+) -> DescribeConfigsResourceResult:
+    value = config.default
+    synonyms = _default_synonyms(config.synonym, value)
+    if config.name in given:
+        value = display(config, given[config.name])
+        if config.type is KeyType.LIST:
+            # A broker leaves out what a list repeats.
+            value = ",".join(dict.fromkeys(value.split(",")))
+        synonyms = [(config.name, value, own.value), *synonyms]
     return builder.row(
         config.name,
-        config.value,
+        value,
         config.type,
-        _default_synonyms(config.synonym, config.value),
+        synonyms,
         config.doc,
-        source=_DEFAULT_CONFIG,
+        source=own.value if config.name in given else _DEFAULT_CONFIG,
     )
 
 

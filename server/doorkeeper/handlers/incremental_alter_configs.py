@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (44), versions 0-1: changes single keys of brokers and topics.
+"""IncrementalAlterConfigs (44), versions 0-1: changes single keys of resources.
 
 Needs ALTER_CONFIGS: on the cluster for a broker, its loggers and client metrics (31); on the topic
 (29); on the group (30). Every resource has its own result, in the order of the request, and is
@@ -8,7 +8,8 @@ changed as a whole or not at all. v1 is flexible.
                restart (see ``broker_configs``). Their faults are reported before the permission is
                checked.
     topic      the configuration of a topic that was created over the wire
-    broker logger, client metrics, group   refused with 42
+    group, client metrics   stored, and validated as by a broker; lists cannot be extended
+    broker logger           refused with 42
 
 A duplicate resource, a duplicate key, a null to set: 42. An unknown type is 42 for its resource.
 ``validate_only`` checks and changes nothing.
@@ -28,6 +29,7 @@ from doorkeeper.handlers.config_alteration import (
     BROKER_LOGGER,
     CLIENT_METRICS,
     GROUP,
+    STORED_TYPES,
     TOPIC,
     alter,
     needs_by_type,
@@ -62,6 +64,7 @@ def _alteration(resource: AlterConfigsResource) -> AlteredResource:
         tuple(
             Alteration(each.name, each.config_operation, each.value) for each in resource.configs
         ),
+        stored_type=STORED_TYPES.get(resource.resource_type, ""),
     )
 
 

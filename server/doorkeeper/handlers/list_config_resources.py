@@ -2,9 +2,9 @@
 
 Needs DESCRIBE_CONFIGS on the cluster (31), and nothing for each resource.
 
-    v0  subscriptions to client metrics: there are none
+    v0  subscriptions to client metrics
     v1  the types wanted; none stands for all: groups and client metrics with a configuration of
-        their own (none), nodes as loggers, nodes, topics. An unknown type is 35
+        their own, nodes as loggers, nodes, topics. An unknown type is 35
 
 Source: ``KafkaApis.handleListConfigResources`` (4.3.1).
 """
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import is_allowed, needs
+from doorkeeper.configs import operations
 from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper_wire.messages.list_config_resources import (
     ConfigResource,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 (_DESCRIBE_CONFIGS,) = needs(74)
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+
+_STORED: Final = {GROUP: operations.GROUP, CLIENT_METRICS: operations.CLIENT_METRICS}
 
 _TYPES: Final = (GROUP, CLIENT_METRICS, BROKER_LOGGER, BROKER, TOPIC)
 """The types in the order in which a broker lists them."""
@@ -62,6 +65,8 @@ def _names(kind: int, context: RequestContext, node: Node) -> Iterator[str]:
         yield from (str(each.node_id) for each in brokers)
     elif kind == TOPIC:
         yield from node.topics.names()
+    else:
+        yield from node.state.resource_configs.names(_STORED[kind])
 
 
 def refuse(

@@ -99,6 +99,22 @@ class StoredQuota(NamedTuple):
     value: float
 
 
+class StoredResourceConfig(NamedTuple):
+    """A configuration value of a group or of a subscription to client metrics.
+
+    Attributes:
+        resource_type: group or client-metrics.
+        resource: The id of the group, or the name of the subscription.
+        name: The key.
+        value: Its value.
+    """
+
+    resource_type: str
+    resource: str
+    name: str
+    value: str
+
+
 class StoredToken(NamedTuple):
     """A delegation token without what logs in with it: neither its HMAC nor the secret.
 
@@ -249,6 +265,23 @@ QUOTA: Final = Kind(
     audit_detail="name",
 )
 
+RESOURCE_CONFIG: Final = Kind(
+    "resource_config",
+    field="resource_configs",
+    subject="configs",
+    since=4,
+    row=StoredResourceConfig,
+    key=3,
+    columns=(
+        Column("resource_type", "string"),
+        Column("resource", "string"),
+        Column("name", "string"),
+        Column("value", "string"),
+    ),
+    audit_name="name",
+    audit_detail="resource",
+)
+
 TOKEN: Final = Kind(
     "token",
     field="tokens",
@@ -297,6 +330,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         FEATURE,
         OFFSET,
         QUOTA,
+        RESOURCE_CONFIG,
         TOKEN,
         TOPIC,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.acl.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acl.snapshot import Snapshot
+from doorkeeper.configs.resources import ResourceConfigs
 from doorkeeper.groups.table import Offsets
 from doorkeeper.kinds.declared import KINDS, StoredConfig, StoredFeature, StoredToken
 from doorkeeper.kinds.features import has_networks, metadata_level
@@ -48,6 +49,7 @@ class State(NamedTuple):
     quotas: ClientQuotas = ClientQuotas()
     features: Table[StoredFeature] = Table(1)
     offsets: Offsets = Offsets()
+    resource_configs: ResourceConfigs = ResourceConfigs()
     groups: Mapping[str, Group] = {}
     members: tuple[Member, ...] = ()
     stale: bool = False

@@ -1,22 +1,112 @@
-"""Settings of groups and of client metrics."""
+"""Settings of groups."""
 
 from __future__ import annotations
 
-from doorkeeper.configs.group import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
+import pytest
+
+from doorkeeper.config.settings import default_of
+from doorkeeper.configs.group import GROUP_CONFIGS, check_group
+from doorkeeper.configs.topic import InvalidConfig
+
+
+def number(key: str) -> int:
+    """Return the default of a key of the server."""
+    return int(default_of(key) or "no default")
 
 
 def test_they_are_those_of_a_broker() -> None:
-    """17 for a group, 3 for client metrics, sorted."""
-    for table, size in ((GROUP_CONFIGS, 17), (CLIENT_METRICS_CONFIGS, 3)):
-        names = [row.name for row in table]
-        assert names == sorted(set(names))
-        assert len(names) == size
+    """17, sorted; their defaults are valid."""
+    names = list(GROUP_CONFIGS)
+
+    assert names == sorted(set(names))
+    assert len(names) == 17
+    check_group({name: row.default or "" for name, row in GROUP_CONFIGS.items()}, number)
 
 
 def test_synonyms_are_the_servers_keys() -> None:
-    """Those of the new protocol begin with group."""
-    synonyms = {row.name: row.synonym for row in GROUP_CONFIGS}
+    """With the default of the setting, where they are keys at all."""
+    for name, row in GROUP_CONFIGS.items():
+        if row.synonym == name:
+            assert default_of(name) is None
+        else:
+            assert (row.synonym, row.default) == (f"group.{name}", default_of(f"group.{name}"))
 
-    assert synonyms["consumer.session.timeout.ms"] == "group.consumer.session.timeout.ms"
-    assert synonyms["share.auto.offset.reset"] == "share.auto.offset.reset"
-    assert {row.synonym for row in CLIENT_METRICS_CONFIGS} == {None}
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("no.such.key", "1", "Unknown group config name: no.such.key"),
+        ("consumer.session.timeout.ms", "x", "Not a number of type INT"),
+        ("consumer.session.timeout.ms", "0", "Value must be at least 1"),
+        ("consumer.session.timeout.ms", "44999", ("must be greater than or equal to"
+         " group.consumer.min.session.timeout.ms")),
+        ("consumer.heartbeat.interval.ms", "15001", ("must be less than or equal to"
+         " group.consumer.max.heartbeat.interval.ms")),
+        ("share.assignment.interval.ms", "15001", ("must be less than or equal to"
+         " group.share.max.assignment.interval.ms")),
+        ("streams.num.standby.replicas", "3", ("must be less than or equal to"
+         " group.streams.max.standby.replicas")),
+        ("share.isolation.level", "x", "String must be one of: read_committed, read_uncommitted"),
+        ("share.auto.offset.reset", "LATEST", "The value must be either 'earliest', 'latest'"),
+    ],
+)  # fmt: skip
+def test_faults(name: str, value: str, text: str) -> None:
+    """The texts are a broker's."""
+    with pytest.raises(InvalidConfig) as fault:
+        check_group({name: value}, number)
+
+    assert text in str(fault.value)
+
+
+def test_the_bounds_are_the_servers() -> None:
+    """A key of the server moves them; the interval of assignments only where it is given."""
+    keys = {
+        "group.consumer.max.session.timeout.ms": 90_000,
+        "group.share.max.assignment.interval.ms": 5,
+    }
+
+    def moved(key: str) -> int:
+        return keys.get(key, number(key))
+
+    check_group({"consumer.session.timeout.ms": "90000"}, moved)
+    with pytest.raises(InvalidConfig, match=r"less than or equal to group\.share\.max\.assignment"):
+        check_group({"share.assignment.interval.ms": "6"}, moved)
+
+
+def test_a_session_outlasts_a_heartbeat() -> None:
+    """Given or the server's."""
+    keys = {"group.consumer.max.heartbeat.interval.ms": 45_000}
+
+    with pytest.raises(InvalidConfig, match=r"must be greater than consumer\.heartbeat"):
+        check_group(
+            {"consumer.heartbeat.interval.ms": "45000"}, lambda key: keys.get(key) or number(key)
+        )
+
+
+@pytest.mark.parametrize(
+    ("duration", "valid"),
+    [
+        ("PT1H", True),
+        ("P2DT3H4.5S", True),
+        ("pt0s", True),
+        ("-PT-1H", True),
+        ("PT1H-30M", True),
+        ("PT-1H", False),
+        ("PT-0.5S", False),
+        ("P1D", True),
+        ("P", False),
+        ("PT", False),
+        ("P1DT", False),
+        ("1h", False),
+        ("", False),
+    ],
+)
+def test_durations(duration: str, valid: object) -> None:
+    """As Java reads them, and not below zero."""
+    given = {"share.auto.offset.reset": f"by_duration:{duration}"}
+
+    if valid:
+        check_group(given, number)
+    else:
+        with pytest.raises(InvalidConfig):
+            check_group(given, number)

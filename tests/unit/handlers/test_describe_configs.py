@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.configs.group import CLIENT_METRICS_CONFIGS, GROUP_CONFIGS
+from doorkeeper.configs.client_metrics import CLIENT_METRICS_CONFIGS
+from doorkeeper.configs.group import GROUP_CONFIGS
 from doorkeeper.configs.topic import TOPIC_CONFIGS
 from doorkeeper.handlers.describe_configs import API
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import RESOURCE_CONFIG, StoredResourceConfig
+from doorkeeper.state.state import apply_at_once
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -183,8 +187,35 @@ async def test_groups_and_client_metrics_tell_defaults() -> None:
 
     metrics, group = answer(API, asking((METRICS, "m"), (GROUP, "g")), node, 4).results
 
-    assert values(metrics) == {row.name: row.value for row in CLIENT_METRICS_CONFIGS}
-    assert values(group) == {row.name: row.value for row in GROUP_CONFIGS}
+    assert values(metrics) == {row.name: row.default for row in CLIENT_METRICS_CONFIGS.values()}
+    assert values(group) == {row.name: row.default for row in GROUP_CONFIGS.values()}
+
+
+async def test_groups_and_client_metrics_tell_their_own_values() -> None:
+    """With their sources, before the server's; lists without what they repeat."""
+    node = await node_of()
+    session = "consumer.session.timeout.ms"
+    change = edit(
+        RESOURCE_CONFIG,
+        set=[
+            StoredResourceConfig("group", "g", session, " 50000"),
+            StoredResourceConfig("client-metrics", "m", "metrics", "a, b,a"),
+        ],
+    )
+    node.state = apply_at_once(node.state, change)
+    asked = asking((METRICS, "m"), (GROUP, "g"), (GROUP, "other"), include_synonyms=True)
+
+    metrics, group, other = answer(API, asked, node, 4).results
+
+    assert values(metrics)["metrics"] == "a,b"
+    assert values(other)[session] == "45000"
+    rows = {row.name: row for row in (*metrics.configs, *group.configs)}
+    assert (rows["metrics"].config_source, rows[session].config_source) == (7, 8)
+    assert [(each.name, each.value, each.source) for each in rows[session].synonyms] == [
+        (session, "50000", 8),
+        (f"group.{session}", "45000", 5),
+    ]
+    assert rows["interval.ms"].config_source == 5
 
 
 async def test_each_type_has_its_own_permission() -> None:

@@ -45,6 +45,8 @@ async def test_a_change_is_handed_on(version: int) -> None:
         resource(BROKER, "1", ASKED),
         resource(99, "x"),
         resource(TOPIC, "orders", ("retention.ms", DELETE, None)),
+        resource(GROUP, "g"),
+        resource(METRICS, "m"),
         validate_only=True,
     )
 
@@ -59,11 +61,19 @@ async def test_a_change_is_handed_on(version: int) -> None:
             name="orders",
             alterations=(Alteration("retention.ms", DELETE, None),),
         ),
+        AlteredResource(is_topic=False, name="g", alterations=(), stored_type="group"),
+        AlteredResource(is_topic=False, name="m", alterations=(), stored_type="client-metrics"),
     )
     refusal = ApiError(ErrorCode.INVALID_CONFIG, "no")
-    response = on_the_wire(made.respond([None, refusal]), version)
-    assert told(response) == [(0, None), (42, "Unknown resource type 99"), (40, "no")]
-    assert [row.resource_name for row in response.responses] == ["1", "x", "orders"]
+    response = on_the_wire(made.respond([None, refusal, None, None]), version)
+    assert told(response) == [
+        (0, None),
+        (42, "Unknown resource type 99"),
+        (40, "no"),
+        (0, None),
+        (0, None),
+    ]
+    assert [row.resource_name for row in response.responses] == ["1", "x", "orders", "g", "m"]
 
 
 @pytest.mark.parametrize(
@@ -80,9 +90,6 @@ async def test_a_change_is_handed_on(version: int) -> None:
          "Cannot update these configs dynamically: [node.id]"),
         (resource(LOGGER, "1"), 42,
          "levels of loggers are changed by doorkeeper.log.levels of the broker"),
-        (resource(METRICS, "m"), 42, "this server takes no client metrics"),
-        (resource(GROUP, "g"), 42,
-         "groups come from the catalog, and their settings are the defaults"),
     ],
 )  # fmt: skip
 async def test_what_is_refused(refused: AlterConfigsResource, code: int, text: str) -> None:

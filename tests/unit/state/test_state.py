@@ -17,12 +17,14 @@ from doorkeeper.kinds.declared import (
     KINDS,
     OFFSET,
     QUOTA,
+    RESOURCE_CONFIG,
     TOKEN,
     TOPIC,
     StoredCredential,
     StoredFeature,
     StoredOffset,
     StoredQuota,
+    StoredResourceConfig,
     StoredToken,
     StoredTopic,
 )
@@ -43,6 +45,7 @@ EVERYTHING: Change = {
     **edit(FEATURE, set=[StoredFeature("metadata.version", 33)]),
     **edit(OFFSET, set=[StoredOffset("g", "t-0", bytes(16), 5, -1, "")]),
     **edit(QUOTA, set=[StoredQuota('{"user": "u"}', "producer_byte_rate", 1.0)]),
+    **edit(RESOURCE_CONFIG, set=[StoredResourceConfig("group", "g", "k", "v")]),
     **edit(TOKEN, set=[StoredToken("t", "User:a", "User:a", (), 1, 2, 3, b"f")]),
     **edit(TOPIC, set=[StoredTopic("t", bytes(16), 1, 1, {})]),
 }

@@ -18,11 +18,13 @@ from doorkeeper.kinds.declared import (
     KINDS,
     OFFSET,
     QUOTA,
+    RESOURCE_CONFIG,
     TOKEN,
     TOPIC,
     StoredFeature,
     StoredOffset,
     StoredQuota,
+    StoredResourceConfig,
 )
 from doorkeeper.state.store import LogEntry, StorageError
 from doorkeeper.storage.postgres import rows
@@ -45,6 +47,7 @@ OFFSETS = (
     StoredOffset("g\0", "a-0", b"\xff" * 16, 2**63 - 1, -1, "\ufdd0\0"),
     StoredOffset("g\0", "", b"", 0, -1, ""),
 )
+GROUP_VALUE = StoredResourceConfig("group", "g\0", "k", "v\0")
 WRITER = Author("User:\u00e9\0", "192.0.2.7", "SASL", "")
 
 SET = {
@@ -55,6 +58,7 @@ SET = {
     **edit(OFFSET, set=OFFSETS),
     **edit(QUOTA, set=QUOTAS),
     **edit(FEATURE, set=(StoredFeature("metadata.version", 30),)),
+    **edit(RESOURCE_CONFIG, set=(GROUP_VALUE,)),
     **edit(TOKEN, set=(token("t1"), token("t2", "User:\ufdd0\0"))),
 }
 DELETED = {
@@ -65,6 +69,7 @@ DELETED = {
     **edit(OFFSET, deleted=OFFSETS[:1]),
     **edit(QUOTA, deleted=QUOTAS[:1]),
     **edit(FEATURE, deleted=(StoredFeature("metadata.version", 30),)),
+    **edit(RESOURCE_CONFIG, deleted=(GROUP_VALUE,)),
     **edit(TOKEN, deleted=(token("t1"),)),
 }
 
