@@ -57,6 +57,7 @@ from doorkeeper.connection.unreadable import (
 )
 from doorkeeper.descriptions.rows import Description
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.kinds.features import release_of
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
@@ -136,7 +137,7 @@ class Connection:
         self._queued = 0
         self._fault: InvalidFrame | None = None
         self._ended = False
-        self._description = peer.description
+        self._description = peer.description(release_of(node.state.features))
         self._client = ClientLimits()
         self.events: list[LogEvent | Login] = []
         self.answered: list[tuple[int, int]] | None = [] if counts.answers else None

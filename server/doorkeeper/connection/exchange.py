@@ -39,17 +39,18 @@ class Peer(NamedTuple):
     processor: int = 0
     number: int = 0
 
-    @property
-    def description(self) -> str:
-        """Return the text ``Request(...)`` of a broker's refusals.
+    def description(self, release: str) -> str:
+        """Return the text ``Request(...)`` in the refusals of a broker of this release.
 
-        Java's identity hash of the session is replaced by the number of the connection.
+        Java's identity hash of the session is replaced by the number of the connection. The absent
+        envelope is an Option of Scala before 4.4, and an Optional of Java from then on.
         """
+        envelope = "None" if release == "4.3" else "Optional.empty"
         return (
             f"Request(processor={self.processor}, connectionId={self.connection_id},"
             f" session=org.apache.kafka.network.Session@{self.number:x},"
             f" listenerName=ListenerName({self.listener_name}),"
-            f" securityProtocol={self.security_protocol}, buffer=null, envelope=None)"
+            f" securityProtocol={self.security_protocol}, buffer=null, envelope={envelope})"
         )
 
 
