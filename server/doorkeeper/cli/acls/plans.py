@@ -21,8 +21,10 @@ from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.formats.records import from_document, records
 from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acl.networks import network_of
 from doorkeeper.acl.plan import Plan, PlanError
 from doorkeeper.acl.plan_application import apply
+from doorkeeper.acl.validation import check_binding
 from doorkeeper.cli.acls.addresses import report_unknown
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.interrupts import confirm, end_interrupted
@@ -58,6 +60,21 @@ def summary(plan: Plan) -> str:
         return f"No changes: {plan.kept} ACLs are as wanted{foreign}."
     added, removed = len(plan.added), len(plan.removed)
     return f"Plan: {added} to add, {removed} to remove; {plan.kept} unchanged{foreign}."
+
+
+def host_notes(plan: Plan, *, networks: bool | None) -> list[str]:
+    """Return what the rules of the target say of the hosts to add, a line for each ACL.
+
+    ``networks`` is whether its release matches networks; None if it is not known.
+    """
+    notes = []
+    for binding in plan.added:
+        host = binding.entry.host
+        if networks and (error := check_binding(binding, networks=True)) is not None:
+            notes.append(f"Kafka 4.4 refuses {row(binding)}: {error.message}")
+        elif networks is False and network_of(host) is not None:
+            notes.append(f"Kafka 4.3 compares hosts as texts: no client matches {row(binding)}")
+    return notes
 
 
 def record(plan: Plan) -> dict[str, Any]:

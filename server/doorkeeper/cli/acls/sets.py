@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
     from doorkeeper.repositories.addresses import Address
+    from doorkeeper.repositories.repository import AclContents
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
@@ -275,8 +276,8 @@ def plan(
     _refuse_stdin_twice(wanted, location.address)
     try:
         goal = read_bindings(Location(wanted, location.command_config))
-        present = read_bindings(location)
-        found = plan_changes(present, goal, owned, removals_max=removals_max)
+        present = read_contents(location)
+        found = plan_changes(present.bindings, goal, owned, removals_max=removals_max)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
             write_whole(out_file, acl_plans.text_of(found, location.canonical()).encode())
@@ -287,6 +288,8 @@ def plan(
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
     show_plan(found, output)
+    for note in acl_plans.host_notes(found, networks=present.networks):
+        say(f"note: {note}")
     if out_file is not None:
         say(f"the plan is written to {out_file}")
     raise SystemExit(CHANGES if found else 0)
@@ -396,7 +399,7 @@ def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:
     return saved._replace(added=added, removed=removed, kept=len(saved.added) - len(added))
 
 
-def read_bindings(location: Location) -> list[AclBinding]:
+def read_contents(location: Location) -> AclContents:
     """Return the ACLs at a location; those with unknown codes are reported on stderr.
 
     Raises:
@@ -405,7 +408,12 @@ def read_bindings(location: Location) -> list[AclBinding]:
     """
     contents = asyncio.run(location.repository().read())
     report_unknown(contents)
-    return contents.bindings
+    return contents
+
+
+def read_bindings(location: Location) -> list[AclBinding]:
+    """Return the ACLs at a location, as ``read_contents``."""
+    return read_contents(location).bindings
 
 
 def _read_wanted(wanted: Address, location: Location) -> list[AclBinding]:

@@ -297,3 +297,27 @@ def test_nothing_is_left_to_do_of_what_never_began(desk: Desk) -> None:
     assert result.exit_code == 1
     assert "there are no ACLs" in result.stderr
     assert "for the rest" not in result.stderr
+
+
+def test_a_plan_notes_what_the_release_of_its_target_makes_of_hosts(desk: Desk) -> None:
+    """4.4 refuses what is no network; 4.3 stores a network that no client matches."""
+    network = allow("a", READ, topic("t"), host="10.0.0.0/8")
+    broken = allow("a", READ, topic("t"), host="10.0.0.0/33")
+    wanted = desk.file(A, B, network, broken, name="wanted.yaml")
+    of_newer = desk.run("plan", wanted, desk.store)
+    config = str(desk.folder / "server.properties")
+    released = CliRunner().invoke(
+        doorkeeper, ["store", "release", "4.3", "--yes", "--config", config]
+    )
+    assert released.exit_code == 0, released.output
+    of_older = desk.run("plan", wanted, desk.store)
+
+    row = "User:a,TOPIC,LITERAL,t,READ,ALLOW,10.0.0.0"
+    assert of_newer.stderr == (
+        f"doorkeeper: note: Kafka 4.4 refuses {row}/33: Invalid CIDR notation '10.0.0.0/33': Value"
+        " [33] not in range [0,32]\n"
+    )
+    assert of_older.stderr == (
+        f"doorkeeper: note: Kafka 4.3 compares hosts as texts: no client matches {row}/8\n"
+    )
+    assert of_newer.stdout == of_older.stdout
