@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from testkit.kafka_acl_rows import Acls
-from testkit.kafka_jars import VERSIONS, Unavailable, cannot, jars
+from testkit.kafka_jars import BROKERS, VERSIONS, Unavailable, cannot, jars
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import KafkaTools
 from testkit.oracle_totals import Totals
@@ -116,11 +116,11 @@ def target(
         running.close()
 
 
-@pytest.fixture(scope="session")
-def pair(totals: Totals) -> Iterator[Pair]:
-    """Give a real broker and a Doorkeeper with the same configuration, one pair for the run."""
+@pytest.fixture(scope="session", params=BROKERS)
+def pair(request: pytest.FixtureRequest, totals: Totals) -> Iterator[Pair]:
+    """Give a real broker of each release in turn, and a Doorkeeper with the same configuration."""
     try:
-        running = Pair.start(totals)
+        running = Pair.start(totals, request.param)
     except Unavailable as missing:
         cannot(str(missing))
     yield running

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from testkit.kafka_acl_rows import ANY, Acls
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_jars import BROKERS, Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import CallFailed, KafkaTools
 
@@ -26,6 +26,10 @@ SCENARIO: tuple[tuple[str | None, str, dict[str, Any]], ...] = (
     ("admin", "createAcls", {"bindings": [[*BOB[:3], "bob", *BOB[4:]]]}),
     ("admin", "createAcls", {"bindings": [[*BOB[:4], "no host", *BOB[5:]]]}),
     ("admin", "createAcls", {"bindings": [["USER", "User:o", *BOB[2:]]]}),
+    ("admin", "createAcls", {"bindings": [[*BOB[:4], "10.0.0.0/8", *BOB[5:]]]}),
+    ("admin", "createAcls", {"bindings": [[*BOB[:4], "10.0.0.0/33", *BOB[5:]]]}),
+    ("admin", "createAcls", {"bindings": [[*BOB[:4], "::ffff:10.0.0.0/104", *BOB[5:]]]}),
+    ("admin", "describeAcls", {"filter": [*ANY[:4], "10.0.0.0/8", *ANY[5:]]}),
     ("admin", "describeAcls", {"filter": ["TOPIC", "orders", "MATCH", *ANY[3:]]}),
     ("admin", "describeAcls", {"filter": ["TOPIC", "orders", "PREFIXED", *ANY[3:]]}),
     (None, "describeCluster", {}),
@@ -52,13 +56,15 @@ SCENARIO: tuple[tuple[str | None, str, dict[str, Any]], ...] = (
 """User (None: the open listener), call of AdminCalls.java and its arguments, in order."""
 
 
-@pytest.fixture(scope="module")
-def both(kafka_tools: Callable[[str], KafkaTools]) -> Iterator[tuple[Target, Target]]:
-    """Give a Doorkeeper and a broker, both fresh."""
+@pytest.fixture(scope="module", params=BROKERS)
+def both(
+    request: pytest.FixtureRequest, kafka_tools: Callable[[str], KafkaTools]
+) -> Iterator[tuple[Target, Target]]:
+    """Give a Doorkeeper and a broker of each release in turn, both fresh."""
     kafka_tools("4.3.1")
-    ours = doorkeeper_target()
+    ours = doorkeeper_target(version=request.param)
     try:
-        theirs = kafka_target()
+        theirs = kafka_target(request.param)
     except Unavailable as missing:
         ours.close()
         cannot(str(missing))

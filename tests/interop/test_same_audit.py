@@ -22,8 +22,9 @@ import pytest
 from testkit.credential_cases import CREDENTIAL_SCENARIOS
 from testkit.frame_cases import SCENARIOS
 from testkit.frame_steps import Scenario
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_jars import BROKERS, Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
+from testkit.network_frame_cases import network_scenarios
 from testkit.side_by_side import INTERNAL_DECLARED, Side
 
 OF_KAFKA = re.compile(r"(TRACE|DEBUG|INFO) kafka\.authorizer\.logger - (.*)")
@@ -82,11 +83,18 @@ class Watched:
         self.target.close()
 
 
+@pytest.fixture(scope="module", params=BROKERS)
+def version(request: pytest.FixtureRequest) -> str:
+    """Name the releases of the broker in turn."""
+    found: str = request.param
+    return found
+
+
 @pytest.fixture(scope="module")
-def reference() -> Iterator[Watched]:
+def reference(version: str) -> Iterator[Watched]:
     """Give a real broker that writes every decision."""
     try:
-        running = kafka_target(audit_level="trace")
+        running = kafka_target(version, audit_level="trace")
     except Unavailable as missing:
         cannot(str(missing))
     watched = Watched(running)
@@ -95,10 +103,10 @@ def reference() -> Iterator[Watched]:
 
 
 @pytest.fixture(scope="module")
-def ours() -> Iterator[Watched]:
+def ours(version: str) -> Iterator[Watched]:
     """Give a Doorkeeper that does too."""
     levels = {"doorkeeper.log.levels": "kafka.authorizer.logger=TRACE"}
-    watched = Watched(doorkeeper_target(INTERNAL_DECLARED, **levels))
+    watched = Watched(doorkeeper_target(INTERNAL_DECLARED, version, **levels))
     yield watched
     watched.close()
 
@@ -125,7 +133,7 @@ def each_forwarded_once(lines: Lines) -> Lines:
 
 AUDITED = [
     each
-    for each in (*SCENARIOS, *CREDENTIAL_SCENARIOS)
+    for each in (*SCENARIOS, *CREDENTIAL_SCENARIOS, *network_scenarios())
     if any(step.user in ("alice", "bob") for step in each.steps)
 ]
 

@@ -7,6 +7,7 @@ from testkit.credential_cases import CREDENTIAL_SCENARIOS
 from testkit.frame_cases import SCENARIOS
 from testkit.frame_steps import Scenario
 from testkit.log_frame_cases import LOG_SCENARIOS
+from testkit.network_frame_cases import network_scenarios
 from testkit.offset_frame_cases import OFFSET_SCENARIOS
 from testkit.pairs import Pair
 
@@ -16,6 +17,7 @@ ALL = (
     *LOG_SCENARIOS,
     *ADMIN_SCENARIOS,
     *OFFSET_SCENARIOS,
+    *network_scenarios(),
 )
 
 

@@ -21,7 +21,8 @@ def test_every_command(tools: KafkaTools, pair: Pair, totals: Totals, tmp_path: 
             done = tools.run("kafka-acls", *where(side, who, tmp_path), *words)
             both.append(said(done, tmp_path))
             side.settle()
-        totals.compared[f"commands of kafka-acls.sh {tools.version}"] += 1
+        name = f"commands of kafka-acls.sh {tools.version} with a broker {pair.version}"
+        totals.compared[name] += 1
         if both[0] != both[1]:
             differences += [line, *unequal("", list(both[0]), list(both[1]))]
     assert not differences, "\n".join(differences)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from testkit import conversation_cases, sasl_doors
-from testkit.accepted import agreed
+from testkit.accepted import accepted_beside, agreed
 from testkit.conversations import spoken
-from testkit.kafka_jars import VERSIONS, Unavailable, cannot
+from testkit.kafka_jars import BROKERS, Unavailable, cannot
 from testkit.scram_conversations import CATALOGUE, play, shown
 
 if TYPE_CHECKING:
@@ -23,15 +23,24 @@ if TYPE_CHECKING:
 TALKERS = 8
 
 
+@pytest.fixture(scope="module", params=BROKERS)
+def version(request: pytest.FixtureRequest) -> str:
+    """Name the releases of the broker in turn."""
+    found: str = request.param
+    return found
+
+
 @pytest.fixture(scope="module")
-def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SaslDoors, SaslDoors]]:
+def doors(
+    version: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[SaslDoors, SaslDoors]]:
     """Give a broker and a Doorkeeper that the same file has started, with the same users."""
     folder = tmp_path_factory.mktemp("doors")
     try:
-        theirs = sasl_doors.broker(folder, VERSIONS[0])
+        theirs = sasl_doors.broker(folder, version)
     except Unavailable as error:
         cannot(str(error))
-    ours = sasl_doors.doorkeeper(folder)
+    ours = sasl_doors.doorkeeper(folder, version)
     for each in (theirs, ours):
         each.make_users()
     yield theirs, ours
@@ -42,14 +51,19 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SaslDoors,
 @pytest.mark.parametrize("is_bare", [False, True], ids=["in requests", "bare"])
 @pytest.mark.parametrize("listener", ["SASL", "SECURE", "TIMED"])
 def test_logins(
-    listener: str, doors: tuple[SaslDoors, SaslDoors], totals: Totals, *, is_bare: bool
+    listener: str,
+    doors: tuple[SaslDoors, SaslDoors],
+    version: str,
+    totals: Totals,
+    *,
+    is_bare: bool,
 ) -> None:
     """What each server answers, and when it closes, is the same."""
 
     def talk(name: str) -> list[str]:
         script = CATALOGUE[name]
         expected, found = (play(script, each.connect(listener), is_bare=is_bare) for each in doors)
-        totals.compared["exchanges with a broker"] += len(expected)
+        totals.compared[f"exchanges with a broker {version}"] += len(expected)
         if expected == found:
             return []
         return [name, f"  kafka: {expected}", f"  we:    {found}"]
@@ -61,19 +75,23 @@ def test_logins(
 
 
 @pytest.mark.parametrize("kind", ["authentications", "orders", "sizes"])
-def test_behind_tls(kind: str, doors: tuple[SaslDoors, SaslDoors], totals: Totals) -> None:
+def test_behind_tls(
+    kind: str, doors: tuple[SaslDoors, SaslDoors], version: str, totals: Totals
+) -> None:
     """Every state of an authentication meets everything that can come then, as in clear."""
+
+    accepted = accepted_beside(version)
 
     def talk(conversation: Conversation) -> list[str]:
         expected, found = (over_tls(each, conversation) for each in doors)
-        totals.compared["exchanges with a broker"] += len(expected)
+        totals.compared[f"exchanges with a broker {version}"] += len(expected)
         if len(expected) != len(found):
             return [conversation.name, f"  kafka: {expected}", f"  we:    {found}"]
         asked = [turn.name for turn in conversation.turns for _ in range(turn.answers)]
         lines = [
             line
             for name, theirs, our in zip(asked, expected, found, strict=False)
-            for line in agreed(name, theirs, our, met=totals.accepted)
+            for line in agreed(name, theirs, our, accepted=accepted, met=totals.accepted)
         ]
         return [conversation.name, *lines] if lines else []
 

@@ -17,7 +17,7 @@ from doorkeeper_wire.messages import (
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.frame_steps import CLUSTER, DESCRIBE, USER, create, creation, describe
 from testkit.frames import Closed, FrameClient, fields
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_jars import BROKERS, Unavailable, cannot
 from testkit.kafka_target import USERS, Target
 from testkit.kafka_tools import Done, KafkaTools
 from testkit.oracle_totals import Totals
@@ -62,8 +62,8 @@ GRANTS = (
 )
 
 
-@pytest.fixture(scope="module")
-def token_pair(totals: Totals) -> Iterator[Pair]:
+@pytest.fixture(scope="module", params=BROKERS)
+def token_pair(request: pytest.FixtureRequest, totals: Totals) -> Iterator[Pair]:
     """Give a broker and a Doorkeeper with the same secret, and some ACLs about tokens."""
     modules = {
         f"listener.name.sasl.{mechanism.lower()}.sasl.jaas.config": f"{SCRAM_MODULE};"
@@ -72,6 +72,7 @@ def token_pair(totals: Totals) -> Iterator[Pair]:
     try:
         pair = Pair.start(
             totals,
+            request.param,
             delegation_token_secret_key="a-secret-of-both",
             sasl_enabled_mechanisms=",".join(("PLAIN", *MECHANISMS)),
             **modules,

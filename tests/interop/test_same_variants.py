@@ -27,7 +27,7 @@ from testkit.frame_steps import (
     named,
     new_topic,
 )
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_jars import BROKERS, Unavailable, cannot
 from testkit.oracle_totals import Totals
 from testkit.pairs import Pair
 from testkit.random_requests import RandomRequests
@@ -35,11 +35,14 @@ from testkit.random_requests import RandomRequests
 LIFETIME_MS = 2500
 
 
+pytestmark = pytest.mark.parametrize("broker", BROKERS)
+
+
 @contextmanager
-def started(totals: Totals, **overrides: str) -> Iterator[Pair]:
+def started(totals: Totals, version: str, **overrides: str) -> Iterator[Pair]:
     """Give a pair with these keys; underscores stand for dots."""
     try:
-        pair = Pair.start(totals, **overrides)
+        pair = Pair.start(totals, version, **overrides)
     except Unavailable as missing:
         cannot(str(missing))
     try:
@@ -54,7 +57,7 @@ def compare(pair: Pair, *steps: Step) -> None:
     assert not differences, "\n".join(differences)
 
 
-def test_without_an_authorizer(totals: Totals) -> None:
+def test_without_an_authorizer(totals: Totals, broker: str) -> None:
     """ACL requests are refused with 54 in their own ways; all else is allowed, masks are full."""
     asked = (
         *(describe(), describe(operation=0), describe(operation=99)),
@@ -64,7 +67,7 @@ def test_without_an_authorizer(totals: Totals) -> None:
     )
     users = (None, "alice")
     masks = RandomRequests(1).masks()[2:]
-    with started(totals, authorizer_class_name="") as pair:
+    with started(totals, broker, authorizer_class_name="") as pair:
         compare(
             pair,
             make_topics(new_topic("t-one", num_partitions=2), new_topic("t-two"), version=5),
@@ -74,9 +77,9 @@ def test_without_an_authorizer(totals: Totals) -> None:
 
 
 @pytest.mark.parametrize("sequences", [6, pytest.param(100, marks=pytest.mark.slow)])
-def test_where_no_acl_means_everybody(totals: Totals, sequences: int) -> None:
+def test_where_no_acl_means_everybody(totals: Totals, broker: str, sequences: int) -> None:
     """With allow.everyone.if.no.acl.found the answers are a broker's, with ACLs and without."""
-    with started(totals, allow_everyone_if_no_acl_found="true") as pair:
+    with started(totals, broker, allow_everyone_if_no_acl_found="true") as pair:
         for seed in range(sequences):
             stream = RandomRequests(seed)
             world = stream.world()[: 1 + seed % 2]
@@ -92,7 +95,7 @@ def created(pair: Pair, names: set[str]) -> None:
         side.until_topics_are(names)
 
 
-def test_topics_that_metadata_creates(totals: Totals) -> None:
+def test_topics_that_metadata_creates(totals: Totals, broker: str) -> None:
     """Who may create gets 3 and then the topic; who may not gets 29 or 3, and nothing is made."""
     grants = create(
         creation(resource_name="a-", resource_pattern_type=PREFIXED, operation=CREATE),
@@ -106,7 +109,7 @@ def test_topics_that_metadata_creates(totals: Totals) -> None:
         ),
         creation(resource_name="b", operation=DESCRIBE, principal="User:bob"),
     )
-    with started(totals, auto_create_topics_enable="true", num_partitions="2") as pair:
+    with started(totals, broker, auto_create_topics_enable="true", num_partitions="2") as pair:
         for version in range(14):
             pair.clear()
             wanted = f"a-{version}"
@@ -146,10 +149,10 @@ AGAIN: tuple[Conversation, ...] = tuple(
 )
 
 
-def test_authentication_anew(totals: Totals) -> None:
+def test_authentication_anew(totals: Totals, broker: str) -> None:
     """Where a session has an end the client may authenticate anew, under a broker's rules."""
     key = "listener_name_sasl_plain_connections_max_reauth_ms"
-    with started(totals, **{key: str(LIFETIME_MS)}) as pair:
+    with started(totals, broker, **{key: str(LIFETIME_MS)}) as pair:
         differences = pair.talk(AGAIN)
         assert not differences, "\n".join(differences)
         for side in (pair.reference, pair.ours):

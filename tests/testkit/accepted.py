@@ -55,6 +55,9 @@ BROKERS_VERSIONS = {
 }
 """Lowest and highest version on a broker, where our lowest is older."""
 
+NEWER_VERSIONS = {42: 2, 89: 0}
+"""Highest version of 4.3.1 and here, where a broker 4.4.0 has a newer one."""
+
 DESCRIPTION = re.compile(r"Request\(.*\)", re.DOTALL)
 REFUSAL = re.compile(r"\) (is not authorized|needs \w+ permission)\.$")
 CORDONED = " or some brokers have all their log directories cordoned"
@@ -151,6 +154,13 @@ def _producer(request: str, answer: Any, _other: Any) -> Any:
 
 
 def _transaction(request: str, answer: Any, other: Any) -> Any:
+    if request == "ListTransactionsRequest":
+        # Those that such producers of other scenarios have left behind.
+        return _rows(
+            answer,
+            "transaction_states",
+            lambda row: None if row["transaction_state"] == "Empty" else row,
+        )
     codes = {0, 35}
     if request != "InitProducerIdRequest" or {answer["error_code"], other["error_code"]} != codes:
         return answer
@@ -162,6 +172,17 @@ def _producer_step(transactional_id: str | None) -> Step:
         transactional_id=transactional_id, transaction_timeout_ms=60_000
     )
     return Step(None, request, InitProducerIdResponse, 5)
+
+
+def _without_newest(request: str, answer: Any, _other: Any) -> Any:
+    if request != "ApiVersionsRequest":
+        return answer
+
+    def clipped(row: Any) -> Any:
+        newest = NEWER_VERSIONS.get(row["api_key"], row["max_version"])
+        return {**row, "max_version": min(newest, row["max_version"])}
+
+    return _rows(answer, "api_keys", clipped)
 
 
 def _features(_request: str, answer: Any, _other: Any) -> Any:
@@ -210,7 +231,7 @@ def _declared(request: str, answer: Any, _other: Any) -> Any:
     return _texts(answer, lambda text: DECLARED.sub(" already exists.", text))
 
 
-TOPIC, BROKER, LOGGERS = 2, 4, 8
+TOPIC, BROKER, LOGGERS, GROUP = 2, 4, 8, 32
 """Types of resources that have keys."""
 
 CONFIGS = "DescribeConfigsRequest"
@@ -278,6 +299,48 @@ def _without_default_id(row: Any, _other: Any) -> Any:
         return row
     return {**row, "synonyms": [each for each in row["synonyms"] if each["source"] != DEFAULT]}
 
+
+def _without_newer_keys(request: str, answer: Any, other: Any) -> Any:
+    if request.startswith("CreateTopics"):
+        if not isinstance(answer, dict) or not isinstance(other, dict):
+            return answer
+        known = {row["name"] for topic in other["topics"] for row in topic.get("configs") or ()}
+
+        def shared(topic: Any) -> Any:
+            rows = topic.get("configs") or ()
+            kept = [row for row in rows if row["name"] in known]
+            return {**topic, "configs": kept} if rows else topic
+
+        return _rows(answer, "topics", shared)
+    for kind in (TOPIC, GROUP):
+        answer = _key_mask(kind, _known_to_both)(request, answer, other)
+    return answer
+
+
+def _refused_early(request: str, answer: Any, other: Any) -> Any:
+    if not request.startswith(("AlterConfigs", "IncrementalAlterConfigs")):
+        return answer
+    if not isinstance(answer, dict) or not isinstance(other, dict):
+        return answer
+
+    def key_of(row: Any) -> tuple[int, str]:
+        return row["resource_type"], row["resource_name"]
+
+    # A refusal of 4.4 has no text.
+    refused = {
+        key_of(row)
+        for row in (*answer["responses"], *other["responses"])
+        if row["error_code"] == DENIED and row["error_message"] is None
+    }
+    rows = [
+        {**row, "error_code": "<refused>", "error_message": None} if key_of(row) in refused else row
+        for row in answer["responses"]
+    ]
+    return {**answer, "responses": sorted(rows, key=repr)}
+
+
+DENIED = 31
+"""CLUSTER_AUTHORIZATION_FAILED."""
 
 DEFAULT = 5
 """The source of a value that is the key's default."""
@@ -444,6 +507,44 @@ OLDER_ACCEPTED: tuple[Accepted, ...] = (
     ),
 )
 """What is accepted besides where a broker 3.9.1 is the reference."""
+
+
+NEWER_ACCEPTED: tuple[Accepted, ...] = (
+    Accepted(
+        name="versions-of-4.4",
+        reason="DeleteGroups and StreamsGroupDescribe have the versions of 4.3.1;"
+        " a broker 4.4.0 has one more",
+        witness=_VERSIONS,
+        mask=_without_newest,
+    ),
+    Accepted(
+        name="newer-keys",
+        reason="topics and groups have the keys of 4.3.1; a broker 4.4.0 has some more",
+        witness=ask_configs(4, TOPIC, INTERNAL[0], None),
+        mask=_without_newer_keys,
+    ),
+    Accepted(
+        name="early-refusals",
+        reason="faults of a change of configurations are found before its author is authorized,"
+        " as by 4.3.1; a broker 4.4.0 authorizes first",
+        witness=change_configs(1, (BROKER, "1", (("node.id", 0, "7"),)))._replace(user="alice"),
+        mask=_refused_early,
+    ),
+)
+"""What is accepted besides where a broker 4.4.0 is the reference."""
+
+NOT_BESIDE_NEWER = ("newer-api-versions",)
+"""Names of accepted differences that a broker 4.4.0 does not show."""
+
+
+def accepted_beside(version: str) -> tuple[Accepted, ...]:
+    """Return what is accepted where a broker of this release is the reference."""
+    if version == "3.9.1":
+        return (*ACCEPTED, *OLDER_ACCEPTED)
+    if version == "4.4.0":
+        kept = (row for row in ACCEPTED if row.name not in NOT_BESIDE_NEWER)
+        return (*kept, *NEWER_ACCEPTED)
+    return ACCEPTED
 
 
 def agreed(

@@ -30,6 +30,9 @@ VERSIONS = ("4.3.1", "3.9.1")
 TOOLS = ("2.8.2", "3.6.2", "3.9.1", "4.3.1")
 """The releases of which the command-line tools are run."""
 
+BROKERS = ("4.3.1", "4.4.0")
+"""The releases of the brokers beside which the suites compare Doorkeeper."""
+
 FETCH_S = 900
 
 
@@ -92,6 +95,25 @@ def tool_jars(version: str) -> Jars:
         lib = _fetched(home, version, own if own.exists() else SOURCES / "older" / "pom.xml")
         classes = _compiled(home, lib, SOURCES, "ToolRunner.java")
     return Jars(version=version, lib=lib, classes=classes)
+
+
+def broker_jars(version: str) -> Jars:
+    """Return the jars that a broker of a release needs.
+
+    Of 4.4.0 the registry has no tools, so it has a folder of its own.
+
+    Raises:
+        Unavailable: as ``jars``.
+    """
+    pom = SOURCES / f"broker-{version}" / "pom.xml"
+    if not pom.exists():
+        return jars(version)
+    _require_java()
+    home = CACHE / pom.parent.name
+    home.mkdir(parents=True, exist_ok=True)
+    with _locked(home / "lock"):
+        lib = _fetched(home, version, pom)
+    return Jars(version=version, lib=lib, classes=lib)
 
 
 def client_jars(release: str) -> Jars:

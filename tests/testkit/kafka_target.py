@@ -11,7 +11,7 @@ from typing import Any
 
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import KafkaBroker, free_port, jaas, listeners
-from testkit.kafka_jars import jars
+from testkit.kafka_jars import broker_jars
 
 USERS: Mapping[str, str] = {
     "admin": "admin-secret",
@@ -67,7 +67,7 @@ RELEASES: Mapping[str, str] = {"3.9.1": "4.3", "4.3.1": "4.3", "4.4.0": "4.4"}
 def kafka_target(version: str = "4.3.1", *, audit_level: str = "warn", **overrides: str) -> Target:
     """Start a real broker. Underscores in a key of ``overrides`` stand for dots."""
     broker = KafkaBroker(
-        jars(version), users=USERS, overrides=dotted(overrides), audit_level=audit_level
+        broker_jars(version), users=USERS, overrides=dotted(overrides), audit_level=audit_level
     )
     try:
         broker.start()

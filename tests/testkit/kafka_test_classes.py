@@ -117,7 +117,7 @@ class Launcher:
 
     def _add(self, cluster: _Cluster, node: int, properties: Mapping[str, str]) -> None:
         ports: dict[str, int] = {}
-        whole = {**properties, **cluster.shared}
+        whole = {"doorkeeper.kafka.release": "4.3", **properties, **cluster.shared}
         whole["listeners"] = _with_ports(whole["listeners"], ports)
         # Ports of advertised listeners are those that were chosen.
         whole.pop("advertised.listeners", None)

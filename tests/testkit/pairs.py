@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
 from doorkeeper_wire.message import Record
-from testkit.accepted import ACCEPTED, Accepted, agreed
+from testkit.accepted import Accepted, accepted_beside, agreed
 from testkit.conversations import Conversation, play
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.side_by_side import INTERNAL_DECLARED, Side, normal
@@ -24,10 +24,15 @@ TALKERS = 8
 class Pair:
     """The two servers."""
 
-    def __init__(self, reference: Target, ours: Target, totals: Totals) -> None:
+    def __init__(
+        self, reference: Target, ours: Target, totals: Totals, version: str = "4.3.1"
+    ) -> None:
         self.reference = Side(reference)
         self.ours = Side(ours)
+        self.version = version
         self._totals = totals
+        self.accepted = accepted_beside(version)
+        self._exchanges = f"exchanges with a broker {version}"
 
     @classmethod
     def start(cls, totals: Totals, version: str = "4.3.1", **overrides: str) -> Self:
@@ -43,7 +48,7 @@ class Pair:
         except BaseException:
             reference.close()
             raise
-        pair = cls(reference, ours, totals)
+        pair = cls(reference, ours, totals, version)
         for side in (pair.reference, pair.ours):
             side.coordinator()
         return pair
@@ -55,10 +60,14 @@ class Pair:
             if topics:
                 side.make(topics)
 
-    def differences(self, step: Step, accepted: tuple[Accepted, ...] = ACCEPTED) -> list[str]:
-        """Ask both, and return a line for each difference that is not accepted."""
+    def differences(self, step: Step, accepted: tuple[Accepted, ...] | None = None) -> list[str]:
+        """Ask both, and return a line for each difference that is not accepted.
+
+        By default that is all that is accepted beside a broker of this release.
+        """
+        accepted = self.accepted if accepted is None else accepted
         expected, found = self.reference.ask(step), self.ours.ask(step)
-        self._totals.compared["exchanges with a broker"] += 1
+        self._totals.compared[self._exchanges] += 1
         name = type(step.request).__name__
         lines = agreed(name, expected, found, accepted=accepted, met=self._totals.accepted)
         head = f"{step.user}, v{step.version} {shown(step.request)}"
@@ -74,7 +83,7 @@ class Pair:
             normal(play(getattr(side.target, conversation.listener), conversation.turns))
             for side in (self.reference, self.ours)
         )
-        self._totals.compared["exchanges with a broker"] += len(expected)
+        self._totals.compared[self._exchanges] += len(expected)
         if len(expected) != len(found):
             return [conversation.name, f"  kafka: {expected}", f"  we:    {found}"]
         asked = [turn.name for turn in conversation.turns for _ in range(turn.answers)]
@@ -82,7 +91,7 @@ class Pair:
         lines = [
             line
             for name, theirs, our in zip(asked, expected, found, strict=False)
-            for line in agreed(name, theirs, our, met=met)
+            for line in agreed(name, theirs, our, accepted=self.accepted, met=met)
         ]
         return [conversation.name, *lines] if lines else []
 

@@ -39,7 +39,10 @@ GROUPS = ("g-one", "g-two", "", "*", "g \u00e9", "t-one")
 RESOURCES = ("t-one", "t-", "t", "t-two", "*", "g-one", "g-", "kafka-cluster", "a", "")
 PRINCIPALS = ("User:alice", "User:bob", "User:*", "User:ALICE", "Group:alice", "User:alice ")
 ODD_PRINCIPALS = ("", "alice", ":", "User:", ":alice", "User:*:")
-HOSTS = ("*", "*", "127.0.0.1", "0:0:0:0:0:0:0:1", "10.0.0.1", "", "::1")
+HOSTS = (
+    *("*", "*", "127.0.0.1", "0:0:0:0:0:0:0:1", "10.0.0.1", "", "::1"),
+    *("127.0.0.0/8", "127.0.0.1/32", "::/0", "10.0.0.0/8", "10.0.0.0/33", "::ffff:127.0.0.0/104"),
+)
 CONFIGS = ("cleanup.policy", "retention.ms", "min.insync.replicas", "no.such.key", "segment.bytes")
 VALUES = ("compact", "delete", "1", "-1", "1000", "soon", "", None, "compact,delete", "9" * 30)
 

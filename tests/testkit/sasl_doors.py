@@ -22,8 +22,8 @@ from testkit.conversations import ANSWER_S
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.frames import FrameClient
 from testkit.kafka_broker import KafkaBroker, free_port, jaas
-from testkit.kafka_jars import jars
-from testkit.kafka_target import STANDARD, USERS
+from testkit.kafka_jars import broker_jars
+from testkit.kafka_target import RELEASES, STANDARD, USERS
 from testkit.scram import salted_password
 
 if TYPE_CHECKING:
@@ -131,10 +131,11 @@ def properties(folder: Path, ports: Mapping[str, int]) -> dict[str, str]:
     return keys
 
 
-def doorkeeper(folder: Path) -> SaslDoors:
-    """Start a Doorkeeper with the file of a broker."""
+def doorkeeper(folder: Path, version: str = "4.3.1") -> SaslDoors:
+    """Start a Doorkeeper with the file of a broker of a release, and its rules."""
     ports = {name: free_port() for name in PROTOCOLS}
-    server = DoorkeeperServer(properties(folder, ports), ports=tuple(ports.values()))
+    keys = {**properties(folder, ports), "doorkeeper.kafka.release": RELEASES[version]}
+    server = DoorkeeperServer(keys, ports=tuple(ports.values()))
     try:
         server.start()
     except BaseException:
@@ -150,7 +151,7 @@ def broker(folder: Path, version: str) -> SaslDoors:
         Unavailable: there is no Kafka on this machine.
     """
     ports = {name: free_port() for name in PROTOCOLS}
-    server = KafkaBroker(jars(version), users=USERS, overrides=properties(folder, ports))
+    server = KafkaBroker(broker_jars(version), users=USERS, overrides=properties(folder, ports))
     server.plain_port, server.sasl_port = ports["PLAINTEXT"], ports["SASL"]
     try:
         server.start()

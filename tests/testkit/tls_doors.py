@@ -18,7 +18,7 @@ from testkit.certificates import PASSWORD, crl_pem, trust_store, world
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import KafkaBroker, free_port, jaas
 from testkit.kafka_jars import jars
-from testkit.kafka_target import STANDARD, USERS
+from testkit.kafka_target import RELEASES, STANDARD, USERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,6 +95,7 @@ def doorkeeper_doors(folder: Path, *revoked: Certified) -> TlsDoors:
         "inter.broker.listener.name": "TLS",
         "listener.name.mutual.doorkeeper.ssl.crl.file": str(folder / "revoked.pem"),
         "super.users": "User:admin;User:alice",
+        "doorkeeper.kafka.release": RELEASES["4.3.1"],
     }
     server = DoorkeeperServer(properties, ports=tuple(ports.values()))
     try:
