@@ -65,9 +65,10 @@ def summary_of(proposal: Proposal) -> list[str]:
             forbids += count
         else:
             allows += count
+    before = len(proposal.bindings) - len(proposal.added) + len(proposal.removed)
     return [
         (
-            f"{len(proposal.bindings):,} ACLs: {len(proposal.added):,} added,"
+            f"{before:,} -> {len(proposal.bindings):,} ACLs: {len(proposal.added):,} added,"
             f" {len(proposal.removed):,} removed"
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",

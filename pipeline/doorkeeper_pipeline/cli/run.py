@@ -142,6 +142,7 @@ def as_json(summary: RunSummary) -> str:
             "causes": proof.causes,
             "lacking": proof.lacking,
         },
+        "findings": summary.findings,
     }
     return json.dumps(document, default=str, indent=2)
 
@@ -164,6 +165,7 @@ def as_text(summary: RunSummary, out: Path) -> str:
     if summary.gone:
         lines.append(f"{len(summary.gone)} files are gone; what they said stays")
     lines += [f"warning: {printable(each)}" for each in row["warnings"]]
+    lines += [printable(each) for each in summary.findings]
     lines.append(f"tables in {out}:")
     lines += [f"  {name:<18} {count:>12,}" for name, count in summary.rows.items()]
     return "\n".join(lines)

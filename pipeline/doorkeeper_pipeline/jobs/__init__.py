@@ -9,6 +9,7 @@ drift, new_access
 grants, denied, least_privilege
            gold tables by the evaluator
 agreement  recorded outcomes beside recomputed ones, and whether the evidence is enough
+findings   the most important rows, for the summary of a run
 observed   how long a history is, its names and its principals
 run        all of it in one go: the command ``run``
 

@@ -15,6 +15,7 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.jobs.agreement import agreement, evidence
+from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
 from doorkeeper_pipeline.jobs.read import ReadResult, read_range, tasks_of
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
@@ -84,6 +85,7 @@ class RunSummary:
     rows: dict[str, int]
     gone: tuple[str, ...]
     evidence: Evidence
+    findings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +140,10 @@ class _Run:
         self._around.tell("swapping the new tables in")
         self._staged.commit(self._around.checkpoint)
         gone = tuple(sorted(each["path"] for each in work.gone))
-        return RunSummary(run=row, rows=rows, gone=gone, evidence=proof)
+        tables = {name: contents.read(self._request.out, name) for name in SUMMARIZED}
+        return RunSummary(
+            run=row, rows=rows, gone=gone, evidence=proof, findings=findings_of(tables)
+        )
 
     def _compare(self) -> manifest.Work:
         found: list[SourceFile] = []

@@ -95,6 +95,15 @@ _PLAIN = (
 )
 """Messages of eras D and E without blanks in names: most of a real log."""
 
+_FITS = (
+    pl.col("rule_binding").is_null()
+    | pl.col("rule_binding").str.contains(", principal=User:*, host=", literal=True)
+    | pl.col("rule_binding").str.contains(
+        pl.concat_str(pl.lit(", principal="), "principal", pl.lit(", host=")), literal=True
+    )
+)
+"""Whether the ACL of the rule is of the principal of the request; others are read one by one."""
+
 _NOTHING = (None,) * len(_FIELDS)
 _MESSAGES = {"rest": pl.String(), "kind": pl.Int8(), "reason": pl.String(), **_FIELDS}
 _ODD = {
@@ -304,9 +313,10 @@ def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
 def _messages(rests: pl.DataFrame) -> pl.DataFrame:
     """Parse each rest of a line; return its kind, and why it is bad, too."""
     groups = rests.with_columns(found=pl.col("rest").str.extract_groups(_PLAIN)).unnest("found")
-    plain = groups.filter(pl.col("principal").is_not_null())
+    is_plain = pl.col("principal").is_not_null() & _FITS
+    plain = groups.filter(is_plain)
     rows = []
-    for rest in groups.filter(pl.col("principal").is_null())["rest"]:
+    for rest in groups.filter(~is_plain)["rest"]:
         level, _, text = rest.partition(" ")
         found = authorizer_message.read(level, text)
         match found:

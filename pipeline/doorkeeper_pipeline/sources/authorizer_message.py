@@ -7,6 +7,7 @@ Nothing in it is escaped, and names hold spaces, ``=``, line breaks and whole me
 fixed head is read from the left (its first occurrence counts), the fixed tail from the right, and
 the name of the resource is the rest. Where a tail can be read in two ways, because the rule
 holds a name too, the reading counts whose ACL fits the request; of several, the one furthest right.
+If none fits, the line is no decision of a broker.
 
     era  releases          operation  pattern  tail
     A    0.9 - 1.1         Read       no       none
@@ -138,7 +139,7 @@ def _standard_tail(rest: str, resource_type: str, principal: str, host: str) -> 
     if pattern is None:
         raise ValueError("resource: expected is Type:PATTERN:name")
     rest = rest[pattern.end() :]
-    readable: _Tail | None = None
+    has_rule = False
     end = len(rest)
     while (start := rest.rfind(_REQUEST, 0, end)) >= 0:
         end = start + len(_REQUEST) - 1
@@ -149,8 +150,13 @@ def _standard_tail(rest: str, resource_type: str, principal: str, host: str) -> 
         reading = (rest[:start], tail[1], int(tail[2]), rule[0], rule[1])
         if not rule[1] or _fits(rule[1], resource_type, rest[:start], principal, host):
             return _known(reading[0]), *reading[1:]
-        readable = readable or (_known(reading[0]), *reading[1:])
-    return readable
+        has_rule = True
+    if has_rule:
+        raise ValueError(
+            "the rule names an ACL that is not about this request: a client's name with a line"
+            " break may have forged the line"
+        )
+    return None
 
 
 def _rule(text: str) -> tuple[str, str] | None:
@@ -174,7 +180,7 @@ def _fits(acl: str, resource_type: str, name: str, principal: str, host: str) ->
         words.resource_type(acl_type) == words.resource_type(resource_type)
         and (acl_name in (name, "*") if pattern == "LITERAL" else name.startswith(acl_name))
         and acl_principal in (principal, "User:*")
-        and acl_host in (host, "*")
+        and (acl_host in (host, "*") or "/" in acl_host)  # a network, since Kafka 4.4
     )
 
 

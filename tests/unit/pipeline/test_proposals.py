@@ -133,7 +133,7 @@ def test_summary() -> None:
     made = proposal(turns=(ALLOW_TO_DENY, ALLOW_TO_DENY, DENY_TO_ALLOW))
 
     assert summary_of(made) == [
-        "3 ACLs: 2 added, 2 removed",
+        "3 -> 3 ACLs: 2 added, 2 removed",
         "of the whole history it newly forbids 2,000 decisions and newly allows 1,000",
     ]
     assert all(f"# {line}" in script_of(made) for line in summary_of(made))

@@ -166,3 +166,31 @@ def test_an_api_that_has_no_name_is_a_number() -> None:
     )
 
     assert found.api == "91"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("principal=User:alice", "principal=User:evil"),
+        ("TOPIC", "GROUP"),
+        ("host=*", "host=1.1.1.1"),
+    ],
+)
+def test_a_rule_that_is_not_about_the_request(old: str, new: str) -> None:
+    """A broker writes no such line: it was injected by a name with a line break."""
+    acl = ACL.format(name="t", pattern="LITERAL")
+    assert old in acl
+    tail = D_TAIL.replace("DefaultDeny", f"MatchingAcl(acl=StandardAcl[{acl.replace(old, new)}])")
+
+    found = read("DEBUG", D_HEAD + "Topic:LITERAL:t" + tail)
+
+    assert isinstance(found, Bad)
+    assert "may have forged the line" in found.reason
+
+
+def test_a_network_of_an_acl() -> None:
+    """Since Kafka 4.4 the host of an ACL may be a network that contains the address."""
+    acl = ACL.format(name="t", pattern="LITERAL").replace("host=*", "host=10.0.0.0/8")
+    tail = D_TAIL.replace("DefaultDeny", f"MatchingAcl(acl=StandardAcl[{acl}])")
+
+    assert said(D_HEAD + "Topic:LITERAL:t" + tail).rule_binding == acl
