@@ -36,9 +36,13 @@ if TYPE_CHECKING:
 METADATA_MAX: Final = 4096
 """UTF-16 code units of the text of an offset: the default of ``offset.metadata.max.bytes``."""
 
-SIZE_MAX: Final = 67_108_864
-"""The sum of the sizes of all rows: some 200,000 offsets. A broker has no bound, but deletes old
-offsets; here each is kept in memory until its topic or group is deleted."""
+SIZE_MAX: Final = 33_554_432
+"""The sum of the sizes of all rows: some 100,000 offsets, as many as one request may name. A broker
+has no bound, but deletes old offsets; here each is kept in memory until its topic or group is
+deleted."""
+
+GROUPS_MAX: Final = 10_000
+"""The number of groups with offsets: ListGroups lists all of them in some 20 ms."""
 
 EMPTY: Final = "Empty"
 DEAD: Final = "Dead"
@@ -115,6 +119,8 @@ def plan_commit(
     """
     check_committer(group, by)
     present = offsets.of_group(rows[0].group_id)
+    if not present and len(offsets.groups()) >= GROUPS_MAX:
+        return {}, [ErrorCode.INVALID_COMMIT_OFFSET_SIZE] * len(rows)
     set_: dict[str, StoredOffset] = {}
     errors: list[ErrorCode] = []
     size = offsets.size

@@ -11,8 +11,8 @@ classic declared group has no generation (22).
     v8  flexible        v9  epochs of members (KIP-848)      v10  ids instead of names; unknown: 100
 
 Partitions that do not exist are 3. A text of more than 4,096 UTF-16 code units is 12, and an offset
-for which the bound on all offsets leaves no room is 28. The other partitions of the request are
-stored. Nodes other than the coordinator answer 16 for them. Refused partitions come first.
+beyond the bounds on offsets and groups is 28. The other partitions of the request are stored. Nodes
+other than the coordinator answer 16 for them. Refused partitions come first.
 
 Source: ``handleOffsetCommitRequest`` and ``OffsetMetadataManager`` of the broker 4.3.1.
 """

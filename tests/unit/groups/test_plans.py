@@ -155,6 +155,16 @@ def test_all_offsets_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (new, refused) == ({}, [28])
 
 
+def test_groups_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """28 for a group that would be one more; those that are there go on."""
+    monkeypatch.setattr(plans, "GROUPS_MAX", 2)
+    table = offsets(row("a-0"), row_without_partition("h"))
+    group = a_group("g", "Empty", members=())
+
+    assert committed(table, row("a-0", group_id="i"), row("a-1", group_id="i")) == ({}, [28, 28])
+    assert committed(table, row("a-1"), group=group) == (edit(OFFSET, set=[row("a-1")]), [0])
+
+
 def test_the_work_is_sliced() -> None:
     """A request may name 100,000 partitions."""
     many = [row(f"a-{index}") for index in range(1000)]
