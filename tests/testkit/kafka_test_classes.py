@@ -8,6 +8,7 @@ nodes of one cluster share a PostgreSQL database.
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -17,9 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from testkit.checkout import ROOT
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
 from testkit.kafka_jars import ORACLES, jars
+from testkit.kafka_test_plugins import HARNESS, HARNESS_BUILDER, STAND_INS
 from testkit.postgres import Postgres
 
 if TYPE_CHECKING:
@@ -32,7 +35,14 @@ RELEASE = "4.3.1-tests"
 HEARTBEATS = {"broker.heartbeat.interval.ms": "200", "broker.session.timeout.ms": "1500"}
 """A node that a test stops is gone for the others soon."""
 
-RUN_S = 1800
+RUN_S = 3600
+
+_PROTOCOLS = "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
+_PLUGIN_KEYS = {
+    "authorizer.class.name",
+    "create.topic.policy.class.name",
+    "principal.builder.class",
+}
 
 _LISTENER = re.compile(r"([A-Za-z0-9_]+)://([^:,]*):0")
 _COUNTS = re.compile(r"\[\d+\]")
@@ -117,11 +127,14 @@ class Launcher:
 
     def _add(self, cluster: _Cluster, node: int, properties: Mapping[str, str]) -> None:
         ports: dict[str, int] = {}
-        whole = {"doorkeeper.kafka.release": "4.3", **properties, **cluster.shared}
+        whole = _with_harness({**properties, **cluster.shared})
         whole["listeners"] = _with_ports(whole["listeners"], ports)
         # Ports of advertised listeners are those that were chosen.
         whole.pop("advertised.listeners", None)
-        server = DoorkeeperServer(whole, ports=tuple(ports.values()))
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+        if (kerberos := whole.pop("java.security.krb5.conf", None)) is not None:
+            environment["KRB5_CONFIG"] = kerberos
+        server = DoorkeeperServer(whole, ports=tuple(ports.values()), environment=environment)
         cluster.resources.callback(self._close, server)
         cluster.servers[node] = server
         cluster.ports[node] = ports
@@ -137,6 +150,26 @@ class Launcher:
             self._postgres = Postgres(settings={"max_connections": "200"})
             self._postgres.start()
         return self._postgres
+
+
+def _with_harness(properties: dict[str, str]) -> dict[str, str]:
+    """Return the properties with Python's plug-ins, and with a listener for the objects of brokers.
+
+    A test's own listeners may demand a login, or have a user who may not see what such an object
+    shows.
+    """
+    for key in _PLUGIN_KEYS & properties.keys():
+        properties[key] = STAND_INS.get(properties[key], properties[key])
+    protocols = properties.get("listener.security.protocol.map", _PROTOCOLS)
+    super_users = [properties["super.users"]] if properties.get("super.users") else []
+    return {
+        "doorkeeper.kafka.release": "4.3",
+        **properties,
+        "listeners": f"{properties['listeners']},HARNESS://localhost:0",
+        "listener.security.protocol.map": f"{protocols},HARNESS:PLAINTEXT",
+        "listener.name.harness.principal.builder.class": HARNESS_BUILDER,
+        "super.users": ";".join([*super_users, str(HARNESS)]),
+    }
 
 
 def _with_ports(listeners: str, ports: dict[str, int]) -> str:

@@ -24,6 +24,7 @@ import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.internals.Plugin;
 import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.security.token.delegation.DelegationToken;
 import org.apache.kafka.metadata.BrokerState;
 import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.raft.LeaderAndEpoch;
@@ -42,7 +43,7 @@ import scala.Option;
  */
 public final class BrokerStandIn {
     private static final Set<String> PARTS = Set.of(
-            "client", "controller", "groupCoordinator", "loader", "metadataCache", "raftLog", "raftManager", "sharedServer", "socketServer");
+            "client", "controller", "dataPlaneRequestProcessor", "groupCoordinator", "loader", "metadataCache", "raftLog", "raftManager", "sharedServer", "socketServer", "tokenCache");
 
     /** The process behind it. */
     public interface Node {
@@ -58,19 +59,23 @@ public final class BrokerStandIn {
     private final KafkaConfig config;
     private final Node node;
     private final Supplier<Admin> admins;
+    private final Supplier<Admin> adminsOfTest;
 
-    private BrokerStandIn(KafkaConfig config, Node node, Supplier<Admin> admins) {
+    private BrokerStandIn(KafkaConfig config, Node node, Supplier<Admin> admins, Supplier<Admin> adminsOfTest) {
         this.config = config;
         this.node = node;
         this.admins = admins;
+        this.adminsOfTest = adminsOfTest;
     }
 
-    public static KafkaBroker broker(KafkaConfig config, Node node, Supplier<Admin> admins) {
-        return new BrokerStandIn(config, node, admins).mock(BrokerServer.class);
+    /** A broker asked by clients of {@code admins}, and where a login is needed by those of {@code adminsOfTest}. */
+    public static KafkaBroker broker(
+            KafkaConfig config, Node node, Supplier<Admin> admins, Supplier<Admin> adminsOfTest) {
+        return new BrokerStandIn(config, node, admins, adminsOfTest).mock(BrokerServer.class);
     }
 
     public static ControllerServer controller(KafkaConfig config, Node node, Supplier<Admin> admins) {
-        return new BrokerStandIn(config, node, admins).mock(ControllerServer.class);
+        return new BrokerStandIn(config, node, admins, admins).mock(ControllerServer.class);
     }
 
     private <T> T mock(Class<T> type) {
@@ -99,6 +104,8 @@ public final class BrokerStandIn {
                 return null;
             case "isShutdown":
                 return !node.isRunning();
+            case "isActive":
+                return node.isRunning();
             case "brokerState":
                 return node.isRunning() ? BrokerState.RUNNING : BrokerState.NOT_RUNNING;
             case "lastAppliedOffset":
@@ -134,6 +141,12 @@ public final class BrokerStandIn {
                     return CompletableFuture.completedFuture(
                             admin.listTopics(new ListTopicsOptions().listInternal(true)).listings().get().stream()
                                     .collect(Collectors.toMap(TopicListing::name, TopicListing::topicId)));
+                }
+            case "tokens":
+                try (Admin admin = adminsOfTest.get()) {
+                    return admin.describeDelegationToken().delegationTokens().get().stream()
+                            .map(DelegationToken::tokenInfo)
+                            .toList();
                 }
             case "clusterId":
                 try (Admin admin = admins.get()) {

@@ -5,7 +5,6 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -39,7 +38,7 @@ public final class ServerCluster implements ClusterInstance {
     private final ClusterConfig config;
     private final boolean isCombined;
     private final Map<Integer, Map<String, Integer>> ports = new TreeMap<>();
-    private final Map<Integer, Map<String, Integer>> lastPorts = new HashMap<>();
+    private final Map<Integer, Map<String, Integer>> lastPorts = new TreeMap<>();
     private final Map<Integer, KafkaBroker> standIns = new LinkedHashMap<>();
     private final Map<Integer, ControllerServer> controllers = new LinkedHashMap<>();
     private int cluster = -1;
@@ -63,9 +62,9 @@ public final class ServerCluster implements ClusterInstance {
                 ServerLauncher.get().add(cluster, id, properties(id));
                 startBroker(id);
                 KafkaConfig properties = new KafkaConfig(brokerConfig(id), false);
-                standIns.put(id, BrokerStandIn.broker(properties, nodeOf(id), this::admin));
+                standIns.put(id, BrokerStandIn.broker(properties, nodeOf(id), this::harnessAdmin, this::admin));
                 if (isController(id)) {
-                    controllers.put(id, BrokerStandIn.controller(properties, nodeOf(id), this::admin));
+                    controllers.put(id, BrokerStandIn.controller(properties, nodeOf(id), this::harnessAdmin));
                 }
             }
         } catch (RuntimeException error) {
@@ -168,7 +167,8 @@ public final class ServerCluster implements ClusterInstance {
     }
 
     private String addresses(ListenerName listener) {
-        return ports.values().stream()
+        // Those of stopped nodes too, as a cluster of Kafka's tests has them.
+        return lastPorts.values().stream()
                 .filter(bound -> bound.containsKey(listener.value()))
                 .map(bound -> "localhost:" + bound.get(listener.value()))
                 .collect(Collectors.joining(","));
@@ -221,7 +221,7 @@ public final class ServerCluster implements ClusterInstance {
 
     @Override
     public String clusterId() {
-        try (Admin admin = admin()) {
+        try (Admin admin = harnessAdmin()) {
             return admin.describeCluster().clusterId().get();
         } catch (ExecutionException | InterruptedException error) {
             throw new IllegalStateException(error);
@@ -255,7 +255,7 @@ public final class ServerCluster implements ClusterInstance {
 
     @Override
     public List<Authorizer> authorizers() {
-        return List.of(BrokerStandIn.authorizer(this::admin));
+        return List.of(BrokerStandIn.authorizer(this::harnessAdmin));
     }
 
     @Override
@@ -268,13 +268,16 @@ public final class ServerCluster implements ClusterInstance {
         // As above.
     }
 
+    private static Admin harnessAdmin(Map<String, Integer> bound) {
+        return Admin.create(Map.of("bootstrap.servers", "localhost:" + bound.get(ServerLauncher.LISTENER)));
+    }
+
+    private Admin harnessAdmin() {
+        return harnessAdmin(ports.values().iterator().next());
+    }
+
     private Set<Admin> adminOfEachNode() {
-        Set<Admin> admins = new LinkedHashSet<>();
-        for (Map<String, Integer> bound : ports.values()) {
-            String address = "localhost:" + bound.get(clientListener().value());
-            admins.add(Admin.create(setClientSaslConfig(new HashMap<>(Map.of("bootstrap.servers", address)))));
-        }
-        return admins;
+        return ports.values().stream().map(ServerCluster::harnessAdmin).collect(Collectors.toSet());
     }
 
     private interface Question {

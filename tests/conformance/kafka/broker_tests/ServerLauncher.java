@@ -17,6 +17,9 @@ import java.util.Map;
  * <p>It listens on the port of the system property {@code doorkeeper.launcher.port}.
  */
 public final class ServerLauncher {
+    /** A listener that each server has besides those of the test; its clients are a super user. */
+    public static final String LISTENER = "HARNESS";
+
     private static final ObjectMapper JSON = new ObjectMapper();
     private static ServerLauncher shared;
 
