@@ -39,7 +39,7 @@ from doorkeeper.acl.formats import records
 from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
-from doorkeeper_pipeline.jobs.backtest import turned_by
+from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.worlds.grants import SUPER_USER, proposal_of
 from doorkeeper_pipeline.worlds.shape import Shape
@@ -72,7 +72,7 @@ MATCHES = """
              AND a.operation = 'ALTER_CONFIGS'))
 """
 QUESTION = "principal, host, operation, resource_type, resource_name"
-TURNED = f"""
+CHANGED = f"""
     SELECT {QUESTION}, CASE WHEN was THEN 'ALLOW_TO_DENY' ELSE 'DENY_TO_ALLOW' END AS turn,
            count, first_ts, last_ts
     FROM decided WHERE was <> becomes
@@ -106,7 +106,7 @@ RAW = f"""
         FROM events JOIN answered USING (event)
         GROUP BY {QUESTION}, was, becomes
     )
-    {TURNED}
+    {CHANGED}
 """
 
 PREFIXES = f"""
@@ -140,7 +140,7 @@ PREFIXES = f"""
         GROUP BY e.principal, e.host, e.operation, e.resource_type, e.resource_name,
                  e.count, e.first_ts, e.last_ts
     )
-    {TURNED}
+    {CHANGED}
 """
 SORTED_BY = ("principal", "host", "operation", "resource_type", "resource_name")
 
@@ -307,7 +307,7 @@ def by_index(folder: Path, engine: Engine) -> Way:
     )
 
     def run() -> pl.DataFrame:
-        found = pl.from_arrow(turned_by(asked, before, after))
+        found = pl.from_arrow(changes_by(asked, before, after))
         assert isinstance(found, pl.DataFrame)
         return found.select(*SORTED_BY, "turn", "count", "first_ts", "last_ts")
 

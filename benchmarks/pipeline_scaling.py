@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.evaluation.index import compiled
-from doorkeeper_pipeline.jobs.backtest import turned_by
+from doorkeeper_pipeline.evaluation.index import compile_index
+from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import usage
 from doorkeeper_pipeline.worlds.grants import proposal_of
@@ -101,8 +101,8 @@ def measure(name: str, engine: Engine, world: World, files: tuple[str, ...], par
         )
 
     jobs: dict[str, Callable[[int], object]] = {
-        "backtest": lambda parts: turned_by(asked(parts), world.bindings, proposed),
-        "usage": lambda parts: usage(asked(parts), compiled(world.bindings, world.policy)),
+        "backtest": lambda parts: changes_by(asked(parts), world.bindings, proposed),
+        "usage": lambda parts: usage(asked(parts), compile_index(world.bindings, world.policy)),
     }
     for job, run in jobs.items():
         run(1)

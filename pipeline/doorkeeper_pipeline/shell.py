@@ -20,10 +20,10 @@ def word(text: str) -> str | None:
         return shlex.quote(text)
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         return None
-    return "$'" + "".join(map(_escaped, text)) + "'"
+    return "$'" + "".join(map(_escape, text)) + "'"
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     if character.isprintable():

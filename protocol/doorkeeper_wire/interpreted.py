@@ -25,7 +25,7 @@ from doorkeeper_wire.reading import (
     tag_head,
     tag_value,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import ENCODE_ERRORS, UVARINT
 
@@ -132,7 +132,7 @@ class _Reader:
                     return None, at
             return self.struct(field.fields, at, f"{path}.")
         if kind in _SIZED:
-            return self._sized(kind, at, path, nullable=nullable)
+            return self._read_sized(kind, at, path, nullable=nullable)
         if kind == "uuid":
             return octets(self._data, at, len(ZERO_ID), path)
         if kind == "bool":
@@ -140,7 +140,7 @@ class _Reader:
             return value != 0, at
         return self._number(kind, at, path)
 
-    def _sized(self, kind: str, at: int, path: str, *, nullable: bool) -> tuple[Any, int]:
+    def _read_sized(self, kind: str, at: int, path: str, *, nullable: bool) -> tuple[Any, int]:
         if kind == "string":
             size, at = self._size(at, 2, path)
             return (nullable_text if nullable else text)(self._data, at, size, path)
@@ -152,7 +152,7 @@ class _Reader:
         try:
             (value,) = layout.unpack_from(self._data, at)
         except StructError:
-            raise truncated(self._data, at, code, path) from None
+            raise truncation(self._data, at, code, path) from None
         return value, at + layout.size
 
     def _size(self, at: int, plain_bytes: int, path: str) -> tuple[int, int]:
@@ -163,7 +163,7 @@ class _Reader:
 
     def _byte(self, at: int, path: str) -> int:
         if at >= len(self._data):
-            raise truncated(self._data, at, "B", path)
+            raise truncation(self._data, at, "B", path)
         return self._data[at]
 
     def _tags(self, fields: tuple[Field, ...], found: Values, at: int, path: str) -> int:

@@ -29,7 +29,7 @@ TAG_MAX = 0x7FFFFFFE
 """The highest tag that can be written; Kafka accepts the next one when reading only."""
 
 
-def truncated(data: bytes, at: int, codes: str, *fields: str) -> Malformed:
+def truncation(data: bytes, at: int, codes: str, *fields: str) -> Malformed:
     """Return the error for a run of fixed-size fields at `at` that exceeds the data.
 
     `codes` are the struct codes of the fields, separated by spaces.
@@ -211,7 +211,7 @@ def texts(data: bytes, at: int, count: int, field: str) -> tuple[tuple[str, ...]
     for _ in range(count):
         start = at + 2
         if start > len(data):
-            raise truncated(data, at, "h", field)
+            raise truncation(data, at, "h", field)
         value, at = text(data, start, int.from_bytes(data[at:start], "big", signed=True), field)
         found.append(value)
     return tuple(found), at
@@ -222,7 +222,7 @@ def compact_texts(data: bytes, at: int, count: int, field: str) -> tuple[tuple[s
     found = []
     for _ in range(count):
         if at >= len(data):
-            raise truncated(data, at, "B", field)
+            raise truncation(data, at, "B", field)
         value, at = compact_text(data, at + 1, data[at], field)
         found.append(value)
     return tuple(found), at

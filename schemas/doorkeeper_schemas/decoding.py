@@ -67,7 +67,7 @@ class Block:
             assigned = ", ".join(targets) if len(targets) > 1 else f"({targets[0]},)"
             self.line(f"{assigned} = {self.scope.structs.named(codes)}(data, at)", 1)
             self.line("except StructError:")
-        self.line(f'raise truncated(data, at, "{" ".join(codes)}", {fields}) from None', 1)
+        self.line(f'raise truncation(data, at, "{" ".join(codes)}", {fields}) from None', 1)
         self.line(f"at += {struct.calcsize('>' + ''.join(codes))}")
         self._run.clear()
 

@@ -37,7 +37,7 @@ _IMPORTS = {
         "tags",
         "text",
         "texts",
-        "truncated",
+        "truncation",
     ],
     "doorkeeper_wire.writing": [
         "COMPACT_NULLABLE_TEXT",

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclBinding, PatternType
-from doorkeeper_pipeline.evaluation.deciding import decided
-from doorkeeper_pipeline.evaluation.index import compiled, distinct
+from doorkeeper_pipeline.evaluation.deciding import add_decisions
+from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from testkit.acl_worlds import networked_worlds, policies, questions, worlds
 from testkit.asked import asked
 from testkit.oracle_authorizer import WITH_NETWORKS, AuthorizerOracle
@@ -56,8 +56,8 @@ def test_the_evaluator_decides_as_kafka(
         }
     )["questions"]
 
-    index = compiled(bindings, policy, networks=release == WITH_NETWORKS)
-    found = decided(index, asked(answerable)).column("allowed").to_pylist()
+    index = compile_index(bindings, policy, networks=release == WITH_NETWORKS)
+    found = add_decisions(index, asked(answerable)).column("allowed").to_pylist()
     assert found == [answer[0] == "ALLOWED" for answer in answers]
     totals.compared[f"decisions of the pipeline's evaluator of {release}"] += len(answers)
 

@@ -10,7 +10,7 @@ from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.spark import SparkEngine
 from doorkeeper_pipeline.jobs.backtest import backtest
-from doorkeeper_pipeline.jobs.denied import denied
+from doorkeeper_pipeline.jobs.denied import denied_accesses
 from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
 from doorkeeper_pipeline.jobs.grants import grants
 from doorkeeper_pipeline.jobs.least_privilege import least_privilege
@@ -60,7 +60,7 @@ def asked(world: World, files: tuple[str, ...], engine: Engine) -> GoldInput:
     )
 
 
-@pytest.mark.parametrize("job", [grants, denied, least_privilege])
+@pytest.mark.parametrize("job", [grants, denied_accesses, least_privilege])
 def test_gold_tables(world: World, files: tuple[str, ...], spark: Engine, job: object) -> None:
     """Each gold table is the same, row for row, and has rows."""
     assert callable(job)

@@ -21,8 +21,8 @@ import pytest
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.formats.listing import read as read_listed
-from doorkeeper_pipeline.evaluation.deciding import decided
-from doorkeeper_pipeline.evaluation.index import compiled, distinct
+from doorkeeper_pipeline.evaluation.deciding import add_decisions
+from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import Unavailable, cannot, jars, logging_by_log4j
 from testkit.kafka_tools import KafkaTools
@@ -227,7 +227,7 @@ def test_the_evaluator_decides_as_the_broker_did(log: tuple[Path, str], tmp_path
     table = pa.table(dict(zip(columns, map(list, zip(*asked, strict=True)), strict=True)))
     policy = Policy(super_users=frozenset({"User:ANONYMOUS", "User:admin"}))
 
-    made = decided(compiled(distinct(read_listed(listed)), policy), table)
+    made = add_decisions(compile_index(distinct(read_listed(listed)), policy), table)
 
     outcomes = ["ALLOWED" if each else "DENIED" for each in made.column("allowed").to_pylist()]
     wrong = [

@@ -54,7 +54,7 @@ class Stream:
     def wait_for(self, files: int) -> None:
         """Wait until so many files are in batches."""
         deadline_s = time.monotonic() + PATIENCE_S
-        while len(self.batches.seen()) < files:
+        while len(self.batches.file_names()) < files:
             assert self._process.poll() is None, "the stream has ended"
             assert time.monotonic() < deadline_s, "the stream stands still"
             time.sleep(0.1)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.cli.commands import pipeline
-from doorkeeper_pipeline.cli.failures import told
+from doorkeeper_pipeline.cli.failures import report_failures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,5 +24,5 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its status."""
-    with told():
+    with report_failures():
         pipeline.main(arguments, prog_name="doorkeeper-pipeline")

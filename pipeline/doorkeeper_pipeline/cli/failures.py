@@ -45,7 +45,7 @@ be read, and nothing was changed; 130 ended by Ctrl-C."""
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def report_failures() -> Iterator[None]:
     """Convert the errors of the pipeline to lines and a status.
 
     Raises:
@@ -65,13 +65,13 @@ def told() -> Iterator[None]:
         if extra is not None:
             _say(f"{error.name} is not installed: pip install 'doorkeeper[{extra}]'")
         else:
-            _say(_unexpected(error))
+            _say(_describe_unexpected(error))
     except OSError as error:
         _say(f"{error.filename or 'output'}: {error.strerror or error}")
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001  a panic of Polars is no Exception
-        _say(_unexpected(error))
+        _say(_describe_unexpected(error))
     else:
         return
     raise SystemExit(FAILED)
@@ -103,7 +103,7 @@ EXTRAS = {
 """The extra that installs each package."""
 
 
-def _unexpected(error: BaseException) -> str:
+def _describe_unexpected(error: BaseException) -> str:
     """Return a line with an unexpected error and its place in our code."""
     first = next(iter(str(error).strip().splitlines()), "")
     frames = traceback.extract_tb(error.__traceback__)

@@ -126,7 +126,7 @@ def command(  # noqa: PLR0913  one for each option
     if to is not None:
         write_set(to, proposal)
     if script is not None:
-        with replaced(script) as file:
+        with replace_when_complete(script) as file:
             file.write(script_of(proposal).encode())
     if to is None and script is None:
         # As bytes: a name that the terminal has no letters for must arrive as it is all the same.
@@ -181,12 +181,12 @@ def write_set(to: Path, proposal: Proposal) -> None:
         text = file_of(proposal, format_of(to))
     except FormatError as error:
         raise PipelineError(f"{to}: {error}") from error
-    with replaced(to) as file:
+    with replace_when_complete(to) as file:
         file.write(text.encode())
 
 
 @contextmanager
-def replaced(target: Path) -> Iterator[IO[bytes]]:
+def replace_when_complete(target: Path) -> Iterator[IO[bytes]]:
     """Give a file to write that takes the target's name when it is whole.
 
     Half a set of ACLs reads as a smaller one: applied, it would take away the other half.

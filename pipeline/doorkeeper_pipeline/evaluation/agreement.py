@@ -22,7 +22,7 @@ from doorkeeper_pipeline.evaluation.questions import (
     PRINCIPAL,
     QUESTION,
     TIME,
-    encoded,
+    encode,
     texts_of,
 )
 from doorkeeper_pipeline.schemas import AGREEMENT
@@ -61,7 +61,7 @@ class Given(NamedTuple):
     texts: frozenset[str]
 
 
-def compared(given: Given, table: pa.Table) -> pa.Table:
+def compare(given: Given, table: pa.Table) -> pa.Table:
     """Return rows of the table agreement, by the ACLs in force at the end only.
 
     The table has the columns ``COMPARED_BY``, ``count``, ``first_ts`` and ``last_ts``.
@@ -70,7 +70,7 @@ def compared(given: Given, table: pa.Table) -> pa.Table:
         BadQuestions: the table holds no questions.
 
     """
-    frame = _recomputed(given.acls, table)
+    frame = _recompute(given.acls, table)
     names_acl = pl.col(RULE) == RuleKind.MATCHING_ACL.value
     listed = pl.col(RULE_BINDING).is_in(list(given.texts)) | (pl.col(RULE_BINDING) == "")
     found = frame.group_by(GROUP).agg(
@@ -92,11 +92,11 @@ def disagreeing(index: Index, table: pa.Table) -> pa.Table:
         BadQuestions: the table holds no questions.
 
     """
-    frame = _recomputed(index, table).filter(pl.col(OUTCOME) != pl.col("outcome_now"))
+    frame = _recompute(index, table).filter(pl.col(OUTCOME) != pl.col("outcome_now"))
     return frame.select(DISAGREEING.names).to_arrow().cast(DISAGREEING)
 
 
-def added(parts: pa.Table, corrections: pl.DataFrame) -> pa.Table:
+def sum_outcomes(parts: pa.Table, corrections: pl.DataFrame) -> pa.Table:
     """Return the table agreement, sorted.
 
     ``corrections`` has the columns ``GROUP`` and ``agreeing``: decisions that agree with the ACLs
@@ -119,8 +119,8 @@ def added(parts: pa.Table, corrections: pl.DataFrame) -> pa.Table:
     return found.select(PARTS.names).to_arrow().cast(PARTS)
 
 
-def _recomputed(index: Index, table: pa.Table) -> pl.DataFrame:
-    found = decisions(index, encoded(index, texts_of(table))).columns()
+def _recompute(index: Index, table: pa.Table) -> pl.DataFrame:
+    found = decisions(index, encode(index, texts_of(table))).columns()
     outcome = pc.if_else(found["allowed"], "ALLOWED", "DENIED")
     frame = pl.from_arrow(
         table.append_column("outcome_now", outcome).append_column("rule_now", found["rule"])

@@ -19,7 +19,7 @@ from doorkeeper_pipeline.evaluation.questions import (
     LAST,
     QUESTION,
     TIME,
-    encoded,
+    encode,
     texts_of,
 )
 
@@ -32,7 +32,7 @@ ALLOW_TO_DENY = "ALLOW_TO_DENY"
 DENY_TO_ALLOW = "DENY_TO_ALLOW"
 RULE_BEFORE = "rule_before"
 
-TURNED = pa.schema(
+CHANGED = pa.schema(
     [
         *(pa.field(name, pa.string(), nullable=False) for name in QUESTION),
         pa.field("turn", pa.string(), nullable=False),
@@ -59,7 +59,7 @@ class Sets(NamedTuple):
     after: Index
 
 
-def turned(sets: Sets, table: pa.Table) -> pa.Table:
+def changed_decisions(sets: Sets, table: pa.Table) -> pa.Table:
     """Return the questions that the two sets answer differently, in the order of the table.
 
     The table has the five columns of a question, ``count``, ``first_ts`` and ``last_ts``.
@@ -69,10 +69,10 @@ def turned(sets: Sets, table: pa.Table) -> pa.Table:
 
     """
     texts = texts_of(table)
-    before = decisions(sets.before, encoded(sets.before, texts))
-    after = decisions(sets.after, encoded(sets.after, texts))
+    before = decisions(sets.before, encode(sets.before, texts))
+    after = decisions(sets.after, encode(sets.after, texts))
     which = np.flatnonzero(before.allowed != after.allowed)
-    return _rows(table, which, before.taken(which).columns(), after.taken(which).columns())
+    return _rows(table, which, before.select(which).columns(), after.select(which).columns())
 
 
 def turned_from_record(after: Index, table: pa.Table) -> pa.Table:
@@ -85,7 +85,7 @@ def turned_from_record(after: Index, table: pa.Table) -> pa.Table:
         BadQuestions: the table holds no questions.
 
     """
-    found = decisions(after, encoded(after, texts_of(table)))
+    found = decisions(after, encode(after, texts_of(table)))
     allowed = pc.equal(table.column("outcome"), "ALLOWED").to_numpy(zero_copy_only=False)
     which = np.flatnonzero(allowed != found.allowed)
     taken = pa.array(which)
@@ -94,7 +94,7 @@ def turned_from_record(after: Index, table: pa.Table) -> pa.Table:
         "rule": table.column("rule").take(taken),
         "binding": pa.nulls(len(which), pa.int32()),
     }
-    return _rows(table, which, was, found.taken(which).columns())
+    return _rows(table, which, was, found.select(which).columns())
 
 
 def _rows(
@@ -109,4 +109,4 @@ def _rows(
         "rule_after": becomes["rule"],
         "binding_after": becomes["binding"],
     }
-    return pa.table([columns[name] for name in TURNED.names], names=TURNED.names).cast(TURNED)
+    return pa.table([columns[name] for name in CHANGED.names], names=CHANGED.names).cast(CHANGED)

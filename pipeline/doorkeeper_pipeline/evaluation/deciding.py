@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from doorkeeper.acl.decision import RuleKind
 from doorkeeper_pipeline.evaluation.index import EVERYONE, NO_NODE, NO_SCORE, Index
-from doorkeeper_pipeline.evaluation.questions import UNNAMED, encoded, texts_of
+from doorkeeper_pipeline.evaluation.questions import UNNAMED, encode, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ class Decisions(NamedTuple):
     bindings: NDArray[np.int32]
     """The number of the binding that decided, or NO_BINDING."""
 
-    def taken(self, which: NDArray[np.int64]) -> Decisions:
+    def select(self, which: NDArray[np.int64]) -> Decisions:
         """Return some of them."""
         return Decisions(self.allowed[which], self.rules[which], self.bindings[which])
 
@@ -60,14 +60,14 @@ class Decisions(NamedTuple):
         }
 
 
-def decided(index: Index, table: pa.Table) -> pa.Table:
+def add_decisions(index: Index, table: pa.Table) -> pa.Table:
     """Return an Arrow table with the columns allowed, rule and binding added.
 
     Raises:
         BadQuestions: the table holds no questions.
 
     """
-    for name, column in decisions(index, encoded(index, texts_of(table))).columns().items():
+    for name, column in decisions(index, encode(index, texts_of(table))).columns().items():
         table = table.append_column(name, column)
     return table
 

@@ -35,7 +35,7 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_NAME,
     RESOURCE_TYPE,
     TIME,
-    encoded,
+    encode,
     texts_of,
 )
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
@@ -102,7 +102,9 @@ def refusals_of(shared: InForce, table: pa.Table) -> pa.Table:
 
     """
     table = table.filter(pc.equal(table.column(OUTCOME), "DENIED"))
-    reasons, bindings = _recorded(table) if shared.acls is None else _decided(shared.acls, table)
+    reasons, bindings = (
+        _recorded_reasons(table) if shared.acls is None else _current_reasons(shared.acls, table)
+    )
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     frame = frame.with_columns(
@@ -123,21 +125,21 @@ def refusals_of(shared: InForce, table: pa.Table) -> pa.Table:
     return found.sort(REFUSAL).select(REFUSALS.names).to_arrow().cast(REFUSALS)
 
 
-def denied(refusals: pa.Table, bindings: tuple[AclBinding, ...]) -> pa.Table:
+def denied_table(refusals: pa.Table, bindings: tuple[AclBinding, ...]) -> pa.Table:
     """Return the table ``denied``, sorted; bindings are those of the index."""
     rows = [_row(refusal, bindings) for refusal in refusals.to_pylist()]
     rows.sort(key=lambda row: tuple(row[name] for name in REFUSAL))
     return pa.Table.from_pylist(rows, schema=arrow_schema(DENIED))
 
 
-def _decided(index: Index, table: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    found = decisions(index, encoded(index, texts_of(table)))
+def _current_reasons(index: Index, table: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    found = decisions(index, encode(index, texts_of(table)))
     by_binding = np.where(found.allowed, NO_BINDING, found.bindings)
     reasons = np.where(found.allowed, _ALLOWED_NOW, np.where(by_binding >= 0, _DENY, _NO_ACL))
     return reasons, by_binding.astype(np.int32)
 
 
-def _recorded(table: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _recorded_reasons(table: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     rules = np.array(table.column(RULE).to_pylist(), object)
     reasons = np.full(len(rules), _UNKNOWN)
     reasons[rules == RuleKind.MATCHING_ACL.value] = _DENY

@@ -128,7 +128,7 @@ def distinct(bindings: Iterable[AclBinding]) -> tuple[AclBinding, ...]:
     return tuple(dict.fromkeys(bindings))
 
 
-def compiled(
+def compile_index(
     bindings: Sequence[AclBinding], policy: Policy = DEFAULT_POLICY, *, networks: bool = True
 ) -> Index:
     """Compile a set of ACLs.

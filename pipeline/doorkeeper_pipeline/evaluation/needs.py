@@ -28,7 +28,7 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_NAME,
     RESOURCE_TYPE,
     TIME,
-    encoded,
+    encode,
     texts_of,
 )
 from doorkeeper_pipeline.evaluation.usage import blocks_of
@@ -90,7 +90,7 @@ def logged_needs(super_users: frozenset[str], table: pa.Table) -> pa.Table:
     return _needs(table.set_column(table.schema.get_field_index(HOST), HOST, hosts))
 
 
-def added(parts: pa.Table) -> pl.DataFrame:
+def sum_needs(parts: pa.Table) -> pl.DataFrame:
     """Return needs each once, sorted, with counts summed and the first and the last time."""
     frame = pl.from_arrow(parts)
     assert isinstance(frame, pl.DataFrame)
@@ -102,7 +102,7 @@ def added(parts: pa.Table) -> pl.DataFrame:
 
 
 def _needs_in(grants: Grants, table: pa.Table) -> pa.Table:
-    questions = encoded(grants.acls, texts_of(table))
+    questions = encode(grants.acls, texts_of(table))
     decided = decisions(grants.acls, questions)
     rules = RULES.index(RuleKind.SUPER_USER)
     needing = np.flatnonzero(decided.allowed & (decided.rules != rules))

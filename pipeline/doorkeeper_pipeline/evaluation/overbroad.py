@@ -34,8 +34,8 @@ from doorkeeper.acl.model import (
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper_pipeline.evaluation.matching import matches
 from doorkeeper_pipeline.evaluation.needs import NEED, NEEDS
-from doorkeeper_pipeline.evaluation.privileges import Need, known_of, least
-from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, encoded, texts_of
+from doorkeeper_pipeline.evaluation.privileges import Need, history_names, least
+from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, encode, texts_of
 from doorkeeper_pipeline.evaluation.usage import BINDING, blocks_of
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class History(NamedTuple):
     names: Mapping[ResourceType, Sequence[str]]
     principals: int
 
-    def covered(self, binding: AclBinding) -> int:
+    def covered_count(self, binding: AclBinding) -> int:
         """Return how many names a binding's pattern covers."""
         (resource_type, name, pattern_type), _ = binding
         names = self.names.get(resource_type, ())
@@ -129,7 +129,7 @@ def overbroad(
         by_binding[number].append(need_of(need))
     found = []
     for number, needs in by_binding.items():
-        one = _judged(number, bindings[number], needs, history)
+        one = _judge(number, bindings[number], needs, history)
         if one is not None:
             found.append(one)
     return found
@@ -141,7 +141,7 @@ def need_of(row: Sequence[Any]) -> Need:
     return Need(principal, host, ResourceType[resource_type], name, AclOperation[operation], *rest)
 
 
-def _judged(
+def _judge(
     number: int, binding: AclBinding, needs: Sequence[Need], history: History
 ) -> Overbroad | None:
     touched = {
@@ -150,7 +150,7 @@ def _judged(
         "operation": tuple(sorted({need.operation.name for need in needs})),
         "resource_name": tuple(sorted({need.name for need in needs})),
     }
-    covered = history.covered(binding)
+    covered = history.covered_count(binding)
     excess = tuple(_excess(binding, touched, covered, history.principals))
     if not excess or excess == ("ALL_HOSTS",):
         return None
@@ -186,7 +186,7 @@ def _instead(binding: AclBinding, needs: Sequence[Need]) -> tuple[AclBinding, ..
     """Return bindings that allow only the used accesses, for the hosts of the binding."""
     host = binding.entry.host
     together = [need._replace(host=host) for need in needs]
-    instead = tuple(each.binding for each in least(together, known_of({}, (), ())))
+    instead = tuple(each.binding for each in least(together, history_names({}, (), ())))
     names = {need.name for need in needs} - {each.pattern.name for each in instead}
     return () if names or len(instead) > INSTEAD_MAX else instead
 
@@ -203,7 +203,7 @@ def _may_be_wide(binding: AclBinding) -> bool:
 
 def _touches_in(shared: Wide, table: pa.Table) -> pa.Table:
     index, candidates = shared
-    found = matches(index, encoded(index, texts_of(table)))
+    found = matches(index, encode(index, texts_of(table)))
     which = np.flatnonzero(found.used & candidates[found.bindings])
     rows = table.select([*NEED, COUNT, FIRST, LAST]).take(pa.array(found.questions[which]))
     rows = rows.add_column(0, BINDING, pa.array(found.bindings[which], pa.int32()))

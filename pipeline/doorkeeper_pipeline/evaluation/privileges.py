@@ -111,7 +111,7 @@ class Known:
         return owners is not None and principal not in owners
 
 
-def known_of(
+def history_names(
     names: Mapping[ResourceType, Iterable[str]],
     needs: Iterable[Need],
     bindings: Iterable[AclBinding],

@@ -87,7 +87,7 @@ def texts_of(table: pa.Table) -> dict[str, Texts]:
     return {column: _texts(table, column) for column in QUESTION}
 
 
-def encoded(index: Index, texts: dict[str, Texts]) -> Questions:
+def encode(index: Index, texts: dict[str, Texts]) -> Questions:
     """Return questions as an index reads them.
 
     Raises:
@@ -97,13 +97,13 @@ def encoded(index: Index, texts: dict[str, Texts]) -> Questions:
     super_users = index.policy.super_users
     return Questions(
         texts,
-        _numbered(texts[PRINCIPAL], lambda text: index.principals.get(text, UNNAMED)),
-        _numbered(texts[HOST], lambda text: index.hosts.get(text, UNNAMED)),
+        _numbers_of(texts[PRINCIPAL], lambda text: index.principals.get(text, UNNAMED)),
+        _numbers_of(texts[HOST], lambda text: index.hosts.get(text, UNNAMED)),
         _networks(index, texts[HOST]),
-        _numbered(texts[OPERATION], lambda text: _code(AclOperation, OPERATION, text)),
-        _numbered(texts[RESOURCE_TYPE], lambda text: _code(ResourceType, RESOURCE_TYPE, text)),
-        _numbered(texts[RESOURCE_NAME], index.cells.cell),
-        _numbered(texts[PRINCIPAL], lambda text: text in super_users).astype(np.bool_),
+        _numbers_of(texts[OPERATION], lambda text: _code(AclOperation, OPERATION, text)),
+        _numbers_of(texts[RESOURCE_TYPE], lambda text: _code(ResourceType, RESOURCE_TYPE, text)),
+        _numbers_of(texts[RESOURCE_NAME], index.cells.cell),
+        _numbers_of(texts[PRINCIPAL], lambda text: text in super_users).astype(np.bool_),
     )
 
 
@@ -148,7 +148,7 @@ def _networks(index: Index, texts: Texts) -> tuple[NDArray[np.int64], ...]:
     return tuple(np.array(column, np.int64)[texts.codes] for column in columns)
 
 
-def _numbered(texts: Texts, number: Callable[[str], int]) -> NDArray[np.int64]:
+def _numbers_of(texts: Texts, number: Callable[[str], int]) -> NDArray[np.int64]:
     return np.fromiter(map(number, texts.values), np.int64, len(texts.values))[texts.codes]
 
 

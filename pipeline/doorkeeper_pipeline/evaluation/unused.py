@@ -18,7 +18,7 @@ from doorkeeper.acl.bulk import load
 from doorkeeper.acl.model import WILDCARD, AclPermissionType, PatternType
 from doorkeeper.acl.regions import covering_patterns, names_of
 from doorkeeper_pipeline.evaluation.matching import matches
-from doorkeeper_pipeline.evaluation.questions import encoded, texts_of
+from doorkeeper_pipeline.evaluation.questions import encode, texts_of
 from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES, blocks_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Unused(NamedTuple):
     removable: bool
 
 
-def ranked(index: Index, totals: pl.DataFrame) -> Ranked:
+def rank_bindings(index: Index, totals: pl.DataFrame) -> Ranked:
     """Rank bindings by the result of ``usage.add``."""
     uses = np.zeros(index.size, np.int64)
     decisive = np.zeros(index.size, np.bool_)
@@ -84,7 +84,7 @@ def keepers_of(shared: Ranked, table: pa.Table) -> pa.Table:
     return pa.concat_tables([KEPT.empty_table(), *found])
 
 
-def unused(
+def unused_bindings(
     bindings: Sequence[AclBinding],
     totals: pl.DataFrame,
     keepers: pa.Table,
@@ -157,7 +157,7 @@ def open_to_all(
 
 def _keepers_in(shared: Ranked, table: pa.Table) -> pa.Table:
     index, ranks = shared
-    found = matches(index, encoded(index, texts_of(table)))
+    found = matches(index, encode(index, texts_of(table)))
     denies = np.zeros(index.size, np.bool_)
     denies[index.entry_bindings[index.entry_denies]] = True
     allowing = found.used & ~denies[found.bindings]

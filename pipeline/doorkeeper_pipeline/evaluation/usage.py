@@ -32,7 +32,7 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_NAME,
     TIME,
     blocks,
-    encoded,
+    encode,
     texts_of,
 )
 
@@ -97,7 +97,7 @@ def blocks_of(table: pa.Table) -> Iterator[pa.Table]:
     return blocks(table, BLOCK_ROWS)
 
 
-def added(parts: Iterable[pa.Table]) -> pl.DataFrame:
+def sum_uses(parts: Iterable[pa.Table]) -> pl.DataFrame:
     """Return one row for each binding that matched or was decisive, sorted by its number.
 
     Columns: ``binding``, ``uses``, ``decisive_uses``, ``first_ts``, ``last_ts`` (of the uses; null
@@ -117,10 +117,10 @@ def added(parts: Iterable[pa.Table]) -> pl.DataFrame:
         .group_by(BINDING, ABOUT)
         .agg(pl.col(VALUE).unique().sort().head(LISTED_MAX), pl.col(VALUE).n_unique().alias(COUNT))
     )
-    return joined(totals, lists)
+    return with_lists(totals, lists)
 
 
-def joined(totals: pl.DataFrame, lists: pl.DataFrame) -> pl.DataFrame:
+def with_lists(totals: pl.DataFrame, lists: pl.DataFrame) -> pl.DataFrame:
     """Return totals by binding with the lists by (binding, about) beside them."""
     for about, name in DETAILS.items():
         of_one = lists.filter(pl.col(ABOUT) == about).select(
@@ -136,7 +136,7 @@ def joined(totals: pl.DataFrame, lists: pl.DataFrame) -> pl.DataFrame:
 
 
 def _part(index: Index, table: pa.Table) -> pa.Table:
-    questions = encoded(index, texts_of(table))
+    questions = encode(index, texts_of(table))
     found = matches(index, questions)
     rows = [_totals(index, table, found)]
     use = np.flatnonzero(found.used)

@@ -20,19 +20,19 @@ from doorkeeper_pipeline.evaluation.agreement import (
     OUTCOME,
     PARTS,
     Given,
-    added,
-    compared,
+    compare,
     disagreeing,
+    sum_outcomes,
 )
 from doorkeeper_pipeline.evaluation.deciding import decisions
 from doorkeeper_pipeline.evaluation.evidence import Observed, evidence_of
-from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
     FIRST,
     LAST,
     PRINCIPAL,
-    encoded,
+    encode,
     texts_of,
 )
 from doorkeeper_pipeline.jobs.observed import span
@@ -62,16 +62,16 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
     if not current:
         return {"agreement": PARTS.empty_table()}
     rows = asked.bindings.to_pylist()
-    index = compiled(current, asked.policy, networks=asked.networks)
+    index = compile_index(current, asked.policy, networks=asked.networks)
     given = Given(index, frozenset(text_of(binding_of_row(row)) for row in rows))
-    parts = asked.engine.over_tuples(asked.decisions, compared, given, PARTS, COMPARED_BY)
+    parts = asked.engine.over_tuples(asked.decisions, compare, given, PARTS, COMPARED_BY)
     corrections = _NO_CORRECTIONS
     if _times(asked.bindings):
         left = asked.engine.over_tuples(
             asked.decisions, disagreeing, index, DISAGREEING, DISAGREEING_BY
         )
         corrections = _agreeing_then(asked, left)
-    return {"agreement": added(parts, corrections)}
+    return {"agreement": sum_outcomes(parts, corrections)}
 
 
 def evidence(asked: GoldInput, table: pa.Table, thresholds: Thresholds) -> Evidence:
@@ -122,8 +122,8 @@ def _agreeing_then(asked: GoldInput, table: pa.Table) -> pl.DataFrame:
                 and (went is None or begin is None or went > begin)
             }
         )
-        index = compiled(tuple(bindings), asked.policy, networks=asked.networks)
-        found = decisions(index, encoded(index, texts_of(table.take(numbers))))
+        index = compile_index(tuple(bindings), asked.policy, networks=asked.networks)
+        found = decisions(index, encode(index, texts_of(table.take(numbers))))
         agrees[numbers] |= found.allowed == recorded[numbers]
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)

@@ -16,14 +16,14 @@ from doorkeeper_pipeline.engines.local import plain
 from doorkeeper_pipeline.engines.tuples import distinct as distinct_in
 from doorkeeper_pipeline.evaluation.acl_sets import in_force
 from doorkeeper_pipeline.evaluation.backtest import (
+    CHANGED,
     RECORDED,
     RULE_BEFORE,
-    TURNED,
     Sets,
-    turned,
+    changed_decisions,
     turned_from_record,
 )
-from doorkeeper_pipeline.evaluation.index import compiled, distinct
+from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, QUESTION
 from doorkeeper_pipeline.schemas import BACKTEST
 
@@ -50,7 +50,7 @@ def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pa.Table:
     """
     before = in_force(asked.bindings).bindings
     after = distinct(proposed)
-    found = turned_by(asked, before, after)
+    found = changes_by(asked, before, after)
     return pa.Table.from_pylist(
         sorted(
             (
@@ -67,7 +67,7 @@ def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pa.Table:
     )
 
 
-def turned_by(
+def changes_by(
     asked: GoldInput, before: Sequence[AclBinding], after: Sequence[AclBinding]
 ) -> pa.Table:
     """Return the decisions that another set changes, with numbers of bindings; see ``CHANGED``.
@@ -75,23 +75,25 @@ def turned_by(
     An answer costs less than bringing equal questions of several files together, so that each task
     reads its own files, decides the distinct questions there and returns the changed decisions.
     """
-    index = compiled(after, asked.policy, networks=asked.networks)
+    index = compile_index(after, asked.policy, networks=asked.networks)
     shared = (
-        Sets(compiled(before, asked.policy, networks=asked.networks), index) if before else index
+        Sets(compile_index(before, asked.policy, networks=asked.networks), index)
+        if before
+        else index
     )
-    parts = list(asked.engine.map(turned_in, _tasks(asked), shared))
-    frame = pl.from_arrow(pa.concat_tables([TURNED.empty_table(), *parts]))
+    parts = list(asked.engine.map(changes_in, _tasks(asked), shared))
+    frame = pl.from_arrow(pa.concat_tables([CHANGED.empty_table(), *parts]))
     assert isinstance(frame, pl.DataFrame)
-    same = [name for name in TURNED.names if name not in (COUNT, FIRST, LAST, RULE_BEFORE)]
+    same = [name for name in CHANGED.names if name not in (COUNT, FIRST, LAST, RULE_BEFORE)]
     # Rules that were recorded differ where ACLs, or the release, changed in between: one row, with
     # a rule that some line had.
     summed = frame.group_by(same).agg(
         pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max(), pl.col(RULE_BEFORE).max()
     )
-    return plain(summed.select(TURNED.names).sort(same).to_arrow()).cast(TURNED)
+    return plain(summed.select(CHANGED.names).sort(same).to_arrow()).cast(CHANGED)
 
 
-def turned_in(shared: Sets | Index, files: tuple[str, ...]) -> pa.Table:
+def changes_in(shared: Sets | Index, files: tuple[str, ...]) -> pa.Table:
     """Return the changed decisions in some files: a task of ``Engine.map``.
 
     Raises:
@@ -102,7 +104,7 @@ def turned_in(shared: Sets | Index, files: tuple[str, ...]) -> pa.Table:
     decisions = pl.scan_parquet(list(files), hive_partitioning=False, glob=False)
     table = plain(distinct_in(decisions, by).collect().to_arrow())
     if isinstance(shared, Sets):
-        return turned(shared, table)
+        return changed_decisions(shared, table)
     return turned_from_record(shared, table)
 
 

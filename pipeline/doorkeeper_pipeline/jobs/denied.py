@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.evaluation.acl_sets import in_force
 from doorkeeper_pipeline.evaluation.denied import ASKED, REFUSALS, InForce, refusals_of
-from doorkeeper_pipeline.evaluation.denied import denied as table_of
-from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.denied import denied_table as table_of
+from doorkeeper_pipeline.evaluation.index import compile_index
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
 
-def denied(asked: GoldInput) -> dict[str, pa.Table]:
+def denied_accesses(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table, sorted."""
     bindings = in_force(asked.bindings).bindings
     shared = InForce(
-        compiled(bindings, asked.policy, networks=asked.networks) if bindings else None
+        compile_index(bindings, asked.policy, networks=asked.networks) if bindings else None
     )
     refusals = asked.engine.over_tuples(asked.decisions, refusals_of, shared, REFUSALS, ASKED)
     return {"denied": table_of(refusals, bindings)}

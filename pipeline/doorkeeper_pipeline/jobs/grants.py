@@ -10,12 +10,12 @@ from doorkeeper_pipeline.bindings import command_of, row_of, text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force
 from doorkeeper_pipeline.evaluation.grants import grant_usage
-from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, overbroad, touches_of, wide
 from doorkeeper_pipeline.evaluation.questions import QUESTION
-from doorkeeper_pipeline.evaluation.unused import KEPT, keepers_of, ranked, unused
-from doorkeeper_pipeline.evaluation.usage import LISTED_MAX, PARTS, added, parts_of
-from doorkeeper_pipeline.jobs.backtest import turned_by
+from doorkeeper_pipeline.evaluation.unused import KEPT, keepers_of, rank_bindings, unused_bindings
+from doorkeeper_pipeline.evaluation.usage import LISTED_MAX, PARTS, parts_of, sum_uses
+from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.observed import history, span
 from doorkeeper_pipeline.schemas import OVERBROAD_GRANTS, UNUSED_GRANTS
 
@@ -36,7 +36,7 @@ COVERED_BY_MAX = 10
 def grants(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the three tables."""
     acls = in_force(asked.bindings)
-    index = compiled(acls.bindings, asked.policy, networks=asked.networks)
+    index = compile_index(acls.bindings, asked.policy, networks=asked.networks)
     observed = span(asked)
     totals = usage(asked, index)
     used = {row[0]: row[1:] for row in totals.select("binding", "uses", "last_ts").iter_rows()}
@@ -59,17 +59,19 @@ def grants(asked: GoldInput) -> dict[str, pa.Table]:
 def usage(asked: GoldInput, index: Index) -> pl.DataFrame:
     """Return the uses in the history, by the number of the binding."""
     parts = asked.engine.over_tuples(asked.decisions, parts_of, index, PARTS, QUESTION)
-    return added([parts])
+    return sum_uses([parts])
 
 
 def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
     """Return bindings that were never decisive; those marked to go can go together (backtest)."""
-    shared = ranked(compiled(acls.bindings, asked.policy, networks=asked.networks), totals)
+    shared = rank_bindings(
+        compile_index(acls.bindings, asked.policy, networks=asked.networks), totals
+    )
     keepers = asked.engine.over_tuples(asked.decisions, keepers_of, shared, KEPT, QUESTION)
-    found = unused(acls.bindings, totals, keepers, asked.policy)
+    found = unused_bindings(acls.bindings, totals, keepers, asked.policy)
     going = {each.binding for each in found if each.removable}
     left = [each for number, each in enumerate(acls.bindings) if number not in going]
-    if going and turned_by(asked, acls.bindings, left).num_rows:
+    if going and changes_by(asked, acls.bindings, left).num_rows:
         # It would be an error of ours, and no reason to break somebody.
         return [each._replace(removable=False) for each in found]
     return found

@@ -8,7 +8,7 @@ from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.tables import contents, places
-from doorkeeper_pipeline.tables.staging import Staged, locked
+from doorkeeper_pipeline.tables.staging import Staged, lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ def history(
         PipelineError: the folder has no decisions.
 
     """
-    with locked(out):
+    with lock(out):
         pass
     decisions = places.files_of(out, "decisions")
     if not decisions:
@@ -67,7 +67,7 @@ def keep(out: Path, run_id: str, tables: Mapping[str, pa.Table]) -> None:
     frames = {name: contents.as_frame(name, rows) for name, rows in tables.items()}
     for name, frame in frames.items():
         contents.check(name, frame)
-    with locked(out):
+    with lock(out):
         staged = Staged(out, run_id)
         for name, frame in frames.items():
             contents.write(frame, staged.path(places.single(name)))

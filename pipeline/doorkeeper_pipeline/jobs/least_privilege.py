@@ -12,13 +12,13 @@ from doorkeeper_pipeline.bindings import command_of, row_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.acl_sets import in_force
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
-from doorkeeper_pipeline.evaluation.index import compiled, distinct
-from doorkeeper_pipeline.evaluation.needs import NEEDS, added, grants_of, logged_needs, needs_of
+from doorkeeper_pipeline.evaluation.index import compile_index, distinct
+from doorkeeper_pipeline.evaluation.needs import NEEDS, grants_of, logged_needs, needs_of, sum_needs
 from doorkeeper_pipeline.evaluation.overbroad import need_of
-from doorkeeper_pipeline.evaluation.privileges import known_of, least
+from doorkeeper_pipeline.evaluation.privileges import history_names, least
 from doorkeeper_pipeline.evaluation.questions import COUNT, PRINCIPAL, QUESTION
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
-from doorkeeper_pipeline.jobs.backtest import turned_by
+from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.observed import history
 from doorkeeper_pipeline.schemas import LEAST_PRIVILEGE
 
@@ -45,7 +45,7 @@ def least_privilege(asked: GoldInput) -> dict[str, pa.Table]:
     privileges = least_in(asked, current).privileges
     denies = [each for each in current if each.entry.permission_type is AclPermissionType.DENY]
     proposed = distinct([*denies, *(each.binding for each in privileges)])
-    turns = turned_by(asked, current, proposed)
+    turns = changes_by(asked, current, proposed)
     return {"least_privilege": table_of(privileges, turns)}
 
 
@@ -57,7 +57,7 @@ def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: boo
 
     """
     needs = needs_in(asked, current)
-    known = known_of(history(asked).names, needs, current)
+    known = history_names(history(asked).names, needs, current)
     found = least(needs, known, prefixes=prefixes)
     return Least(found, frozenset(need.principal for need in needs))
 
@@ -65,13 +65,13 @@ def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: boo
 def needs_in(asked: GoldInput, current: tuple[AclBinding, ...]) -> list[Need]:
     """Return the needs of the history under the set in force, or by the recorded outcomes."""
     if current:
-        shared = grants_of(compiled(current, asked.policy, networks=asked.networks), current)
+        shared = grants_of(compile_index(current, asked.policy, networks=asked.networks), current)
         parts = asked.engine.over_tuples(asked.decisions, needs_of, shared, NEEDS, QUESTION)
     else:
         parts = asked.engine.over_tuples(
             asked.decisions, logged_needs, asked.policy.super_users, NEEDS, _LOGGED
         )
-    return [need_of(row) for row in added(parts).iter_rows()]
+    return [need_of(row) for row in sum_needs(parts).iter_rows()]
 
 
 def table_of(privileges: Iterable[Privilege], turns: pa.Table) -> pa.Table:

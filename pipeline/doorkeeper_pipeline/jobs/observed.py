@@ -78,7 +78,7 @@ def history(asked: GoldInput) -> History:
     table = engine.over_tuples(files, columns_of, NAME, schema, NAME)
     for kind, name in zip(*(table.column(each).to_pylist() for each in NAME), strict=True):
         names[ResourceType[kind]].add(name)
-    found = engine.over_tuples(files, counted, None, _ROWS, (PRINCIPAL,))
+    found = engine.over_tuples(files, count_rows, None, _ROWS, (PRINCIPAL,))
     return History(
         {kind: sorted(those) for kind, those in names.items()},
         sum(found.column(COUNT).to_pylist()),
@@ -93,6 +93,6 @@ def columns_of(names: tuple[str, ...], table: pa.Table) -> pa.Table:
 _ROWS = pa.schema([pa.field(COUNT, pa.int64(), nullable=False)])
 
 
-def counted(_: None, table: pa.Table) -> pa.Table:
+def count_rows(_: None, table: pa.Table) -> pa.Table:
     """Return how many rows there are: a function for ``Engine.over_tuples``."""
     return pa.table([pa.array([table.num_rows])], schema=_ROWS)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclPermissionType
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force
-from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.unused import closing, open_to_all
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
@@ -44,10 +44,10 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
     privileges: list[Privilege] = []
     proposed = set(acls.bindings)
     if "unused" in wanted.kinds:
-        proposed -= _unneeded(asked, acls, wanted)
+        proposed -= _unneeded_grants(asked, acls, wanted)
     if "overbroad" in wanted.kinds:
         # After what is unused: a binding that went because of a wide one may be what replaces it.
-        proposed = _narrowed(asked, acls, wanted, proposed)
+        proposed = _narrow(asked, acls, wanted, proposed)
     if "least-privilege" in wanted.kinds:
         least = least_in(asked, acls.bindings, prefixes=wanted.prefixes)
         privileges = [each for each in least.privileges if _is_for(wanted, each.binding)]
@@ -55,7 +55,7 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
             # An ACL for one on what is open to all would shut it to the others.
             is_open = open_to_all(acls.bindings, asked.policy)
             privileges = [each for each in privileges if not is_open(each.binding.pattern)]
-        proposed -= _replaced(acls.bindings, wanted, least.principals)
+        proposed -= _replaced_grants(acls.bindings, wanted, least.principals)
         proposed |= {each.binding for each in privileges}
     going = set(acls.bindings) - proposed
     proposed |= closing(proposed, going, asked.policy)
@@ -83,7 +83,7 @@ def _is_for(wanted: ProposalOptions, binding: AclBinding) -> bool:
     return not wanted.principals or binding.entry.principal in wanted.principals
 
 
-def _replaced(
+def _replaced_grants(
     bindings: Iterable[AclBinding], wanted: ProposalOptions, principals: frozenset[str]
 ) -> set[AclBinding]:
     """Return the grants that least privilege replaces: those of principals in the history.
@@ -101,19 +101,19 @@ def _replaced(
     }
 
 
-def _unneeded(asked: GoldInput, acls: AclSet, wanted: ProposalOptions) -> set[AclBinding]:
-    totals = usage(asked, compiled(acls.bindings, asked.policy, networks=asked.networks))
+def _unneeded_grants(asked: GoldInput, acls: AclSet, wanted: ProposalOptions) -> set[AclBinding]:
+    totals = usage(asked, compile_index(acls.bindings, asked.policy, networks=asked.networks))
     found = removable(asked, acls, totals)
     going = {acls.bindings[each.binding] for each in found if each.removable}
     return {each for each in going if _is_for(wanted, each)}
 
 
-def _narrowed(
+def _narrow(
     asked: GoldInput, acls: AclSet, wanted: ProposalOptions, proposed: set[AclBinding]
 ) -> set[AclBinding]:
     narrowed = set(proposed)
     for one in overbroad_in(
-        asked, acls, compiled(acls.bindings, asked.policy, networks=asked.networks)
+        asked, acls, compile_index(acls.bindings, asked.policy, networks=asked.networks)
     ):
         binding = acls.bindings[one.binding]
         if one.instead and binding in proposed and _is_for(wanted, binding):

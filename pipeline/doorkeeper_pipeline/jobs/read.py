@@ -94,16 +94,16 @@ def tasks_of(
 def read_range(_: None, task: ReadTask) -> ReadResult:
     """Read a range and write its rows; the function of the tasks."""
     try:
-        parsed = _parsed(task)
+        parsed = _parse(task)
         _check_same(task)
-        return _written(task, parsed)
+        return _write_rows(task, parsed)
     except PipelineError as error:
         return ReadResult(file_id=task.file_id, failure=str(error))
     except OSError as error:
         return ReadResult(file_id=task.file_id, failure=f"{task.path}: {error.strerror}")
 
 
-def _parsed(task: ReadTask) -> Parsed:
+def _parse(task: ReadTask) -> Parsed:
     path = Path(task.path)
     if task.source == authorizer_log.SOURCE:
         return authorizer_log.read(path, task.how, task.zone, task.start, task.end)
@@ -131,7 +131,7 @@ def _check_same(task: ReadTask) -> None:
         raise Unreadable(f"{path}: another file took its place while it was read; run again")
 
 
-def _written(task: ReadTask, parsed: Parsed) -> ReadResult:
+def _write_rows(task: ReadTask, parsed: Parsed) -> ReadResult:
     staging = Path(task.staging)
     lines = contents.as_frame(
         "lines", parsed.decisions.with_columns(file_id=pl.lit(task.file_id))

@@ -19,12 +19,12 @@ from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
 from doorkeeper_pipeline.jobs.read import ReadResult, read_range, tasks_of
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
-from doorkeeper_pipeline.jobs.succession import followed
+from doorkeeper_pipeline.jobs.succession import follow
 from doorkeeper_pipeline.sources import acl_sets
-from doorkeeper_pipeline.sources.files import described, listed
+from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES
 from doorkeeper_pipeline.tables import contents, manifest, places
-from doorkeeper_pipeline.tables.staging import Staged, locked
+from doorkeeper_pipeline.tables.staging import Staged, lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -107,7 +107,7 @@ def run(request: RunRequest, around: Surroundings) -> RunSummary:
         PipelineError: it could not; the tables are as they were.
 
     """
-    with locked(request.out):
+    with lock(request.out):
         return _Run(request, around).whole()
 
 
@@ -148,9 +148,9 @@ class _Run:
     def _compare(self) -> manifest.Work:
         found: list[SourceFile] = []
         failures = []
-        for path in listed(self._request.inputs):
+        for path in list_files(self._request.inputs):
             try:
-                file = described(path, self._request.source)
+                file = identify(path, self._request.source)
             except Unreadable as error:
                 failures.append(str(error))
             else:
@@ -298,7 +298,7 @@ class _Run:
         if found.is_empty():
             # As a listing is that failed: then nothing is known about grants.
             self._warn([("the set of ACLs that was given is empty", 1)])
-        bindings = followed(before, found, self._started)
+        bindings = follow(before, found, self._started)
         self._warn(contents.check("bindings", bindings).items())
         contents.write(bindings, self._staged.path(places.single("bindings")))
         return bindings

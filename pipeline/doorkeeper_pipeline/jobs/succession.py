@@ -26,7 +26,7 @@ _ROW = [*_NAME, "valid_from"]
 _IN_FORCE = pl.col("valid_to").is_null()
 
 
-def followed(before: pl.DataFrame, found: pl.DataFrame, at: dt.datetime) -> pl.DataFrame:
+def follow(before: pl.DataFrame, found: pl.DataFrame, at: dt.datetime) -> pl.DataFrame:
     """Return the table bindings of a set that is found at a time where another one was before.
 
     The same set again changes no row. Rows of a change log stay as they are.

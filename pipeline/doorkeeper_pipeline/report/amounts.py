@@ -62,6 +62,6 @@ def days(first: date, last: date) -> str:
     return f"{day(first)} \u2013 {day(last)}"
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def amount(count: int, one: str, many: str = "") -> str:
     """Return a number with its noun: 1 grant, 2 grants."""
     return f"{number(count)} {one if count == 1 else many or one + 's'}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import counted, moment
+from doorkeeper_pipeline.report.amounts import amount, moment
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -69,9 +69,9 @@ def _new_sentence(frame: pl.LazyFrame) -> str:
     since = frame.select(pl.col("since").min()).collect().item()
     when = f" since {moment(since)}" if since is not None else ""
     return (
-        f"First seen{when}: {counted(counts.get('PRINCIPAL', 0), 'principal')},"
-        f" {counted(counts.get('HOST', 0), 'new address', 'new addresses')} and"
-        f" {counted(counts.get('RESOURCE', 0), 'new resource')} of principals known before."
+        f"First seen{when}: {amount(counts.get('PRINCIPAL', 0), 'principal')},"
+        f" {amount(counts.get('HOST', 0), 'new address', 'new addresses')} and"
+        f" {amount(counts.get('RESOURCE', 0), 'new resource')} of principals known before."
     )
 
 
@@ -80,8 +80,8 @@ def _drift_sentence(frame: pl.LazyFrame) -> str:
     if not counts:
         return "No ACL is known to have been added or removed."
     return (
-        f"Of the ACLs, {counted(counts.get('ADDED', 0), 'was added', 'were added')} and"
-        f" {counted(counts.get('REMOVED', 0), 'removed', 'removed')} between the two sets."
+        f"Of the ACLs, {amount(counts.get('ADDED', 0), 'was added', 'were added')} and"
+        f" {amount(counts.get('REMOVED', 0), 'removed', 'removed')} between the two sets."
     )
 
 

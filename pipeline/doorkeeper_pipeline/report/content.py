@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import counted, number, percent, short
+from doorkeeper_pipeline.report.amounts import amount, number, percent, short
 from doorkeeper_pipeline.report.changes import changes_of, new_principals_of
 from doorkeeper_pipeline.report.frames import Frames, count_of
-from doorkeeper_pipeline.report.grants import overbroad_of, removable_of, unused_of
+from doorkeeper_pipeline.report.grants import overbroad_of, removable_of, unused_section
 from doorkeeper_pipeline.report.model import Figure, Report
 from doorkeeper_pipeline.report.overview import History, history_of, overview_of, time_of
 from doorkeeper_pipeline.report.proposals import backtest_of, least_privilege_of
@@ -40,7 +40,7 @@ def report_of(frames: Frames, about: About) -> Report:
         sections=(
             overview_of(decisions, history),
             refusals_of(frames, history, about),
-            unused_of(frames, about),
+            unused_section(frames, about),
             overbroad_of(frames, about),
             least_privilege_of(frames, about),
             backtest_of(frames, about),
@@ -56,7 +56,7 @@ def figures_of(frames: Frames, history: History) -> tuple[Figure, ...]:
         _figure(
             history.decisions,
             "decisions",
-            f"by {counted(history.principals, 'principal')} {time_of(history)}",
+            f"by {amount(history.principals, 'principal')} {time_of(history)}",
             "overview",
         ),
         _figure(
@@ -80,7 +80,7 @@ def _removable(frames: Frames) -> Figure:
     if unused is None or usage is None:
         return Figure(UNKNOWN, "", "grants can go", "no set of ACLs was given", "unused")
     count, grants = removable_of(unused), count_of(usage)
-    remark = f"{percent(count, grants)} of {counted(grants, 'grant')}, without turning a decision"
+    remark = f"{percent(count, grants)} of {amount(grants, 'grant')}, without turning a decision"
     return _figure(count, "grant can go" if count == 1 else "grants can go", remark, "unused")
 
 

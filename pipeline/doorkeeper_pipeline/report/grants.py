@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import counted, number, percent
+from doorkeeper_pipeline.report.amounts import amount, number, percent
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -58,7 +58,7 @@ _EXCESS = {
 }
 
 
-def unused_of(frames: Frames, about: About) -> Section:
+def unused_section(frames: Frames, about: About) -> Section:
     """Return the section about grants without which nothing would have been decided otherwise."""
     unused, usage = frames.get("unused_grants"), frames.get("grant_usage")
     section_id, word, title = "unused", "Unused", "Grants that nobody needed"
@@ -68,7 +68,7 @@ def unused_of(frames: Frames, about: About) -> Section:
     state = whole_of(usage)
     grants = sum(part.size for part in state.parts)
     difference = (
-        f"Of {counted(grants, 'grant')} in force, {number(total)} ({percent(total, grants)}) made"
+        f"Of {amount(grants, 'grant')} in force, {number(total)} ({percent(total, grants)}) made"
         f" no difference in the days observed. {number(removable)} of them can go together: with"
         " all of those removed, every decision of the history stays as it was."
     )
@@ -76,12 +76,12 @@ def unused_of(frames: Frames, about: About) -> Section:
     unproved = count_of(unused.filter(pl.col("proposal") == "NOT_ENOUGH_EVIDENCE"))
     if unproved:
         lead.append(
-            f"For {counted(unproved, 'grant')} the evidence is not enough: see what this rests on."
+            f"For {amount(unproved, 'grant')} the evidence is not enough: see what this rests on."
         )
     covered = counts_by(unused, "reason").get("COVERED", 0)
     if covered:
         lead.append(
-            f"{counted(covered, 'grant')} did match, but others allow the same. Two grants that"
+            f"{amount(covered, 'grant')} did match, but others allow the same. Two grants that"
             " cover each other are both in that list; only one of them is proposed to go."
         )
     order: Order = [pl.col("proposal") != "REMOVE", *_IDENTITY]
@@ -126,13 +126,13 @@ def overbroad_of(frames: Frames, about: About) -> Section:
     total = count_of(wide)
     everybody = count_of(wide.filter(pl.col("excess").list.contains("ALL_PRINCIPALS")))
     lead = [
-        f"{counted(total, 'grant')} {'allows' if total == 1 else 'allow'} far more than was done"
+        f"{amount(total, 'grant')} {'allows' if total == 1 else 'allow'} far more than was done"
         " through them. Beside each stands what was done, and the narrower grants that would do."
         if total
         else "No grant is far wider than its use."
     ]
     if everybody:
-        lead.append(f"{counted(everybody, 'of them is', 'of them are')} for everybody.")
+        lead.append(f"{amount(everybody, 'of them is', 'of them are')} for everybody.")
     order: Order = [pl.col("excess").list.len() * -1, pl.col("uses") * -1, *_IDENTITY]
     return Section(
         id=section_id,
@@ -220,7 +220,7 @@ def _overbroad_row(row: Row) -> tuple[Value, ...]:
         row["uses"],
         Share(row["touched_resource_count"], row["covered_resource_count"]),
         names_of(row["touched_principals"]),
-        Commands(counted(count, "grant"), tuple(row["commands"]), "; ".join(row["proposal"]))
+        Commands(amount(count, "grant"), tuple(row["commands"]), "; ".join(row["proposal"]))
         if count
         else None,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from doorkeeper_pipeline.evaluation.evidence import duration
-from doorkeeper_pipeline.report.amounts import counted, number, percent
+from doorkeeper_pipeline.report.amounts import amount, number, percent
 from doorkeeper_pipeline.report.model import Bar, Ranking, Section, Slot, Timeline
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def time_of(history: History) -> str:
         days = (history.last - history.first) / timedelta(days=1)
         if days < 1:
             return f"within {duration(days)}"
-    return f"on {counted(history.days, 'day')}"
+    return f"on {amount(history.days, 'day')}"
 
 
 def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
@@ -101,15 +101,15 @@ def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
             missing="No decision was read: nothing happened.",
         )
     happened = (
-        f"{counted(history.principals, 'principal')} made"
-        f" {counted(history.decisions, 'request')} of"
-        f" {counted(history.resources, 'resource')} {time_of(history)}."
+        f"{amount(history.principals, 'principal')} made"
+        f" {amount(history.decisions, 'request')} of"
+        f" {amount(history.resources, 'resource')} {time_of(history)}."
         f" {_refused_sentence(history)}"
     )
     lead = [happened]
     if history.probes:
         lead.append(
-            f"Besides, {counted(history.probes, 'refusal')} answered clients that only asked what"
+            f"Besides, {amount(history.probes, 'refusal')} answered clients that only asked what"
             " they may see. Nobody was kept from anything, so they count nowhere as refused."
         )
     return Section(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import counted, number
+from doorkeeper_pipeline.report.amounts import amount, number
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -117,7 +117,7 @@ def backtest_of(frames: Frames, about: About) -> Section:
         *("resource_name", "host"),
     ]
     lead = (
-        f"{counted(losers, 'principal')} would lose access: {counted(lost[1], 'decision')} of the"
+        f"{amount(losers, 'principal')} would lose access: {amount(lost[1], 'decision')} of the"
         " history would turn from allow to deny"
         if lost[0]
         else "Nobody would lose access"
@@ -126,7 +126,7 @@ def backtest_of(frames: Frames, about: About) -> Section:
         id="backtest",
         word="Backtest",
         title="What the proposal would turn",
-        lead=(f"{lead}. {_won(won[1])}",),
+        lead=(f"{lead}. {_gain_text(won[1])}",),
         tables=(
             Table(
                 id="backtest-turns",
@@ -153,21 +153,21 @@ def backtest_of(frames: Frames, about: About) -> Section:
 
 def _least_lead(grants: int, principals: int, allows: int, forbids: int) -> str:
     return (
-        f"{counted(grants, 'grant')} for {counted(principals, 'principal')} would allow all that"
-        f" was used. Over the whole history they would turn {_turned(allows, forbids)}."
+        f"{amount(grants, 'grant')} for {amount(principals, 'principal')} would allow all that"
+        f" was used. Over the whole history they would turn {_change_text(allows, forbids)}."
     )
 
 
-def _turned(allows: int, forbids: int) -> str:
+def _change_text(allows: int, forbids: int) -> str:
     if not allows and not forbids:
         return "not one decision"
     return f"{number(forbids)} from allow to deny and {number(allows)} from deny to allow"
 
 
-def _won(count: int) -> str:
+def _gain_text(count: int) -> str:
     if not count:
         return "None would turn from deny to allow."
-    return f"{counted(count, 'decision')} would turn from deny to allow."
+    return f"{amount(count, 'decision')} would turn from deny to allow."
 
 
 def _rule(rule: str, binding: str | None) -> Commands:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import counted, day, number, percent
+from doorkeeper_pipeline.report.amounts import amount, day, number, percent
 from doorkeeper_pipeline.report.frames import Frames, Row, count_of, first_of, place_of
 from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag, Value
 
@@ -69,9 +69,9 @@ def _lead(frames: Frames, history: History) -> list[str]:
             .collect()
             .row(0)
         )
-        read = f"{counted(lines, 'line')} of {counted(count, 'file')} were read;"
+        read = f"{amount(lines, 'line')} of {amount(count, 'file')} were read;"
         if quarantined:
-            what = counted(quarantined, "of them", "of them")
+            what = amount(quarantined, "of them", "of them")
             found.append(f"{read} {what} could not be understood, and none of those counts above.")
         else:
             found.append(f"{read} every one was understood.")
@@ -85,7 +85,7 @@ def _lead(frames: Frames, history: History) -> list[str]:
         )
         if count:
             found.append(
-                f"{percent(agreeing, count)} of {counted(count, 'recorded outcome')} are those that"
+                f"{percent(agreeing, count)} of {amount(count, 'recorded outcome')} are those that"
                 " the given ACLs lead to."
             )
     return found
@@ -97,7 +97,7 @@ def _coverage(begin: date, end: date, days: int) -> str:
         return f"All decisions are of {day(begin)}."
     text = f"The first decision is of {day(begin)}, the last of {day(end)}."
     if days < span:
-        without = counted(span - days, "day")
+        without = amount(span - days, "day")
         return f"{text} On {without} between them there is none."
     return f"{text} There are decisions on each day."
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.report.amounts import counted, number, percent
+from doorkeeper_pipeline.report.amounts import amount, number, percent
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -91,8 +91,8 @@ def _lead(history: History, total: int, rows: list[Row]) -> tuple[str, ...]:
     if not rows:
         return ("Nobody was refused anything.",)
     lead = (
-        f"{counted(history.refused, 'refusal')} come down to"
-        f" {counted(total, 'combination')} of principal, operation and resource."
+        f"{amount(history.refused, 'refusal')} come down to"
+        f" {amount(total, 'combination')} of principal, operation and resource."
     )
     top = sum(row["count"] for row in rows[:10])
     if total > 10 and history.refused:

@@ -20,7 +20,7 @@ from doorkeeper_pipeline.report.visible import (
     WHOLE_LENGTH_MAX,
     pieces,
     plain,
-    shortened,
+    shorten,
     warning_of,
 )
 
@@ -58,9 +58,9 @@ def digest_of(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def shown(text: str) -> Markup:
+def show_name(text: str) -> Markup:
     """Return a name as HTML: invisible characters as escapes, the middle of a long one left out."""
-    begin, end, left_out = shortened(text)
+    begin, end, left_out = shorten(text)
     inside = _pieces(begin)
     if left_out:
         what = f"\u2026 {left_out:,} characters \u2026"
@@ -117,7 +117,7 @@ def _environment() -> Environment:
         "number": amounts.number,
         "plain": plain,
         "short": amounts.short,
-        "shown": shown,
+        "shown": show_name,
         "shown_whole": shown_whole,
     }
     environment.globals |= {

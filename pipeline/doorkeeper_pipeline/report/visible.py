@@ -70,7 +70,7 @@ def escape_of(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def shortened(text: str) -> tuple[str, str, int]:
+def shorten(text: str) -> tuple[str, str, int]:
     """Return begin and end of a name, and how many characters between them are left out."""
     if len(text) <= NAME_LENGTH_MAX:
         return text, "", 0

@@ -32,9 +32,9 @@ from doorkeeper_pipeline.sources.parsed import (
     TEXT_MAX,
     TIME_MAX_US,
     Parsed,
-    joined,
-    quarantined,
-    summed,
+    join_pieces,
+    quarantine_frame,
+    sum_decisions,
 )
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks
 
@@ -136,8 +136,8 @@ def read(path: Path, how: str, zone: str, start: int = 0, end: int | None = None
     for offset, block in whole(path, how, start, end):
         frame = _columns(offset, block)
         odd.append(_odd(frame.odd, zone))
-        regular.append(_said(frame._replace(odd=[])))
-    return _parse(_together(regular), joined(odd), zone) if regular else Parsed()
+        regular.append(_group_texts(frame._replace(odd=[])))
+    return _parse(_together(regular), join_pieces(odd), zone) if regular else Parsed()
 
 
 def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
@@ -175,7 +175,7 @@ def _columns(offset: int, block: bytes) -> _Frame:
     try:
         block.decode("utf-8")
     except UnicodeDecodeError:
-        return _Frame(_no_lines(), _grouped(offset, block, starts, ends, None), len(ends))
+        return _Frame(_no_lines(), _group(offset, block, starts, ends, None), len(ends))
     lines = _texts(block, starts, ends).with_columns(
         begins=(pl.col("line").str.starts_with("["))
         & (pl.col("line").str.slice(24, 2) == "] ")
@@ -189,7 +189,7 @@ def _columns(offset: int, block: bytes) -> _Frame:
     chosen = lines.filter(pl.Series(regular)).select(
         "line", offset=pl.Series(starts[regular] + offset)
     )
-    odd = [] if regular.all() else _grouped(offset, block, starts, ends, regular)
+    odd = [] if regular.all() else _group(offset, block, starts, ends, regular)
     return _Frame(chosen, odd, len(ends))
 
 
@@ -209,7 +209,7 @@ def _no_lines() -> pl.DataFrame:
     return pl.DataFrame(schema={"line": pl.String(), "offset": pl.Int64()})
 
 
-def _grouped(
+def _group(
     offset: int,
     block: bytes,
     starts: npt.NDArray[np.int64],
@@ -244,7 +244,7 @@ def _grouped(
     return pieces
 
 
-def _said(frame: _Frame) -> _Frame:
+def _group_texts(frame: _Frame) -> _Frame:
     """Return a block with one row for each text: the times of its lines and their offsets."""
     lines = frame.lines.lazy().with_columns(**_CUTS).group_by("rest").agg("time", "offset")
     return frame._replace(lines=lines.collect())
@@ -303,7 +303,7 @@ def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
     timed = decisions.filter(pl.col("first_ts").is_not_null()).select(list(DECISIONS))
     ignored = read_ones.filter(pl.col("kind") == IGNORED)["time"].list.len().sum()
     return Parsed(
-        decisions=summed(pl.concat([timed, odd.decisions])) if len(odd.decisions) else timed,
+        decisions=sum_decisions(pl.concat([timed, odd.decisions])) if len(odd.decisions) else timed,
         quarantine=pl.concat([*broken, odd.quarantine]).unique("byte_offset").sort("byte_offset"),
         lines=frame.physical,
         ignored=int(ignored) + odd.ignored,
@@ -422,7 +422,7 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
         decisions=decisions.filter(pl.col("first_ts").is_not_null())
         .with_columns(count=pl.lit(1, pl.Int64))
         .select(list(DECISIONS)),
-        quarantine=quarantined(bad),
+        quarantine=quarantine_frame(bad),
         ignored=ignored,
     )
 

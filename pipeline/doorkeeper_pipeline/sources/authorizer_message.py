@@ -123,14 +123,14 @@ def _older_tail(rest: str) -> _Tail:
     """Parse the text after the type of the resource in eras A to C."""
     pattern = _PATTERN.match(rest)
     if pattern is None:
-        return _known(rest), "", 1, "", ""
+        return _check_name(rest), "", 1, "", ""
     rest = rest[pattern.end() :]
     counted = _last(_COUNTED, rest)
     name = rest if counted is None else rest[: counted.start()]
     if pattern[1] != "LITERAL":
         return None, "", 0, "", ""
     api, references = ("", 1) if counted is None else (counted[1], int(counted[2]))
-    return _known(name), api, references, "", ""
+    return _check_name(name), api, references, "", ""
 
 
 def _standard_tail(rest: str, resource_type: str, principal: str, host: str) -> _Tail | None:
@@ -149,7 +149,7 @@ def _standard_tail(rest: str, resource_type: str, principal: str, host: str) -> 
             continue
         reading = (rest[:start], tail[1], int(tail[2]), rule[0], rule[1])
         if not rule[1] or _fits(rule[1], resource_type, rest[:start], principal, host):
-            return _known(reading[0]), *reading[1:]
+            return _check_name(reading[0]), *reading[1:]
         has_rule = True
     if has_rule:
         raise ValueError(
@@ -190,7 +190,7 @@ def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return None if start < 0 else pattern.match(text, start)
 
 
-def _known(name: str) -> str:
+def _check_name(name: str) -> str:
     if not name:
         raise ValueError("the name of the resource is empty")
     return name

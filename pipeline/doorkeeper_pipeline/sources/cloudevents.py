@@ -121,7 +121,7 @@ def line(text: bytes) -> Line:
         first_us=time,
         last_us=time,
     )
-    return [json_lines.checked(decided)]
+    return [json_lines.check_row(decided)]
 
 
 def _host(data: Data) -> str:

@@ -27,7 +27,7 @@ UNFINISHED = (".open", ".tmp", ".part", ".swp", ".lock", ".reserve")
 """Ends of names of files that are still being written, and of a server's own files."""
 
 
-def listed(places: Iterable[str]) -> list[Path]:
+def list_files(places: Iterable[str]) -> list[Path]:
     """Return the files of places: files, folders with all below them, and patterns with ``*``.
 
     Hidden files and those that are still being written are left out, but for one that is named. A
@@ -70,7 +70,7 @@ def _each_once(paths: Iterable[Path]) -> list[Path]:
     return [path for path in ordered if path in kept]
 
 
-def described(path: Path, source: str | None = None) -> SourceFile | None:
+def identify(path: Path, source: str | None = None) -> SourceFile | None:
     """Return a file with its identity; None for one that is empty, or has blanks only.
 
     Raises:

@@ -16,10 +16,10 @@ from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
     TIME_MAX_US,
     Parsed,
-    joined,
+    join_pieces,
     no_decisions,
-    quarantined,
-    summed,
+    quarantine_frame,
+    sum_decisions,
 )
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks
 
@@ -81,7 +81,7 @@ def read(
     end: int | None = None,
 ) -> Parsed:
     """Parse the lines between two offsets, which must be beginnings of lines."""
-    return joined(
+    return join_pieces(
         _parse(offset, block, source, adapter) for offset, block in _whole(path, how, start, end)
     )
 
@@ -126,14 +126,14 @@ def _parse(offset: int, block: bytes, source: str, adapter: Callable[[bytes], Li
         offset += len(line) + 1
     return Parsed(
         decisions=_frame(rows, source),
-        quarantine=quarantined(bad),
+        quarantine=quarantine_frame(bad),
         lines=lines,
         ignored=ignored,
         missing=missing,
     )
 
 
-def checked(row: Decided) -> Decided:
+def check_row(row: Decided) -> Decided:
     """Return a row whose numbers make sense.
 
     Raises:
@@ -163,7 +163,7 @@ def _frame(rows: list[Decided], source: str) -> pl.DataFrame:
         )
         .with_columns(minute=pl.col("first_ts").dt.truncate("1m"), day=pl.col("first_ts").dt.date())
     )
-    return summed(frame.select(list(DECISIONS)))
+    return sum_decisions(frame.select(list(DECISIONS)))
 
 
 def _one_line(error: ValueError) -> str:

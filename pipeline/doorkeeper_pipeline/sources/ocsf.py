@@ -185,7 +185,7 @@ def line(text: bytes) -> Line:
             first_us=(event.start_time or event.time) * US_IN_MS,
             last_us=(event.end_time or event.start_time or event.time) * US_IN_MS,
         )
-        rows.append(json_lines.checked(decided))
+        rows.append(json_lines.check_row(decided))
     return rows or None
 
 

@@ -59,7 +59,7 @@ def no_decisions() -> pl.DataFrame:
     return pl.DataFrame(schema=DECISIONS)
 
 
-def quarantined(rows: Iterable[tuple[int, int, str, str]]) -> pl.DataFrame:
+def quarantine_frame(rows: Iterable[tuple[int, int, str, str]]) -> pl.DataFrame:
     """Return rows of (offset, length, reason, text) as a frame."""
     cut = [(offset, length, reason, text[:TEXT_MAX]) for offset, length, reason, text in rows]
     return pl.DataFrame(cut, schema=QUARANTINE, orient="row")
@@ -79,25 +79,25 @@ class Parsed:
     """
 
     decisions: pl.DataFrame = field(default_factory=no_decisions)
-    quarantine: pl.DataFrame = field(default_factory=lambda: quarantined(()))
+    quarantine: pl.DataFrame = field(default_factory=lambda: quarantine_frame(()))
     lines: int = 0
     ignored: int = 0
     missing: int = 0
 
 
-def joined(pieces: Iterable[Parsed]) -> Parsed:
+def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
     """Return several pieces as one; a decision of two pieces stays two rows."""
     found = list(pieces)
     return Parsed(
         decisions=pl.concat([no_decisions(), *(each.decisions for each in found)]),
-        quarantine=pl.concat([quarantined(()), *(each.quarantine for each in found)]),
+        quarantine=pl.concat([quarantine_frame(()), *(each.quarantine for each in found)]),
         lines=sum(each.lines for each in found),
         ignored=sum(each.ignored for each in found),
         missing=sum(each.missing for each in found),
     )
 
 
-def summed(decisions: pl.DataFrame) -> pl.DataFrame:
+def sum_decisions(decisions: pl.DataFrame) -> pl.DataFrame:
     """Return decisions with equal ones of a minute merged, in no order."""
     return (
         decisions.group_by(list(KEY))

@@ -57,7 +57,7 @@ def opened_raw(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def opened(path: Path, how: str) -> Iterator[IO[bytes]]:
+def open_file(path: Path, how: str) -> Iterator[IO[bytes]]:
     """Open a file, uncompressed by ``how``: gz, zst or nothing.
 
     Raises:
@@ -119,7 +119,7 @@ class _Unzst:
 
 def head(path: Path, how: str, size: int) -> bytes:
     """Return the first bytes of a file, uncompressed; fewer where it is shorter."""
-    with opened(path, how) as file:
+    with open_file(path, how) as file:
         return read_fully(file, size)
 
 
@@ -143,7 +143,7 @@ def blocks(
     A range is only asked of files that are not compressed. A mark of Windows at the beginning is
     passed over.
     """
-    with opened(path, how) as file:
+    with open_file(path, how) as file:
         if start:
             file.seek(start)
         offset = start

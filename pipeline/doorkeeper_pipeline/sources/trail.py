@@ -93,7 +93,7 @@ def line(text: bytes) -> Line:
         first_us=event.first_ns // NS_IN_US,
         last_us=event.last_ns // NS_IN_US,
     )
-    return [json_lines.checked(decided)]
+    return [json_lines.check_row(decided)]
 
 
 def _text(binding: Binding) -> str:

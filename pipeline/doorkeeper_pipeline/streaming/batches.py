@@ -19,10 +19,10 @@ import polars as pl
 
 from doorkeeper_pipeline.errors import PipelineError, Unavailable, Unreadable
 from doorkeeper_pipeline.sources import trail
-from doorkeeper_pipeline.sources.parsed import Parsed, quarantined
+from doorkeeper_pipeline.sources.parsed import Parsed, quarantine_frame
 from doorkeeper_pipeline.sources.reading import compression
 from doorkeeper_pipeline.tables import contents
-from doorkeeper_pipeline.tables.staging import synced
+from doorkeeper_pipeline.tables.staging import sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ class Batches:
         """Return the numbers of the batches that are there."""
         return sorted(int(path.name.partition("=")[2]) for path in self._folder.glob("batch=*"))
 
-    def seen(self) -> set[str]:
+    def file_names(self) -> set[str]:
         """Return the names of all files in batches, as ``name_of`` gives them."""
         found: set[str] = set()
         for path in self._folder.glob(f"batch=*/{LEDGER}"):
@@ -105,7 +105,7 @@ class Batches:
         if final.exists():
             return []
         staging.mkdir(parents=True)
-        seen = self.seen()
+        seen = self.file_names()
         new = [path for path in paths if name_of(path) not in seen]
         tasks = [FileTask(path=path, staging=str(staging.absolute())) for path in new]
         results = list(engine.map(read_file, tasks, None))
@@ -114,9 +114,9 @@ class Batches:
         checkpoint("staged")
         self._folder.mkdir(parents=True, exist_ok=True)
         for path in (*staging.rglob("*"), staging):
-            synced(path)
+            sync(path)
         staging.rename(final)
-        synced(self._folder)
+        sync(self._folder)
         checkpoint("renamed")
         return results
 
@@ -138,7 +138,7 @@ def read_file(_: None, task: FileTask) -> FileResult:
     except OSError as error:
         raise PipelineError(f"{path}: {error.strerror}") from error
     except Unreadable as error:
-        parsed = Parsed(quarantine=quarantined([(0, 0, str(error), "")]))
+        parsed = Parsed(quarantine=quarantine_frame([(0, 0, str(error), "")]))
     lines = contents.as_frame("lines", parsed.decisions.with_columns(file_id=pl.lit(name)))
     contents.check("lines", lines)
     staging = Path(task.staging)
@@ -162,7 +162,7 @@ def read_file(_: None, task: FileTask) -> FileResult:
     )
 
 
-def finished(folder: Path) -> list[Path]:
+def finished_files(folder: Path) -> list[Path]:
     """Return the finished files of the trail in a folder, the oldest name first.
 
     Raises:

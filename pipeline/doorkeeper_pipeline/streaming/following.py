@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from doorkeeper_pipeline.streaming.batches import Batches, FileResult, finished, name_of
+from doorkeeper_pipeline.streaming.batches import Batches, FileResult, finished_files, name_of
 from doorkeeper_pipeline.streaming.views import refresh
-from doorkeeper_pipeline.tables.staging import locked
+from doorkeeper_pipeline.tables.staging import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,24 +57,24 @@ def follow(
 
     """
     batches = Batches(request.out)
-    with locked(batches.root):
+    with lock(batches.root):
         if batches.numbers():
             # What a killed stream had read and did not show any more; and the ACLs may be others.
             refresh(request.out, batches, request.policy, networks=request.networks)
         while True:
-            seen = batches.seen()
-            new = [path for path in finished(request.trail) if name_of(path.name) not in seen]
+            seen = batches.file_names()
+            new = [path for path in finished_files(request.trail) if name_of(path.name) not in seen]
             for start in range(0, len(new), FILES_MAX):
                 paths = [str(path) for path in new[start : start + FILES_MAX]]
                 number = max(batches.numbers(), default=-1) + 1
                 results = batches.add(number, paths, engine, checkpoint)
                 rows = refresh(request.out, batches, request.policy, networks=request.networks)
-                tell(told(number, results, rows))
+                tell(batch_line(number, results, rows))
             if request.once or not wait(request.interval_s):
                 return
 
 
-def told(number: int, results: Sequence[FileResult], rows: dict[str, int]) -> str:
+def batch_line(number: int, results: Sequence[FileResult], rows: dict[str, int]) -> str:
     """Return a line about a batch."""
     sums = {
         name: sum(getattr(result, name) for result in results)

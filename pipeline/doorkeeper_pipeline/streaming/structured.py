@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 from doorkeeper_pipeline.errors import Busy, PipelineError
-from doorkeeper_pipeline.streaming.batches import Batches, finished, is_finished, name_of
-from doorkeeper_pipeline.streaming.following import StreamRequest, told
+from doorkeeper_pipeline.streaming.batches import Batches, finished_files, is_finished, name_of
+from doorkeeper_pipeline.streaming.following import StreamRequest, batch_line
 from doorkeeper_pipeline.streaming.views import refresh
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ def stream(
         Unreadable: the folder of the trail is not there.
 
     """
-    finished(request.trail)
+    finished_files(request.trail)
     batches = Batches(request.out)
     batches.root.mkdir(parents=True, exist_ok=True)
-    lock = _locked(engine.session, batches, tell, wait)
-    query = _started(
+    lock = _lock(engine.session, batches, tell, wait)
+    query = _start(
         request, engine, functools.partial(_batch, request, engine, batches, tell, checkpoint)
     )
     try:
@@ -71,7 +71,7 @@ def stream(
     _tell_unseen(request, batches, tell)
 
 
-def _started(request: StreamRequest, engine: SparkEngine, batch: Callable[[Any, int], None]) -> Any:  # noqa: ANN401  Spark's
+def _start(request: StreamRequest, engine: SparkEngine, batch: Callable[[Any, int], None]) -> Any:  # noqa: ANN401  Spark's
     files: DataFrame = (
         engine.session.readStream.format("binaryFile")
         .schema(SCHEMA)
@@ -107,7 +107,7 @@ def _batch(
     wanted = [path for path in paths if is_finished(path.rpartition("/")[2])]
     results = batches.add(number, wanted, engine, checkpoint)
     rows = refresh(request.out, batches, request.policy, networks=request.networks)
-    tell(told(number, results, rows))
+    tell(batch_line(number, results, rows))
 
 
 def path_of(url: str) -> str:
@@ -116,7 +116,7 @@ def path_of(url: str) -> str:
     return unquote(parsed.path) if parsed.scheme == "file" else url
 
 
-def _locked(
+def _lock(
     session: SparkSession,
     batches: Batches,
     tell: Callable[[str], None],
@@ -143,8 +143,8 @@ def _locked(
 
 def _tell_unseen(request: StreamRequest, batches: Batches, tell: Callable[[str], None]) -> None:
     """Compare the folder with the files that were read: Spark may skip files silently."""
-    seen = batches.seen()
-    unseen = [path.name for path in finished(request.trail) if name_of(path.name) not in seen]
+    seen = batches.file_names()
+    unseen = [path.name for path in finished_files(request.trail) if name_of(path.name) not in seen]
     if unseen and request.once:
         tell(f"warning: {len(unseen)} files were not read, the first is {unseen[0]}")
 

@@ -42,7 +42,7 @@ def up_to_date(batches: Batches) -> tuple[str, ...]:
     target = batches.root / FOLDER / _NAME.format(numbers[-1])
     if not target.exists():
         before = [number for number in numbers if _of(batches, number).exists()]
-        _write(_summed(batches, numbers, before[-1] if before else None), target)
+        _write(_sum(batches, numbers, before[-1] if before else None), target)
     for path in target.parent.glob("through-*"):
         if path != target:
             path.unlink()
@@ -53,7 +53,7 @@ def _of(batches: Batches, number: int) -> Path:
     return batches.root / FOLDER / _NAME.format(number)
 
 
-def _summed(batches: Batches, numbers: list[int], through: int | None) -> pl.DataFrame:
+def _sum(batches: Batches, numbers: list[int], through: int | None) -> pl.DataFrame:
     """Return the sum of a summary through a batch, or of nothing, and of all batches behind it."""
     new = [number for number in numbers if through is None or number > through]
     files = [

@@ -72,7 +72,7 @@ def compare(
             waiting.append(file)
     # Names that were known go first: a copy of a file must not take its place.
     for file in sorted(waiting, key=lambda each: (each.path not in by_path, each.path)):
-        row = _continued(rows, claimed, file)
+        row = _find_continued(rows, claimed, file)
         if row is None:
             file_id = _new_id(file, {each["file_id"] for each in rows} | {i for i, _ in read})
             read.append((file_id, file))
@@ -102,7 +102,7 @@ def _is_renamed(row: Mapping[str, Any], file: SourceFile, options: str) -> bool:
     )
 
 
-def _continued(
+def _find_continued(
     rows: list[dict[str, Any]], claimed: Mapping[str, object], file: SourceFile
 ) -> dict[str, Any] | None:
     """Return the row whose file begins as this one does, and that no other file has taken."""

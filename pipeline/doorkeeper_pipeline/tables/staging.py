@@ -29,7 +29,7 @@ LOCK = ".lock"
 
 
 @contextmanager
-def locked(root: Path, *, wait: bool = False) -> Iterator[None]:
+def lock(root: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock of an output folder, and complete a change that a crash interrupted.
 
     Staged files are removed if the change fails.
@@ -67,7 +67,7 @@ def settle(root: Path) -> None:
 
     """
     if (root / COMMIT).exists():
-        with locked(root, wait=True):
+        with lock(root, wait=True):
             pass
 
 
@@ -134,7 +134,7 @@ class Staged:
             os.fsync(file.fileno())
         checkpoint("planned")
         new.replace(self.root / COMMIT)
-        synced(self.root)
+        sync(self.root)
         checkpoint("committed")
         _apply(self.root, self._run, moved, removed, checkpoint)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -173,19 +173,19 @@ def _apply(
         checkpoint(f"removed {name}")
     for folder in {(root / name).parent for name in (*moved, *removed)}:
         if folder.is_dir():
-            synced(folder)
+            sync(folder)
             if folder != root and not any(folder.iterdir()):
                 folder.rmdir()
     (root / COMMIT).unlink(missing_ok=True)
-    synced(root)
+    sync(root)
 
 
 def _sync_files(folder: Path, names: list[str]) -> None:
     for name in names:
-        synced(folder / name)
+        sync(folder / name)
 
 
-def synced(path: Path) -> None:
+def sync(path: Path) -> None:
     """Sync a file or folder, so that a commit never names files that a power loss took."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -71,7 +71,7 @@ def grants_of(shape: Shape, names: Names) -> tuple[AclBinding, ...]:
     """
     found: set[AclBinding] = set()
     everyone = min(shape.everyone_grants, shape.acls)
-    for binding in _drawn(shape, names):
+    for binding in _draw(shape, names):
         if len(found) >= everyone:
             found.add(binding)
         elif _bearable(binding):
@@ -101,7 +101,7 @@ def proposal_of(bindings: tuple[AclBinding, ...], seed: int = 1) -> tuple[AclBin
     return tuple(sorted(found))
 
 
-def _drawn(shape: Shape, names: Names) -> Iterator[AclBinding]:
+def _draw(shape: Shape, names: Names) -> Iterator[AclBinding]:
     """Return grants by chance, again and again; ends when the world can hardly hold more."""
     rng = np.random.default_rng([shape.seed, 1])
     for _ in range(4 + 4 * shape.acls // _ROUND):
@@ -122,9 +122,9 @@ def _bearable(binding: AclBinding) -> bool:
 
 def _grant(shape: Shape, names: Names, row: list[float]) -> AclBinding:
     who = int(row[0] * len(names.principals))
-    resource_type = _chosen(_TYPES, row[1])
-    operation = _chosen(_OPERATIONS[resource_type], row[2])
-    kind = _chosen(_KINDS, row[3])
+    resource_type = _choose(_TYPES, row[1])
+    operation = _choose(_OPERATIONS[resource_type], row[2])
+    kind = _choose(_KINDS, row[3])
     name, pattern_type = _pattern(names, resource_type, kind, who, row[4])
     host = names.hosts[int(row[5] * len(names.hosts))] if row[6] < 0.08 else WILDCARD
     denied = row[7] < shape.deny_share
@@ -139,7 +139,7 @@ def _grant(shape: Shape, names: Names, row: list[float]) -> AclBinding:
     )
 
 
-def _chosen(those: tuple[T, ...], drawn: float) -> T:
+def _choose(those: tuple[T, ...], drawn: float) -> T:
     return those[int(drawn * len(those))]
 
 

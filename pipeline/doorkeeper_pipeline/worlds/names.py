@@ -59,9 +59,11 @@ def names_of(shape: Shape) -> Names:
     prefixes = tuple(_prefix(team) for team in range(shape.teams))
     resources = {
         ResourceType.TOPIC: _with_odd(shape, _topics(shape, prefixes)),
-        ResourceType.GROUP: _with_odd(shape, _owned(shape, prefixes, shape.groups, "consumers")),
+        ResourceType.GROUP: _with_odd(
+            shape, _own_names(shape, prefixes, shape.groups, "consumers")
+        ),
         ResourceType.TRANSACTIONAL_ID: _with_odd(
-            shape, _owned(shape, prefixes, shape.transactional_ids, "tx")
+            shape, _own_names(shape, prefixes, shape.transactional_ids, "tx")
         ),
         ResourceType.CLUSTER: (CLUSTER_NAME,),
     }
@@ -91,7 +93,7 @@ def _topics(shape: Shape, prefixes: tuple[str, ...]) -> list[str]:
     return found
 
 
-def _owned(shape: Shape, prefixes: tuple[str, ...], count: int, what: str) -> list[str]:
+def _own_names(shape: Shape, prefixes: tuple[str, ...], count: int, what: str) -> list[str]:
     return [f"{prefixes[team_of(each, count, shape.teams)]}{what}-{each}" for each in range(count)]
 
 

@@ -156,15 +156,15 @@ def events(
         kept.append(Events(rows.astype(np.int64), at_ms))
         held += size
         while held >= chunk:
-            joined = _joined(kept)
+            joined = _join(kept)
             yield Events(joined.rows[:chunk], joined.at_ms[:chunk])
             kept = [Events(joined.rows[chunk:], joined.at_ms[chunk:])]
             held -= chunk
     if held:
-        yield _joined(kept)
+        yield _join(kept)
 
 
-def _joined(parts: list[Events]) -> Events:
+def _join(parts: list[Events]) -> Events:
     if len(parts) == 1:
         return parts[0]
     return Events(

@@ -66,7 +66,7 @@ def write_trail(world: World, folder: Path, trail: Trail) -> tuple[Path, ...]:
 
     """
     folder.mkdir(parents=True, exist_ok=True)
-    merged = _merged(world, trail)
+    merged = _merge(world, trail)
     tails = pa.array(_tails(world), pa.large_string())
     paths = []
     size = -(-len(merged) // max(1, trail.files))
@@ -81,7 +81,7 @@ def write_trail(world: World, folder: Path, trail: Trail) -> tuple[Path, ...]:
     return tuple(paths)
 
 
-def _merged(world: World, trail: Trail) -> pl.DataFrame:
+def _merge(world: World, trail: Trail) -> pl.DataFrame:
     """Return one row for each question and window, in the order in which windows end."""
     window = (pl.col("ms") // trail.window_ms).alias("window")
     counted = (

@@ -93,7 +93,7 @@ def write_log(world: World, folder: Path, log: Log) -> Written:
         if not taken:
             break
         path = folder / _name(taken[0], number, log)
-        with _opened(path) as file:
+        with _open(path) as file:
             for each in taken:
                 counts += np.bincount(each.rows, minlength=len(counts))
                 bad += _write(file, tails, each, log.bad_every, bad)
@@ -170,7 +170,7 @@ def _name(part: Events, number: int, log: Log) -> str:
     return f"{NAME}.{hour.replace('T', '-')}.{number:03d}{log.compressed}"
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open(path: Path) -> BinaryIO:
     if path.suffix == ".gz":
         return cast("BinaryIO", gzip.open(path, "wb", compresslevel=1))
     if path.suffix == ".zst":

@@ -16,7 +16,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -365,7 +365,7 @@ def _decode_alter_client_quotas_request_entries_entity_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "entries.entity.entity_type") from None
+            raise truncation(data, at, "h", "entries.entity.entity_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.entity_type = data[at:stop].decode("utf-8", JAVA)
@@ -375,7 +375,7 @@ def _decode_alter_client_quotas_request_entries_entity_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "entries.entity.entity_name") from None
+            raise truncation(data, at, "h", "entries.entity.entity_name") from None
         at += 2
         if size < 0:
             item.entity_name = None
@@ -399,7 +399,7 @@ def _decode_alter_client_quotas_request_entries_ops_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "entries.ops.key") from None
+            raise truncation(data, at, "h", "entries.ops.key") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.key = data[at:stop].decode("utf-8", JAVA)
@@ -410,7 +410,7 @@ def _decode_alter_client_quotas_request_entries_ops_v0(
         try:
             item.value, item.remove = _unpack_float64_bool(data, at)
         except StructError:
-            raise truncated(data, at, "d ?", "entries.ops.value", "entries.ops.remove") from None
+            raise truncation(data, at, "d ?", "entries.ops.value", "entries.ops.remove") from None
         at += 9
         item.__class__ = OpData
         found.append(item)
@@ -426,7 +426,7 @@ def _decode_alter_client_quotas_request_entries_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "entries.entity") from None
+            raise truncation(data, at, "i", "entries.entity") from None
         at += 4
         count, at = array(data, at, count, 4, "entries.entity")
         item.entity, at = _decode_alter_client_quotas_request_entries_entity_v0(
@@ -435,7 +435,7 @@ def _decode_alter_client_quotas_request_entries_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "entries.ops") from None
+            raise truncation(data, at, "i", "entries.ops") from None
         at += 4
         count, at = array(data, at, count, 11, "entries.ops")
         item.ops, at = _decode_alter_client_quotas_request_entries_ops_v0(data, at, end, count)
@@ -450,7 +450,7 @@ def _decode_alter_client_quotas_request_v0(data: bytes, at: int, end: int) -> tu
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "entries") from None
+        raise truncation(data, at, "i", "entries") from None
     at += 4
     count, at = array(data, at, count, 8, "entries")
     item.entries, at = _decode_alter_client_quotas_request_entries_v0(data, at, end, count)
@@ -458,7 +458,7 @@ def _decode_alter_client_quotas_request_v0(data: bytes, at: int, end: int) -> tu
     try:
         (item.validate_only,) = _unpack_bool(data, at)
     except StructError:
-        raise truncated(data, at, "?", "validate_only") from None
+        raise truncation(data, at, "?", "validate_only") from None
     at += 1
     item.__class__ = AlterClientQuotasRequest
     return item, at
@@ -505,7 +505,7 @@ def _decode_alter_client_quotas_request_entries_entity_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity.entity_type") from None
+            raise truncation(data, at, "B", "entries.entity.entity_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.entity_type = data[at:stop].decode("utf-8", JAVA)
@@ -515,7 +515,7 @@ def _decode_alter_client_quotas_request_entries_entity_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity.entity_name") from None
+            raise truncation(data, at, "B", "entries.entity.entity_name") from None
         at += 1
         if size == 0:
             item.entity_name = None
@@ -529,7 +529,7 @@ def _decode_alter_client_quotas_request_entries_entity_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity.unknown_tags") from None
+            raise truncation(data, at, "B", "entries.entity.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "entries.entity.unknown_tags")
@@ -549,7 +549,7 @@ def _decode_alter_client_quotas_request_entries_ops_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.ops.key") from None
+            raise truncation(data, at, "B", "entries.ops.key") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.key = data[at:stop].decode("utf-8", JAVA)
@@ -559,7 +559,7 @@ def _decode_alter_client_quotas_request_entries_ops_v1(
         try:
             item.value, item.remove, tagged = _unpack_float64_bool_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "d ? B",
@@ -586,7 +586,7 @@ def _decode_alter_client_quotas_request_entries_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity") from None
+            raise truncation(data, at, "B", "entries.entity") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "entries.entity")
         item.entity, at = _decode_alter_client_quotas_request_entries_entity_v1(
@@ -595,14 +595,14 @@ def _decode_alter_client_quotas_request_entries_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.ops") from None
+            raise truncation(data, at, "B", "entries.ops") from None
         at += 1
         count, at = compact_array(data, at, count, 11, "entries.ops")
         item.ops, at = _decode_alter_client_quotas_request_entries_ops_v1(data, at, end, count)
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.unknown_tags") from None
+            raise truncation(data, at, "B", "entries.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "entries.unknown_tags")
@@ -618,14 +618,14 @@ def _decode_alter_client_quotas_request_v1(data: bytes, at: int, end: int) -> tu
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "entries") from None
+        raise truncation(data, at, "B", "entries") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "entries")
     item.entries, at = _decode_alter_client_quotas_request_entries_v1(data, at, end, count)
     try:
         item.validate_only, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "validate_only", "unknown_tags") from None
+        raise truncation(data, at, "? B", "validate_only", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -677,7 +677,7 @@ def _decode_alter_client_quotas_response_entries_entity_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "entries.entity.entity_type") from None
+            raise truncation(data, at, "h", "entries.entity.entity_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.entity_type = data[at:stop].decode("utf-8", JAVA)
@@ -687,7 +687,7 @@ def _decode_alter_client_quotas_response_entries_entity_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "entries.entity.entity_name") from None
+            raise truncation(data, at, "h", "entries.entity.entity_name") from None
         at += 2
         if size < 0:
             item.entity_name = None
@@ -711,7 +711,7 @@ def _decode_alter_client_quotas_response_entries_v0(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h h", "entries.error_code", "entries.error_message"
             ) from None
         at += 4
@@ -725,7 +725,7 @@ def _decode_alter_client_quotas_response_entries_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "entries.entity") from None
+            raise truncation(data, at, "i", "entries.entity") from None
         at += 4
         count, at = array(data, at, count, 4, "entries.entity")
         item.entity, at = _decode_alter_client_quotas_response_entries_entity_v0(
@@ -742,7 +742,7 @@ def _decode_alter_client_quotas_response_v0(data: bytes, at: int, end: int) -> t
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "entries") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "entries") from None
     at += 8
     count, at = array(data, at, count, 8, "entries")
     item.entries, at = _decode_alter_client_quotas_response_entries_v0(data, at, end, count)
@@ -786,7 +786,7 @@ def _decode_alter_client_quotas_response_entries_entity_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity.entity_type") from None
+            raise truncation(data, at, "B", "entries.entity.entity_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.entity_type = data[at:stop].decode("utf-8", JAVA)
@@ -796,7 +796,7 @@ def _decode_alter_client_quotas_response_entries_entity_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity.entity_name") from None
+            raise truncation(data, at, "B", "entries.entity.entity_name") from None
         at += 1
         if size == 0:
             item.entity_name = None
@@ -810,7 +810,7 @@ def _decode_alter_client_quotas_response_entries_entity_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity.unknown_tags") from None
+            raise truncation(data, at, "B", "entries.entity.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "entries.entity.unknown_tags")
@@ -830,7 +830,7 @@ def _decode_alter_client_quotas_response_entries_v1(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "entries.error_code", "entries.error_message"
             ) from None
         at += 3
@@ -844,7 +844,7 @@ def _decode_alter_client_quotas_response_entries_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity") from None
+            raise truncation(data, at, "B", "entries.entity") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "entries.entity")
         item.entity, at = _decode_alter_client_quotas_response_entries_entity_v1(
@@ -853,7 +853,7 @@ def _decode_alter_client_quotas_response_entries_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.unknown_tags") from None
+            raise truncation(data, at, "B", "entries.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "entries.unknown_tags")
@@ -869,14 +869,14 @@ def _decode_alter_client_quotas_response_v1(data: bytes, at: int, end: int) -> t
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "entries") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "entries") from None
     at += 5
     count, at = compact_array(data, at, count, 5, "entries")
     item.entries, at = _decode_alter_client_quotas_response_entries_v1(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

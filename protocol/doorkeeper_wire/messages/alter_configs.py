@@ -16,7 +16,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -287,7 +287,7 @@ def _decode_alter_configs_request_resources_configs_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "resources.configs.name") from None
+            raise truncation(data, at, "h", "resources.configs.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -297,7 +297,7 @@ def _decode_alter_configs_request_resources_configs_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "resources.configs.value") from None
+            raise truncation(data, at, "h", "resources.configs.value") from None
         at += 2
         if size < 0:
             item.value = None
@@ -321,7 +321,7 @@ def _decode_alter_configs_request_resources_v0(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "resources.resource_type", "resources.resource_name"
             ) from None
         at += 3
@@ -333,7 +333,7 @@ def _decode_alter_configs_request_resources_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "resources.configs") from None
+            raise truncation(data, at, "i", "resources.configs") from None
         at += 4
         count, at = array(data, at, count, 4, "resources.configs")
         item.configs, at = _decode_alter_configs_request_resources_configs_v0(data, at, end, count)
@@ -348,7 +348,7 @@ def _decode_alter_configs_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "resources") from None
+        raise truncation(data, at, "i", "resources") from None
     at += 4
     count, at = array(data, at, count, 7, "resources")
     item.resources, at = _decode_alter_configs_request_resources_v0(data, at, end, count)
@@ -356,7 +356,7 @@ def _decode_alter_configs_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (item.validate_only,) = _unpack_bool(data, at)
     except StructError:
-        raise truncated(data, at, "?", "validate_only") from None
+        raise truncation(data, at, "?", "validate_only") from None
     at += 1
     item.__class__ = AlterConfigsRequest
     return item, at
@@ -398,7 +398,7 @@ def _decode_alter_configs_request_resources_configs_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.configs.name") from None
+            raise truncation(data, at, "B", "resources.configs.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -408,7 +408,7 @@ def _decode_alter_configs_request_resources_configs_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.configs.value") from None
+            raise truncation(data, at, "B", "resources.configs.value") from None
         at += 1
         if size == 0:
             item.value = None
@@ -420,7 +420,7 @@ def _decode_alter_configs_request_resources_configs_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.configs.unknown_tags") from None
+            raise truncation(data, at, "B", "resources.configs.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "resources.configs.unknown_tags")
@@ -440,7 +440,7 @@ def _decode_alter_configs_request_resources_v2(
         try:
             item.resource_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "resources.resource_type", "resources.resource_name"
             ) from None
         at += 2
@@ -452,14 +452,14 @@ def _decode_alter_configs_request_resources_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.configs") from None
+            raise truncation(data, at, "B", "resources.configs") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "resources.configs")
         item.configs, at = _decode_alter_configs_request_resources_configs_v2(data, at, end, count)
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.unknown_tags") from None
+            raise truncation(data, at, "B", "resources.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "resources.unknown_tags")
@@ -475,14 +475,14 @@ def _decode_alter_configs_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "resources") from None
+        raise truncation(data, at, "B", "resources") from None
     at += 1
     count, at = compact_array(data, at, count, 4, "resources")
     item.resources, at = _decode_alter_configs_request_resources_v2(data, at, end, count)
     try:
         item.validate_only, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "validate_only", "unknown_tags") from None
+        raise truncation(data, at, "? B", "validate_only", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -529,7 +529,7 @@ def _decode_alter_configs_response_responses_v0(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h h", "responses.error_code", "responses.error_message"
             ) from None
         at += 4
@@ -543,7 +543,7 @@ def _decode_alter_configs_response_responses_v0(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "responses.resource_type", "responses.resource_name"
             ) from None
         at += 3
@@ -563,7 +563,7 @@ def _decode_alter_configs_response_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "responses") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "responses") from None
     at += 8
     count, at = array(data, at, count, 7, "responses")
     item.responses, at = _decode_alter_configs_response_responses_v0(data, at, end, count)
@@ -600,7 +600,7 @@ def _decode_alter_configs_response_responses_v2(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "responses.error_code", "responses.error_message"
             ) from None
         at += 3
@@ -616,7 +616,7 @@ def _decode_alter_configs_response_responses_v2(
         try:
             item.resource_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "responses.resource_type", "responses.resource_name"
             ) from None
         at += 2
@@ -628,7 +628,7 @@ def _decode_alter_configs_response_responses_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.unknown_tags") from None
+            raise truncation(data, at, "B", "responses.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "responses.unknown_tags")
@@ -644,14 +644,14 @@ def _decode_alter_configs_response_v2(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "responses") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "responses") from None
     at += 5
     count, at = compact_array(data, at, count, 6, "responses")
     item.responses, at = _decode_alter_configs_response_responses_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

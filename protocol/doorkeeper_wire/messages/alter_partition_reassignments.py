@@ -14,7 +14,7 @@ from doorkeeper_wire.reading import (
     compact_nullable_text,
     compact_text,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -326,7 +326,7 @@ def _decode_alter_partition_reassignments_request_topics_partitions_v0(
         try:
             item.partition_index, count = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "topics.partitions.partition_index", "topics.partitions.replicas"
             ) from None
         at += 5
@@ -339,7 +339,7 @@ def _decode_alter_partition_reassignments_request_topics_partitions_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.partitions.unknown_tags")
@@ -359,7 +359,7 @@ def _decode_alter_partition_reassignments_request_topics_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -369,7 +369,7 @@ def _decode_alter_partition_reassignments_request_topics_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 6, "topics.partitions")
         item.partitions, at = _decode_alter_partition_reassignments_request_topics_partitions_v0(
@@ -378,7 +378,7 @@ def _decode_alter_partition_reassignments_request_topics_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -396,7 +396,7 @@ def _decode_alter_partition_reassignments_request_v0(
     try:
         item.timeout_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "timeout_ms", "topics") from None
+        raise truncation(data, at, "i B", "timeout_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_alter_partition_reassignments_request_topics_v0(data, at, end, count)
@@ -404,7 +404,7 @@ def _decode_alter_partition_reassignments_request_v0(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -456,7 +456,7 @@ def _decode_alter_partition_reassignments_request_v1(
             data, at
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i ? B", "timeout_ms", "allow_replication_factor_change", "topics"
         ) from None
     at += 6
@@ -465,7 +465,7 @@ def _decode_alter_partition_reassignments_request_v1(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -495,7 +495,7 @@ def _decode_alter_partition_reassignments_response_responses_partitions_v0(
         try:
             item.partition_index, item.error_code, size = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -516,7 +516,7 @@ def _decode_alter_partition_reassignments_response_responses_partitions_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "responses.partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "responses.partitions.unknown_tags")
@@ -536,7 +536,7 @@ def _decode_alter_partition_reassignments_response_responses_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.name") from None
+            raise truncation(data, at, "B", "responses.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -546,7 +546,7 @@ def _decode_alter_partition_reassignments_response_responses_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.partitions") from None
+            raise truncation(data, at, "B", "responses.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 8, "responses.partitions")
         item.partitions, at = (
@@ -557,7 +557,7 @@ def _decode_alter_partition_reassignments_response_responses_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.unknown_tags") from None
+            raise truncation(data, at, "B", "responses.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "responses.unknown_tags")
@@ -575,7 +575,7 @@ def _decode_alter_partition_reassignments_response_v0(
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -589,7 +589,7 @@ def _decode_alter_partition_reassignments_response_v0(
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "responses") from None
+        raise truncation(data, at, "B", "responses") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "responses")
     item.responses, at = _decode_alter_partition_reassignments_response_responses_v0(
@@ -599,7 +599,7 @@ def _decode_alter_partition_reassignments_response_v0(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -656,7 +656,7 @@ def _decode_alter_partition_reassignments_response_v1(
             _unpack_int32_bool_int16_byte(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "i ? h B",
@@ -676,7 +676,7 @@ def _decode_alter_partition_reassignments_response_v1(
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "responses") from None
+        raise truncation(data, at, "B", "responses") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "responses")
     item.responses, at = _decode_alter_partition_reassignments_response_responses_v0(
@@ -685,7 +685,7 @@ def _decode_alter_partition_reassignments_response_v1(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import Frozen, Message, Record, Tags, new
-from doorkeeper_wire.reading import array, compact_array, compact_text, tags, text, truncated
+from doorkeeper_wire.reading import array, compact_array, compact_text, tags, text, truncation
 from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, UVARINT, absent, replace_empty_tags
 
 __all__ = [
@@ -285,7 +285,7 @@ def _decode_alter_replica_log_dirs_request_dirs_topics_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "dirs.topics.name") from None
+            raise truncation(data, at, "h", "dirs.topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -295,7 +295,7 @@ def _decode_alter_replica_log_dirs_request_dirs_topics_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "dirs.topics.partitions") from None
+            raise truncation(data, at, "i", "dirs.topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 4, "dirs.topics.partitions")
         item.partitions = unpack_from(f">{count}i", data, at)
@@ -315,7 +315,7 @@ def _decode_alter_replica_log_dirs_request_dirs_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "dirs.path") from None
+            raise truncation(data, at, "h", "dirs.path") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.path = data[at:stop].decode("utf-8", JAVA)
@@ -325,7 +325,7 @@ def _decode_alter_replica_log_dirs_request_dirs_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "dirs.topics") from None
+            raise truncation(data, at, "i", "dirs.topics") from None
         at += 4
         count, at = array(data, at, count, 6, "dirs.topics")
         item.topics, at = _decode_alter_replica_log_dirs_request_dirs_topics_v1(
@@ -342,7 +342,7 @@ def _decode_alter_replica_log_dirs_request_v1(data: bytes, at: int, end: int) ->
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "dirs") from None
+        raise truncation(data, at, "i", "dirs") from None
     at += 4
     count, at = array(data, at, count, 6, "dirs")
     item.dirs, at = _decode_alter_replica_log_dirs_request_dirs_v1(data, at, end, count)
@@ -386,7 +386,7 @@ def _decode_alter_replica_log_dirs_request_dirs_topics_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "dirs.topics.name") from None
+            raise truncation(data, at, "B", "dirs.topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -396,7 +396,7 @@ def _decode_alter_replica_log_dirs_request_dirs_topics_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "dirs.topics.partitions") from None
+            raise truncation(data, at, "B", "dirs.topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "dirs.topics.partitions")
         item.partitions = unpack_from(f">{count}i", data, at)
@@ -404,7 +404,7 @@ def _decode_alter_replica_log_dirs_request_dirs_topics_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "dirs.topics.unknown_tags") from None
+            raise truncation(data, at, "B", "dirs.topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "dirs.topics.unknown_tags")
@@ -424,7 +424,7 @@ def _decode_alter_replica_log_dirs_request_dirs_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "dirs.path") from None
+            raise truncation(data, at, "B", "dirs.path") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.path = data[at:stop].decode("utf-8", JAVA)
@@ -434,7 +434,7 @@ def _decode_alter_replica_log_dirs_request_dirs_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "dirs.topics") from None
+            raise truncation(data, at, "B", "dirs.topics") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "dirs.topics")
         item.topics, at = _decode_alter_replica_log_dirs_request_dirs_topics_v2(
@@ -443,7 +443,7 @@ def _decode_alter_replica_log_dirs_request_dirs_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "dirs.unknown_tags") from None
+            raise truncation(data, at, "B", "dirs.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "dirs.unknown_tags")
@@ -459,14 +459,14 @@ def _decode_alter_replica_log_dirs_request_v2(data: bytes, at: int, end: int) ->
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "dirs") from None
+        raise truncation(data, at, "B", "dirs") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "dirs")
     item.dirs, at = _decode_alter_replica_log_dirs_request_dirs_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -515,7 +515,7 @@ def _decode_alter_replica_log_dirs_response_results_partitions_v1(
         try:
             item.partition_index, item.error_code = _unpack_int32_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h",
@@ -537,7 +537,7 @@ def _decode_alter_replica_log_dirs_response_results_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.topic_name") from None
+            raise truncation(data, at, "h", "results.topic_name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.topic_name = data[at:stop].decode("utf-8", JAVA)
@@ -547,7 +547,7 @@ def _decode_alter_replica_log_dirs_response_results_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "results.partitions") from None
+            raise truncation(data, at, "i", "results.partitions") from None
         at += 4
         count, at = array(data, at, count, 6, "results.partitions")
         item.partitions, at = _decode_alter_replica_log_dirs_response_results_partitions_v1(
@@ -564,7 +564,7 @@ def _decode_alter_replica_log_dirs_response_v1(data: bytes, at: int, end: int) -
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "results") from None
     at += 8
     count, at = array(data, at, count, 6, "results")
     item.results, at = _decode_alter_replica_log_dirs_response_results_v1(data, at, end, count)
@@ -606,7 +606,7 @@ def _decode_alter_replica_log_dirs_response_results_partitions_v2(
         try:
             item.partition_index, item.error_code, tagged = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -633,7 +633,7 @@ def _decode_alter_replica_log_dirs_response_results_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.topic_name") from None
+            raise truncation(data, at, "B", "results.topic_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic_name = data[at:stop].decode("utf-8", JAVA)
@@ -643,7 +643,7 @@ def _decode_alter_replica_log_dirs_response_results_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.partitions") from None
+            raise truncation(data, at, "B", "results.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 7, "results.partitions")
         item.partitions, at = _decode_alter_replica_log_dirs_response_results_partitions_v2(
@@ -652,7 +652,7 @@ def _decode_alter_replica_log_dirs_response_results_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.unknown_tags") from None
+            raise truncation(data, at, "B", "results.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.unknown_tags")
@@ -668,14 +668,14 @@ def _decode_alter_replica_log_dirs_response_v2(data: bytes, at: int, end: int) -
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "results") from None
     at += 5
     count, at = compact_array(data, at, count, 3, "results")
     item.results, at = _decode_alter_replica_log_dirs_response_results_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -14,7 +14,7 @@ from doorkeeper_wire.reading import (
     compact_octets,
     compact_text,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, COMPACT_TEXT, UVARINT, replace_empty_tags
 
@@ -278,7 +278,7 @@ def _decode_alter_user_scram_credentials_request_deletions_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "deletions.name") from None
+            raise truncation(data, at, "B", "deletions.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -288,7 +288,7 @@ def _decode_alter_user_scram_credentials_request_deletions_v0(
         try:
             item.mechanism, tagged = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "deletions.mechanism", "deletions.unknown_tags"
             ) from None
         at += 2
@@ -310,7 +310,7 @@ def _decode_alter_user_scram_credentials_request_upsertions_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "upsertions.name") from None
+            raise truncation(data, at, "B", "upsertions.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -320,7 +320,7 @@ def _decode_alter_user_scram_credentials_request_upsertions_v0(
         try:
             item.mechanism, item.iterations, size = _unpack_int8_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b i B",
@@ -337,7 +337,7 @@ def _decode_alter_user_scram_credentials_request_upsertions_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "upsertions.salted_password") from None
+            raise truncation(data, at, "B", "upsertions.salted_password") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.salted_password = data[at:stop]
@@ -347,7 +347,7 @@ def _decode_alter_user_scram_credentials_request_upsertions_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "upsertions.unknown_tags") from None
+            raise truncation(data, at, "B", "upsertions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "upsertions.unknown_tags")
@@ -365,7 +365,7 @@ def _decode_alter_user_scram_credentials_request_v0(
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "deletions") from None
+        raise truncation(data, at, "B", "deletions") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "deletions")
     item.deletions, at = _decode_alter_user_scram_credentials_request_deletions_v0(
@@ -374,7 +374,7 @@ def _decode_alter_user_scram_credentials_request_v0(
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "upsertions") from None
+        raise truncation(data, at, "B", "upsertions") from None
     at += 1
     count, at = compact_array(data, at, count, 9, "upsertions")
     item.upsertions, at = _decode_alter_user_scram_credentials_request_upsertions_v0(
@@ -383,7 +383,7 @@ def _decode_alter_user_scram_credentials_request_v0(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -436,7 +436,7 @@ def _decode_alter_user_scram_credentials_response_results_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.user") from None
+            raise truncation(data, at, "B", "results.user") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.user = data[at:stop].decode("utf-8", JAVA)
@@ -446,7 +446,7 @@ def _decode_alter_user_scram_credentials_response_results_v0(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "results.error_code", "results.error_message"
             ) from None
         at += 3
@@ -460,7 +460,7 @@ def _decode_alter_user_scram_credentials_response_results_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.unknown_tags") from None
+            raise truncation(data, at, "B", "results.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.unknown_tags")
@@ -478,7 +478,7 @@ def _decode_alter_user_scram_credentials_response_v0(
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "results") from None
     at += 5
     count, at = compact_array(data, at, count, 5, "results")
     item.results, at = _decode_alter_user_scram_credentials_response_results_v0(
@@ -487,7 +487,7 @@ def _decode_alter_user_scram_credentials_response_v0(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -17,7 +17,7 @@ from doorkeeper_wire.reading import (
     tag_head,
     tag_value,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -336,7 +336,7 @@ def _decode_api_versions_request_v3(data: bytes, at: int, end: int) -> tuple[Any
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "client_software_name") from None
+        raise truncation(data, at, "B", "client_software_name") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.client_software_name = data[at:stop].decode("utf-8", JAVA)
@@ -346,7 +346,7 @@ def _decode_api_versions_request_v3(data: bytes, at: int, end: int) -> tuple[Any
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "client_software_version") from None
+        raise truncation(data, at, "B", "client_software_version") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.client_software_version = data[at:stop].decode("utf-8", JAVA)
@@ -358,7 +358,7 @@ def _decode_api_versions_request_v3(data: bytes, at: int, end: int) -> tuple[Any
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -383,7 +383,7 @@ def _decode_api_versions_request_v5(data: bytes, at: int, end: int) -> tuple[Any
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "client_software_name") from None
+        raise truncation(data, at, "B", "client_software_name") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.client_software_name = data[at:stop].decode("utf-8", JAVA)
@@ -393,7 +393,7 @@ def _decode_api_versions_request_v5(data: bytes, at: int, end: int) -> tuple[Any
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "client_software_version") from None
+        raise truncation(data, at, "B", "client_software_version") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.client_software_version = data[at:stop].decode("utf-8", JAVA)
@@ -403,7 +403,7 @@ def _decode_api_versions_request_v5(data: bytes, at: int, end: int) -> tuple[Any
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "cluster_id") from None
+        raise truncation(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
         item.cluster_id = None
@@ -415,7 +415,7 @@ def _decode_api_versions_request_v5(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.node_id, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "node_id", "unknown_tags") from None
+        raise truncation(data, at, "i B", "node_id", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -446,7 +446,7 @@ def _decode_api_versions_response_api_keys_v0(
         try:
             item.api_key, item.min_version, item.max_version = _unpack_int16_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h h h",
@@ -465,7 +465,7 @@ def _decode_api_versions_response_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.error_code, count = _unpack_int16_int32(data, at)
     except StructError:
-        raise truncated(data, at, "h i", "error_code", "api_keys") from None
+        raise truncation(data, at, "h i", "error_code", "api_keys") from None
     at += 6
     count, at = array(data, at, count, 6, "api_keys")
     item.api_keys, at = _decode_api_versions_response_api_keys_v0(data, at, end, count)
@@ -498,7 +498,7 @@ def _decode_api_versions_response_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.error_code, count = _unpack_int16_int32(data, at)
     except StructError:
-        raise truncated(data, at, "h i", "error_code", "api_keys") from None
+        raise truncation(data, at, "h i", "error_code", "api_keys") from None
     at += 6
     count, at = array(data, at, count, 6, "api_keys")
     item.api_keys, at = _decode_api_versions_response_api_keys_v0(data, at, end, count)
@@ -510,7 +510,7 @@ def _decode_api_versions_response_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         (item.throttle_time_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "throttle_time_ms") from None
+        raise truncation(data, at, "i", "throttle_time_ms") from None
     at += 4
     item.__class__ = ApiVersionsResponse
     return item, at
@@ -535,7 +535,7 @@ def _decode_api_versions_response_api_keys_v3(
                 _unpack_int16_int16_int16_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h h h B",
@@ -563,7 +563,7 @@ def _decode_api_versions_response_supported_features_v3(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "supported_features.name") from None
+            raise truncation(data, at, "B", "supported_features.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -573,7 +573,7 @@ def _decode_api_versions_response_supported_features_v3(
         try:
             item.min_version, item.max_version, tagged = _unpack_int16_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h h B",
@@ -600,7 +600,7 @@ def _decode_api_versions_response_finalized_features_v3(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "finalized_features.name") from None
+            raise truncation(data, at, "B", "finalized_features.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -612,7 +612,7 @@ def _decode_api_versions_response_finalized_features_v3(
                 data, at
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h h B",
@@ -635,14 +635,14 @@ def _decode_api_versions_response_v3(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.error_code, count = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "api_keys") from None
+        raise truncation(data, at, "h B", "error_code", "api_keys") from None
     at += 3
     count, at = compact_array(data, at, count, 7, "api_keys")
     item.api_keys, at = _decode_api_versions_response_api_keys_v3(data, at, end, count)
     try:
         item.throttle_time_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
     at += 5
     item.supported_features = ()
     item.finalized_features_epoch = -1
@@ -656,7 +656,7 @@ def _decode_api_versions_response_v3(data: bytes, at: int, end: int) -> tuple[An
             try:
                 count = data[at]
             except IndexError:
-                raise truncated(data, at, "B", "supported_features") from None
+                raise truncation(data, at, "B", "supported_features") from None
             at += 1
             count, at = compact_array(data, at, count, 6, "supported_features")
             item.supported_features, at = _decode_api_versions_response_supported_features_v3(
@@ -666,13 +666,13 @@ def _decode_api_versions_response_v3(data: bytes, at: int, end: int) -> tuple[An
             try:
                 (item.finalized_features_epoch,) = _unpack_int64(data, at)
             except StructError:
-                raise truncated(data, at, "q", "finalized_features_epoch") from None
+                raise truncation(data, at, "q", "finalized_features_epoch") from None
             at += 8
         elif tag == 2:
             try:
                 count = data[at]
             except IndexError:
-                raise truncated(data, at, "B", "finalized_features") from None
+                raise truncation(data, at, "B", "finalized_features") from None
             at += 1
             count, at = compact_array(data, at, count, 6, "finalized_features")
             item.finalized_features, at = _decode_api_versions_response_finalized_features_v3(
@@ -682,7 +682,7 @@ def _decode_api_versions_response_v3(data: bytes, at: int, end: int) -> tuple[An
             try:
                 (item.zk_migration_ready,) = _unpack_bool(data, at)
             except StructError:
-                raise truncated(data, at, "?", "zk_migration_ready") from None
+                raise truncation(data, at, "?", "zk_migration_ready") from None
             at += 1
         else:
             value, at = tag_value(data, at, size, "unknown_tags")

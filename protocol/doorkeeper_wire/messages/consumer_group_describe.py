@@ -14,7 +14,7 @@ from doorkeeper_wire.reading import (
     compact_text,
     compact_texts,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -382,14 +382,14 @@ def _decode_consumer_group_describe_request_v0(data: bytes, at: int, end: int) -
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "group_ids") from None
+        raise truncation(data, at, "B", "group_ids") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "group_ids")
     item.group_ids, at = compact_texts(data, at, count, "group_ids")
     try:
         item.include_authorized_operations, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "include_authorized_operations", "unknown_tags") from None
+        raise truncation(data, at, "? B", "include_authorized_operations", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -416,7 +416,7 @@ def _decode_consumer_group_describe_response_groups_members_assignment_topic_par
         try:
             item.topic_id, size = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "16s B",
@@ -434,7 +434,7 @@ def _decode_consumer_group_describe_response_groups_members_assignment_topic_par
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.topic_partitions.partitions"
             ) from None
         at += 1
@@ -446,7 +446,7 @@ def _decode_consumer_group_describe_response_groups_members_assignment_topic_par
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.topic_partitions.unknown_tags"
             ) from None
         at += 1
@@ -470,7 +470,7 @@ def _decode_consumer_group_describe_response_groups_members_assignment_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.assignment.topic_partitions") from None
+            raise truncation(data, at, "B", "groups.members.assignment.topic_partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 19, "groups.members.assignment.topic_partitions")
         item.topic_partitions, at = (
@@ -481,7 +481,7 @@ def _decode_consumer_group_describe_response_groups_members_assignment_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.assignment.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.members.assignment.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.members.assignment.unknown_tags")
@@ -501,7 +501,7 @@ def _decode_consumer_group_describe_response_groups_members_target_assignment_to
         try:
             item.topic_id, size = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "16s B",
@@ -519,7 +519,7 @@ def _decode_consumer_group_describe_response_groups_members_target_assignment_to
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.topic_partitions.partitions"
             ) from None
         at += 1
@@ -531,7 +531,7 @@ def _decode_consumer_group_describe_response_groups_members_target_assignment_to
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.topic_partitions.unknown_tags"
             ) from None
         at += 1
@@ -555,7 +555,7 @@ def _decode_consumer_group_describe_response_groups_members_target_assignment_v0
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.topic_partitions"
             ) from None
         at += 1
@@ -570,7 +570,7 @@ def _decode_consumer_group_describe_response_groups_members_target_assignment_v0
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.unknown_tags"
             ) from None
         at += 1
@@ -594,7 +594,7 @@ def _decode_consumer_group_describe_response_groups_members_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.member_id") from None
+            raise truncation(data, at, "B", "groups.members.member_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -604,7 +604,7 @@ def _decode_consumer_group_describe_response_groups_members_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.instance_id") from None
+            raise truncation(data, at, "B", "groups.members.instance_id") from None
         at += 1
         if size == 0:
             item.instance_id = None
@@ -618,7 +618,7 @@ def _decode_consumer_group_describe_response_groups_members_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.rack_id") from None
+            raise truncation(data, at, "B", "groups.members.rack_id") from None
         at += 1
         if size == 0:
             item.rack_id = None
@@ -630,7 +630,7 @@ def _decode_consumer_group_describe_response_groups_members_v0(
         try:
             item.member_epoch, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.members.member_epoch", "groups.members.client_id"
             ) from None
         at += 5
@@ -642,7 +642,7 @@ def _decode_consumer_group_describe_response_groups_members_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_host") from None
+            raise truncation(data, at, "B", "groups.members.client_host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.client_host = data[at:stop].decode("utf-8", JAVA)
@@ -652,7 +652,7 @@ def _decode_consumer_group_describe_response_groups_members_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.subscribed_topic_names") from None
+            raise truncation(data, at, "B", "groups.members.subscribed_topic_names") from None
         at += 1
         count, at = compact_array(data, at, count, 1, "groups.members.subscribed_topic_names")
         item.subscribed_topic_names, at = compact_texts(
@@ -661,7 +661,7 @@ def _decode_consumer_group_describe_response_groups_members_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.subscribed_topic_regex") from None
+            raise truncation(data, at, "B", "groups.members.subscribed_topic_regex") from None
         at += 1
         if size == 0:
             item.subscribed_topic_regex = None
@@ -684,7 +684,7 @@ def _decode_consumer_group_describe_response_groups_members_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.members.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.members.unknown_tags")
@@ -704,7 +704,7 @@ def _decode_consumer_group_describe_response_groups_v0(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "groups.error_code", "groups.error_message") from None
+            raise truncation(data, at, "h B", "groups.error_code", "groups.error_message") from None
         at += 3
         if size == 0:
             item.error_message = None
@@ -716,7 +716,7 @@ def _decode_consumer_group_describe_response_groups_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -726,7 +726,7 @@ def _decode_consumer_group_describe_response_groups_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_state") from None
+            raise truncation(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -736,7 +736,7 @@ def _decode_consumer_group_describe_response_groups_v0(
         try:
             item.group_epoch, item.assignment_epoch, size = _unpack_int32_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i B",
@@ -753,7 +753,7 @@ def _decode_consumer_group_describe_response_groups_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members") from None
+            raise truncation(data, at, "B", "groups.members") from None
         at += 1
         count, at = compact_array(data, at, count, 16, "groups.members")
         item.members, at = _decode_consumer_group_describe_response_groups_members_v0(
@@ -762,7 +762,7 @@ def _decode_consumer_group_describe_response_groups_v0(
         try:
             item.authorized_operations, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.authorized_operations", "groups.unknown_tags"
             ) from None
         at += 5
@@ -780,14 +780,14 @@ def _decode_consumer_group_describe_response_v0(data: bytes, at: int, end: int) 
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "groups") from None
     at += 5
     count, at = compact_array(data, at, count, 20, "groups")
     item.groups, at = _decode_consumer_group_describe_response_groups_v0(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -915,7 +915,7 @@ def _decode_consumer_group_describe_response_groups_members_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.member_id") from None
+            raise truncation(data, at, "B", "groups.members.member_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -925,7 +925,7 @@ def _decode_consumer_group_describe_response_groups_members_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.instance_id") from None
+            raise truncation(data, at, "B", "groups.members.instance_id") from None
         at += 1
         if size == 0:
             item.instance_id = None
@@ -939,7 +939,7 @@ def _decode_consumer_group_describe_response_groups_members_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.rack_id") from None
+            raise truncation(data, at, "B", "groups.members.rack_id") from None
         at += 1
         if size == 0:
             item.rack_id = None
@@ -951,7 +951,7 @@ def _decode_consumer_group_describe_response_groups_members_v1(
         try:
             item.member_epoch, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.members.member_epoch", "groups.members.client_id"
             ) from None
         at += 5
@@ -963,7 +963,7 @@ def _decode_consumer_group_describe_response_groups_members_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_host") from None
+            raise truncation(data, at, "B", "groups.members.client_host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.client_host = data[at:stop].decode("utf-8", JAVA)
@@ -973,7 +973,7 @@ def _decode_consumer_group_describe_response_groups_members_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.subscribed_topic_names") from None
+            raise truncation(data, at, "B", "groups.members.subscribed_topic_names") from None
         at += 1
         count, at = compact_array(data, at, count, 1, "groups.members.subscribed_topic_names")
         item.subscribed_topic_names, at = compact_texts(
@@ -982,7 +982,7 @@ def _decode_consumer_group_describe_response_groups_members_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.subscribed_topic_regex") from None
+            raise truncation(data, at, "B", "groups.members.subscribed_topic_regex") from None
         at += 1
         if size == 0:
             item.subscribed_topic_regex = None
@@ -1004,7 +1004,7 @@ def _decode_consumer_group_describe_response_groups_members_v1(
         try:
             item.member_type, tagged = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "groups.members.member_type", "groups.members.unknown_tags"
             ) from None
         at += 2
@@ -1026,7 +1026,7 @@ def _decode_consumer_group_describe_response_groups_v1(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "groups.error_code", "groups.error_message") from None
+            raise truncation(data, at, "h B", "groups.error_code", "groups.error_message") from None
         at += 3
         if size == 0:
             item.error_message = None
@@ -1038,7 +1038,7 @@ def _decode_consumer_group_describe_response_groups_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -1048,7 +1048,7 @@ def _decode_consumer_group_describe_response_groups_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_state") from None
+            raise truncation(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -1058,7 +1058,7 @@ def _decode_consumer_group_describe_response_groups_v1(
         try:
             item.group_epoch, item.assignment_epoch, size = _unpack_int32_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i B",
@@ -1075,7 +1075,7 @@ def _decode_consumer_group_describe_response_groups_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members") from None
+            raise truncation(data, at, "B", "groups.members") from None
         at += 1
         count, at = compact_array(data, at, count, 17, "groups.members")
         item.members, at = _decode_consumer_group_describe_response_groups_members_v1(
@@ -1084,7 +1084,7 @@ def _decode_consumer_group_describe_response_groups_v1(
         try:
             item.authorized_operations, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.authorized_operations", "groups.unknown_tags"
             ) from None
         at += 5
@@ -1102,14 +1102,14 @@ def _decode_consumer_group_describe_response_v1(data: bytes, at: int, end: int) 
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "groups") from None
     at += 5
     count, at = compact_array(data, at, count, 20, "groups")
     item.groups, at = _decode_consumer_group_describe_response_groups_v1(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

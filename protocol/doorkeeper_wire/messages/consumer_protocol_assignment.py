@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import NEVER, Frozen, Message, Record, new
-from doorkeeper_wire.reading import array, nullable_octets, text, truncated
+from doorkeeper_wire.reading import array, nullable_octets, text, truncation
 from doorkeeper_wire.writing import TEXT
 
 __all__ = ["ConsumerProtocolAssignment", "TopicPartition"]
@@ -101,7 +101,7 @@ def _decode_consumer_protocol_assignment_assigned_partitions_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "assigned_partitions.topic") from None
+            raise truncation(data, at, "h", "assigned_partitions.topic") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -111,7 +111,7 @@ def _decode_consumer_protocol_assignment_assigned_partitions_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "assigned_partitions.partitions") from None
+            raise truncation(data, at, "i", "assigned_partitions.partitions") from None
         at += 4
         count, at = array(data, at, count, 4, "assigned_partitions.partitions")
         item.partitions = unpack_from(f">{count}i", data, at)
@@ -126,7 +126,7 @@ def _decode_consumer_protocol_assignment_v0(data: bytes, at: int, end: int) -> t
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "assigned_partitions") from None
+        raise truncation(data, at, "i", "assigned_partitions") from None
     at += 4
     count, at = array(data, at, count, 6, "assigned_partitions")
     item.assigned_partitions, at = _decode_consumer_protocol_assignment_assigned_partitions_v0(
@@ -135,7 +135,7 @@ def _decode_consumer_protocol_assignment_v0(data: bytes, at: int, end: int) -> t
     try:
         (size,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "user_data") from None
+        raise truncation(data, at, "i", "user_data") from None
     at += 4
     if size < 0:
         item.user_data = None

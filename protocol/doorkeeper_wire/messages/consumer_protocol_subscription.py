@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import NEVER, Frozen, Message, Record, new
-from doorkeeper_wire.reading import array, nullable_octets, nullable_text, text, texts, truncated
+from doorkeeper_wire.reading import array, nullable_octets, nullable_text, text, texts, truncation
 from doorkeeper_wire.writing import NULLABLE_TEXT, TEXT
 
 __all__ = ["ConsumerProtocolSubscription", "TopicPartition"]
@@ -113,14 +113,14 @@ def _decode_consumer_protocol_subscription_v0(data: bytes, at: int, end: int) ->
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 2, "topics")
     item.topics, at = texts(data, at, count, "topics")
     try:
         (size,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "user_data") from None
+        raise truncation(data, at, "i", "user_data") from None
     at += 4
     if size < 0:
         item.user_data = None
@@ -154,7 +154,7 @@ def _decode_consumer_protocol_subscription_owned_partitions_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "owned_partitions.topic") from None
+            raise truncation(data, at, "h", "owned_partitions.topic") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -164,7 +164,7 @@ def _decode_consumer_protocol_subscription_owned_partitions_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "owned_partitions.partitions") from None
+            raise truncation(data, at, "i", "owned_partitions.partitions") from None
         at += 4
         count, at = array(data, at, count, 4, "owned_partitions.partitions")
         item.partitions = unpack_from(f">{count}i", data, at)
@@ -179,14 +179,14 @@ def _decode_consumer_protocol_subscription_v1(data: bytes, at: int, end: int) ->
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 2, "topics")
     item.topics, at = texts(data, at, count, "topics")
     try:
         (size,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "user_data") from None
+        raise truncation(data, at, "i", "user_data") from None
     at += 4
     if size < 0:
         item.user_data = None
@@ -198,7 +198,7 @@ def _decode_consumer_protocol_subscription_v1(data: bytes, at: int, end: int) ->
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "owned_partitions") from None
+        raise truncation(data, at, "i", "owned_partitions") from None
     at += 4
     count, at = array(data, at, count, 6, "owned_partitions")
     item.owned_partitions, at = _decode_consumer_protocol_subscription_owned_partitions_v1(
@@ -237,14 +237,14 @@ def _decode_consumer_protocol_subscription_v2(data: bytes, at: int, end: int) ->
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 2, "topics")
     item.topics, at = texts(data, at, count, "topics")
     try:
         (size,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "user_data") from None
+        raise truncation(data, at, "i", "user_data") from None
     at += 4
     if size < 0:
         item.user_data = None
@@ -256,7 +256,7 @@ def _decode_consumer_protocol_subscription_v2(data: bytes, at: int, end: int) ->
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "owned_partitions") from None
+        raise truncation(data, at, "i", "owned_partitions") from None
     at += 4
     count, at = array(data, at, count, 6, "owned_partitions")
     item.owned_partitions, at = _decode_consumer_protocol_subscription_owned_partitions_v1(
@@ -266,7 +266,7 @@ def _decode_consumer_protocol_subscription_v2(data: bytes, at: int, end: int) ->
     try:
         (item.generation_id,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "generation_id") from None
+        raise truncation(data, at, "i", "generation_id") from None
     at += 4
     item.__class__ = ConsumerProtocolSubscription
     return item, at
@@ -289,14 +289,14 @@ def _decode_consumer_protocol_subscription_v3(data: bytes, at: int, end: int) ->
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 2, "topics")
     item.topics, at = texts(data, at, count, "topics")
     try:
         (size,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "user_data") from None
+        raise truncation(data, at, "i", "user_data") from None
     at += 4
     if size < 0:
         item.user_data = None
@@ -308,7 +308,7 @@ def _decode_consumer_protocol_subscription_v3(data: bytes, at: int, end: int) ->
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "owned_partitions") from None
+        raise truncation(data, at, "i", "owned_partitions") from None
     at += 4
     count, at = array(data, at, count, 6, "owned_partitions")
     item.owned_partitions, at = _decode_consumer_protocol_subscription_owned_partitions_v1(
@@ -317,7 +317,7 @@ def _decode_consumer_protocol_subscription_v3(data: bytes, at: int, end: int) ->
     try:
         item.generation_id, size = _unpack_int32_int16(data, at)
     except StructError:
-        raise truncated(data, at, "i h", "generation_id", "rack_id") from None
+        raise truncation(data, at, "i h", "generation_id", "rack_id") from None
     at += 6
     if size < 0:
         item.rack_id = None

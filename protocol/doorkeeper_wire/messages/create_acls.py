@@ -16,7 +16,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -246,7 +246,7 @@ def _decode_create_acls_request_creations_v0(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "creations.resource_type", "creations.resource_name"
             ) from None
         at += 3
@@ -258,7 +258,7 @@ def _decode_create_acls_request_creations_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "creations.principal") from None
+            raise truncation(data, at, "h", "creations.principal") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal = data[at:stop].decode("utf-8", JAVA)
@@ -268,7 +268,7 @@ def _decode_create_acls_request_creations_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "creations.host") from None
+            raise truncation(data, at, "h", "creations.host") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -280,7 +280,7 @@ def _decode_create_acls_request_creations_v0(
         try:
             item.operation, item.permission_type = _unpack_int8_int8(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b b", "creations.operation", "creations.permission_type"
             ) from None
         at += 2
@@ -294,7 +294,7 @@ def _decode_create_acls_request_v0(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "creations") from None
+        raise truncation(data, at, "i", "creations") from None
     at += 4
     count, at = array(data, at, count, 9, "creations")
     item.creations, at = _decode_create_acls_request_creations_v0(data, at, end, count)
@@ -334,7 +334,7 @@ def _decode_create_acls_request_creations_v1(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "creations.resource_type", "creations.resource_name"
             ) from None
         at += 3
@@ -346,7 +346,7 @@ def _decode_create_acls_request_creations_v1(
         try:
             item.resource_pattern_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "creations.resource_pattern_type", "creations.principal"
             ) from None
         at += 3
@@ -358,7 +358,7 @@ def _decode_create_acls_request_creations_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "creations.host") from None
+            raise truncation(data, at, "h", "creations.host") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -369,7 +369,7 @@ def _decode_create_acls_request_creations_v1(
         try:
             item.operation, item.permission_type = _unpack_int8_int8(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b b", "creations.operation", "creations.permission_type"
             ) from None
         at += 2
@@ -383,7 +383,7 @@ def _decode_create_acls_request_v1(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "creations") from None
+        raise truncation(data, at, "i", "creations") from None
     at += 4
     count, at = array(data, at, count, 10, "creations")
     item.creations, at = _decode_create_acls_request_creations_v1(data, at, end, count)
@@ -422,7 +422,7 @@ def _decode_create_acls_request_creations_v2(
         try:
             item.resource_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "creations.resource_type", "creations.resource_name"
             ) from None
         at += 2
@@ -434,7 +434,7 @@ def _decode_create_acls_request_creations_v2(
         try:
             item.resource_pattern_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "creations.resource_pattern_type", "creations.principal"
             ) from None
         at += 2
@@ -446,7 +446,7 @@ def _decode_create_acls_request_creations_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "creations.host") from None
+            raise truncation(data, at, "B", "creations.host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -456,7 +456,7 @@ def _decode_create_acls_request_creations_v2(
         try:
             item.operation, item.permission_type, tagged = _unpack_int8_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b b B",
@@ -479,14 +479,14 @@ def _decode_create_acls_request_v2(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "creations") from None
+        raise truncation(data, at, "B", "creations") from None
     at += 1
     count, at = compact_array(data, at, count, 8, "creations")
     item.creations, at = _decode_create_acls_request_creations_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -527,7 +527,7 @@ def _decode_create_acls_response_results_v0(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h h", "results.error_code", "results.error_message"
             ) from None
         at += 4
@@ -549,7 +549,7 @@ def _decode_create_acls_response_v0(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "results") from None
     at += 8
     count, at = array(data, at, count, 4, "results")
     item.results, at = _decode_create_acls_response_results_v0(data, at, end, count)
@@ -581,7 +581,7 @@ def _decode_create_acls_response_results_v2(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "results.error_code", "results.error_message"
             ) from None
         at += 3
@@ -595,7 +595,7 @@ def _decode_create_acls_response_results_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.unknown_tags") from None
+            raise truncation(data, at, "B", "results.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.unknown_tags")
@@ -611,14 +611,14 @@ def _decode_create_acls_response_v2(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "results") from None
     at += 5
     count, at = compact_array(data, at, count, 4, "results")
     item.results, at = _decode_create_acls_response_results_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

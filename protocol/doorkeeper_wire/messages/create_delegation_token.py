@@ -17,7 +17,7 @@ from doorkeeper_wire.reading import (
     octets,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -241,7 +241,7 @@ def _decode_create_delegation_token_request_renewers_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "renewers.principal_type") from None
+            raise truncation(data, at, "h", "renewers.principal_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -251,7 +251,7 @@ def _decode_create_delegation_token_request_renewers_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "renewers.principal_name") from None
+            raise truncation(data, at, "h", "renewers.principal_name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -269,7 +269,7 @@ def _decode_create_delegation_token_request_v0(data: bytes, at: int, end: int) -
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "renewers") from None
+        raise truncation(data, at, "i", "renewers") from None
     at += 4
     count, at = array(data, at, count, 4, "renewers")
     item.renewers, at = _decode_create_delegation_token_request_renewers_v0(data, at, end, count)
@@ -279,7 +279,7 @@ def _decode_create_delegation_token_request_v0(data: bytes, at: int, end: int) -
     try:
         (item.max_lifetime_ms,) = _unpack_int64(data, at)
     except StructError:
-        raise truncated(data, at, "q", "max_lifetime_ms") from None
+        raise truncation(data, at, "q", "max_lifetime_ms") from None
     at += 8
     item.__class__ = CreateDelegationTokenRequest
     return item, at
@@ -313,7 +313,7 @@ def _decode_create_delegation_token_request_renewers_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "renewers.principal_type") from None
+            raise truncation(data, at, "B", "renewers.principal_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -323,7 +323,7 @@ def _decode_create_delegation_token_request_renewers_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "renewers.principal_name") from None
+            raise truncation(data, at, "B", "renewers.principal_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -333,7 +333,7 @@ def _decode_create_delegation_token_request_renewers_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "renewers.unknown_tags") from None
+            raise truncation(data, at, "B", "renewers.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "renewers.unknown_tags")
@@ -349,7 +349,7 @@ def _decode_create_delegation_token_request_v2(data: bytes, at: int, end: int) -
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "renewers") from None
+        raise truncation(data, at, "B", "renewers") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "renewers")
     item.renewers, at = _decode_create_delegation_token_request_renewers_v2(data, at, end, count)
@@ -358,7 +358,7 @@ def _decode_create_delegation_token_request_v2(data: bytes, at: int, end: int) -
     try:
         item.max_lifetime_ms, tagged = _unpack_int64_byte(data, at)
     except StructError:
-        raise truncated(data, at, "q B", "max_lifetime_ms", "unknown_tags") from None
+        raise truncation(data, at, "q B", "max_lifetime_ms", "unknown_tags") from None
     at += 9
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -392,7 +392,7 @@ def _decode_create_delegation_token_request_v3(data: bytes, at: int, end: int) -
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "owner_principal_type") from None
+        raise truncation(data, at, "B", "owner_principal_type") from None
     at += 1
     if size == 0:
         item.owner_principal_type = None
@@ -406,7 +406,7 @@ def _decode_create_delegation_token_request_v3(data: bytes, at: int, end: int) -
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "owner_principal_name") from None
+        raise truncation(data, at, "B", "owner_principal_name") from None
     at += 1
     if size == 0:
         item.owner_principal_name = None
@@ -420,14 +420,14 @@ def _decode_create_delegation_token_request_v3(data: bytes, at: int, end: int) -
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "renewers") from None
+        raise truncation(data, at, "B", "renewers") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "renewers")
     item.renewers, at = _decode_create_delegation_token_request_renewers_v2(data, at, end, count)
     try:
         item.max_lifetime_ms, tagged = _unpack_int64_byte(data, at)
     except StructError:
-        raise truncated(data, at, "q B", "max_lifetime_ms", "unknown_tags") from None
+        raise truncation(data, at, "q B", "max_lifetime_ms", "unknown_tags") from None
     at += 9
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -454,7 +454,7 @@ def _decode_create_delegation_token_response_v0(data: bytes, at: int, end: int) 
     try:
         item.error_code, size = _unpack_int16_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h h", "error_code", "principal_type") from None
+        raise truncation(data, at, "h h", "error_code", "principal_type") from None
     at += 4
     if size >= 0 and (stop := at + size) <= end:
         item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -464,7 +464,7 @@ def _decode_create_delegation_token_response_v0(data: bytes, at: int, end: int) 
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "principal_name") from None
+        raise truncation(data, at, "h", "principal_name") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -476,7 +476,7 @@ def _decode_create_delegation_token_response_v0(data: bytes, at: int, end: int) 
             _unpack_int64_int64_int64_int16(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "q q q h",
@@ -494,7 +494,7 @@ def _decode_create_delegation_token_response_v0(data: bytes, at: int, end: int) 
     try:
         (size,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "hmac") from None
+        raise truncation(data, at, "i", "hmac") from None
     at += 4
     if size >= 0 and (stop := at + size) <= end:
         item.hmac = data[at:stop]
@@ -507,7 +507,7 @@ def _decode_create_delegation_token_response_v0(data: bytes, at: int, end: int) 
     try:
         (item.throttle_time_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "throttle_time_ms") from None
+        raise truncation(data, at, "i", "throttle_time_ms") from None
     at += 4
     item.__class__ = CreateDelegationTokenResponse
     return item, at
@@ -539,7 +539,7 @@ def _decode_create_delegation_token_response_v2(data: bytes, at: int, end: int) 
     try:
         item.error_code, size = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "principal_type") from None
+        raise truncation(data, at, "h B", "error_code", "principal_type") from None
     at += 3
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -549,7 +549,7 @@ def _decode_create_delegation_token_response_v2(data: bytes, at: int, end: int) 
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "principal_name") from None
+        raise truncation(data, at, "B", "principal_name") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -561,7 +561,7 @@ def _decode_create_delegation_token_response_v2(data: bytes, at: int, end: int) 
             _unpack_int64_int64_int64_byte(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "q q q B",
@@ -579,7 +579,7 @@ def _decode_create_delegation_token_response_v2(data: bytes, at: int, end: int) 
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "hmac") from None
+        raise truncation(data, at, "B", "hmac") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.hmac = data[at:stop]
@@ -591,7 +591,7 @@ def _decode_create_delegation_token_response_v2(data: bytes, at: int, end: int) 
     try:
         item.throttle_time_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -627,7 +627,7 @@ def _decode_create_delegation_token_response_v3(data: bytes, at: int, end: int) 
     try:
         item.error_code, size = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "principal_type") from None
+        raise truncation(data, at, "h B", "error_code", "principal_type") from None
     at += 3
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -637,7 +637,7 @@ def _decode_create_delegation_token_response_v3(data: bytes, at: int, end: int) 
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "principal_name") from None
+        raise truncation(data, at, "B", "principal_name") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -647,7 +647,7 @@ def _decode_create_delegation_token_response_v3(data: bytes, at: int, end: int) 
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "token_requester_principal_type") from None
+        raise truncation(data, at, "B", "token_requester_principal_type") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.token_requester_principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -659,7 +659,7 @@ def _decode_create_delegation_token_response_v3(data: bytes, at: int, end: int) 
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "token_requester_principal_name") from None
+        raise truncation(data, at, "B", "token_requester_principal_name") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.token_requester_principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -673,7 +673,7 @@ def _decode_create_delegation_token_response_v3(data: bytes, at: int, end: int) 
             _unpack_int64_int64_int64_byte(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "q q q B",
@@ -691,7 +691,7 @@ def _decode_create_delegation_token_response_v3(data: bytes, at: int, end: int) 
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "hmac") from None
+        raise truncation(data, at, "B", "hmac") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.hmac = data[at:stop]
@@ -701,7 +701,7 @@ def _decode_create_delegation_token_response_v3(data: bytes, at: int, end: int) 
     try:
         item.throttle_time_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -18,7 +18,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -281,7 +281,7 @@ def _decode_create_partitions_request_topics_assignments_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.assignments.broker_ids") from None
+            raise truncation(data, at, "i", "topics.assignments.broker_ids") from None
         at += 4
         count, at = array(data, at, count, 4, "topics.assignments.broker_ids")
         item.broker_ids = unpack_from(f">{count}i", data, at)
@@ -301,7 +301,7 @@ def _decode_create_partitions_request_topics_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -311,7 +311,7 @@ def _decode_create_partitions_request_topics_v0(
         try:
             item.count, count = _unpack_int32_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i i", "topics.count", "topics.assignments") from None
+            raise truncation(data, at, "i i", "topics.count", "topics.assignments") from None
         at += 8
         count, at = nullable_array(data, at, count, 4, "topics.assignments")
         if count < 0:
@@ -331,7 +331,7 @@ def _decode_create_partitions_request_v0(data: bytes, at: int, end: int) -> tupl
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 10, "topics")
     item.topics, at = _decode_create_partitions_request_topics_v0(data, at, end, count)
@@ -339,7 +339,7 @@ def _decode_create_partitions_request_v0(data: bytes, at: int, end: int) -> tupl
     try:
         item.timeout_ms, item.validate_only = _unpack_int32_bool(data, at)
     except StructError:
-        raise truncated(data, at, "i ?", "timeout_ms", "validate_only") from None
+        raise truncation(data, at, "i ?", "timeout_ms", "validate_only") from None
     at += 5
     item.__class__ = CreatePartitionsRequest
     return item, at
@@ -384,7 +384,7 @@ def _decode_create_partitions_request_topics_assignments_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.assignments.broker_ids") from None
+            raise truncation(data, at, "B", "topics.assignments.broker_ids") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.assignments.broker_ids")
         item.broker_ids = unpack_from(f">{count}i", data, at)
@@ -392,7 +392,7 @@ def _decode_create_partitions_request_topics_assignments_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.assignments.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.assignments.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.assignments.unknown_tags")
@@ -412,7 +412,7 @@ def _decode_create_partitions_request_topics_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -422,7 +422,7 @@ def _decode_create_partitions_request_topics_v2(
         try:
             item.count, count = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "topics.count", "topics.assignments") from None
+            raise truncation(data, at, "i B", "topics.count", "topics.assignments") from None
         at += 5
         count, at = compact_nullable_array(data, at, count, 2, "topics.assignments")
         if count < 0:
@@ -434,7 +434,7 @@ def _decode_create_partitions_request_topics_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -450,14 +450,14 @@ def _decode_create_partitions_request_v2(data: bytes, at: int, end: int) -> tupl
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 7, "topics")
     item.topics, at = _decode_create_partitions_request_topics_v2(data, at, end, count)
     try:
         item.timeout_ms, item.validate_only, tagged = _unpack_int32_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i ? B", "timeout_ms", "validate_only", "unknown_tags") from None
+        raise truncation(data, at, "i ? B", "timeout_ms", "validate_only", "unknown_tags") from None
     at += 6
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -508,7 +508,7 @@ def _decode_create_partitions_response_results_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.name") from None
+            raise truncation(data, at, "h", "results.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -518,7 +518,7 @@ def _decode_create_partitions_response_results_v0(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h h", "results.error_code", "results.error_message"
             ) from None
         at += 4
@@ -540,7 +540,7 @@ def _decode_create_partitions_response_v0(data: bytes, at: int, end: int) -> tup
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "results") from None
     at += 8
     count, at = array(data, at, count, 6, "results")
     item.results, at = _decode_create_partitions_response_results_v0(data, at, end, count)
@@ -572,7 +572,7 @@ def _decode_create_partitions_response_results_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.name") from None
+            raise truncation(data, at, "B", "results.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -582,7 +582,7 @@ def _decode_create_partitions_response_results_v2(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "results.error_code", "results.error_message"
             ) from None
         at += 3
@@ -596,7 +596,7 @@ def _decode_create_partitions_response_results_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.unknown_tags") from None
+            raise truncation(data, at, "B", "results.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.unknown_tags")
@@ -612,14 +612,14 @@ def _decode_create_partitions_response_v2(data: bytes, at: int, end: int) -> tup
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "results") from None
     at += 5
     count, at = compact_array(data, at, count, 5, "results")
     item.results, at = _decode_create_partitions_response_results_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

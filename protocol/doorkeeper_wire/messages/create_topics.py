@@ -20,7 +20,7 @@ from doorkeeper_wire.reading import (
     tag_value,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -430,7 +430,7 @@ def _decode_create_topics_request_topics_assignments_v0(
         try:
             item.partition_index, count = _unpack_int32_int32(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i",
@@ -456,7 +456,7 @@ def _decode_create_topics_request_topics_configs_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.configs.name") from None
+            raise truncation(data, at, "h", "topics.configs.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -466,7 +466,7 @@ def _decode_create_topics_request_topics_configs_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.configs.value") from None
+            raise truncation(data, at, "h", "topics.configs.value") from None
         at += 2
         if size < 0:
             item.value = None
@@ -490,7 +490,7 @@ def _decode_create_topics_request_topics_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -502,7 +502,7 @@ def _decode_create_topics_request_topics_v0(
                 data, at
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h i",
@@ -518,7 +518,7 @@ def _decode_create_topics_request_topics_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.configs") from None
+            raise truncation(data, at, "i", "topics.configs") from None
         at += 4
         count, at = array(data, at, count, 4, "topics.configs")
         item.configs, at = _decode_create_topics_request_topics_configs_v0(data, at, end, count)
@@ -533,7 +533,7 @@ def _decode_create_topics_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 16, "topics")
     item.topics, at = _decode_create_topics_request_topics_v0(data, at, end, count)
@@ -542,7 +542,7 @@ def _decode_create_topics_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (item.timeout_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "timeout_ms") from None
+        raise truncation(data, at, "i", "timeout_ms") from None
     at += 4
     item.__class__ = CreateTopicsRequest
     return item, at
@@ -595,7 +595,7 @@ def _decode_create_topics_request_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 16, "topics")
     item.topics, at = _decode_create_topics_request_topics_v0(data, at, end, count)
@@ -603,7 +603,7 @@ def _decode_create_topics_request_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.timeout_ms, item.validate_only = _unpack_int32_bool(data, at)
     except StructError:
-        raise truncated(data, at, "i ?", "timeout_ms", "validate_only") from None
+        raise truncation(data, at, "i ?", "timeout_ms", "validate_only") from None
     at += 5
     item.__class__ = CreateTopicsRequest
     return item, at
@@ -626,7 +626,7 @@ def _decode_create_topics_request_topics_assignments_v5(
         try:
             item.partition_index, count = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i B",
@@ -640,7 +640,7 @@ def _decode_create_topics_request_topics_assignments_v5(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.assignments.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.assignments.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.assignments.unknown_tags")
@@ -660,7 +660,7 @@ def _decode_create_topics_request_topics_configs_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.configs.name") from None
+            raise truncation(data, at, "B", "topics.configs.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -670,7 +670,7 @@ def _decode_create_topics_request_topics_configs_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.configs.value") from None
+            raise truncation(data, at, "B", "topics.configs.value") from None
         at += 1
         if size == 0:
             item.value = None
@@ -682,7 +682,7 @@ def _decode_create_topics_request_topics_configs_v5(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.configs.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.configs.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.configs.unknown_tags")
@@ -702,7 +702,7 @@ def _decode_create_topics_request_topics_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -712,7 +712,7 @@ def _decode_create_topics_request_topics_v5(
         try:
             item.num_partitions, item.replication_factor, count = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -728,14 +728,14 @@ def _decode_create_topics_request_topics_v5(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.configs") from None
+            raise truncation(data, at, "B", "topics.configs") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "topics.configs")
         item.configs, at = _decode_create_topics_request_topics_configs_v5(data, at, end, count)
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -751,14 +751,14 @@ def _decode_create_topics_request_v5(data: bytes, at: int, end: int) -> tuple[An
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 10, "topics")
     item.topics, at = _decode_create_topics_request_topics_v5(data, at, end, count)
     try:
         item.timeout_ms, item.validate_only, tagged = _unpack_int32_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i ? B", "timeout_ms", "validate_only", "unknown_tags") from None
+        raise truncation(data, at, "i ? B", "timeout_ms", "validate_only", "unknown_tags") from None
     at += 6
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -819,7 +819,7 @@ def _decode_create_topics_response_topics_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -836,7 +836,7 @@ def _decode_create_topics_response_topics_v0(
         try:
             (item.error_code,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.error_code") from None
+            raise truncation(data, at, "h", "topics.error_code") from None
         at += 2
         item.__class__ = CreatableTopicResult
         found.append(item)
@@ -848,7 +848,7 @@ def _decode_create_topics_response_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 4, "topics")
     item.topics, at = _decode_create_topics_response_topics_v0(data, at, end, count)
@@ -881,7 +881,7 @@ def _decode_create_topics_response_topics_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -891,7 +891,7 @@ def _decode_create_topics_response_topics_v1(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h h", "topics.error_code", "topics.error_message") from None
+            raise truncation(data, at, "h h", "topics.error_code", "topics.error_message") from None
         at += 4
         if size < 0:
             item.error_message = None
@@ -916,7 +916,7 @@ def _decode_create_topics_response_v1(data: bytes, at: int, end: int) -> tuple[A
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_create_topics_response_topics_v1(data, at, end, count)
@@ -945,7 +945,7 @@ def _decode_create_topics_response_v2(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "topics") from None
     at += 8
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_create_topics_response_topics_v1(data, at, end, count)
@@ -970,7 +970,7 @@ def _decode_create_topics_response_topics_configs_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.configs.name") from None
+            raise truncation(data, at, "B", "topics.configs.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -980,7 +980,7 @@ def _decode_create_topics_response_topics_configs_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.configs.value") from None
+            raise truncation(data, at, "B", "topics.configs.value") from None
         at += 1
         if size == 0:
             item.value = None
@@ -994,7 +994,7 @@ def _decode_create_topics_response_topics_configs_v5(
                 _unpack_bool_int8_bool_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "? b ? B",
@@ -1022,7 +1022,7 @@ def _decode_create_topics_response_topics_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1032,7 +1032,7 @@ def _decode_create_topics_response_topics_v5(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "topics.error_code", "topics.error_message") from None
+            raise truncation(data, at, "h B", "topics.error_code", "topics.error_message") from None
         at += 3
         if size == 0:
             item.error_message = None
@@ -1044,7 +1044,7 @@ def _decode_create_topics_response_topics_v5(
         try:
             item.num_partitions, item.replication_factor, count = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -1064,7 +1064,7 @@ def _decode_create_topics_response_topics_v5(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         item.topic_config_error_code = 0
         unknown: list[tuple[int, bytes]] = []
@@ -1075,7 +1075,7 @@ def _decode_create_topics_response_topics_v5(
                 try:
                     (item.topic_config_error_code,) = _unpack_int16(data, at)
                 except StructError:
-                    raise truncated(data, at, "h", "topics.topic_config_error_code") from None
+                    raise truncation(data, at, "h", "topics.topic_config_error_code") from None
                 at += 2
             else:
                 value, at = tag_value(data, at, size, "topics.unknown_tags")
@@ -1091,14 +1091,14 @@ def _decode_create_topics_response_v5(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 12, "topics")
     item.topics, at = _decode_create_topics_response_topics_v5(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1158,7 +1158,7 @@ def _decode_create_topics_response_topics_v7(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1168,7 +1168,7 @@ def _decode_create_topics_response_topics_v7(
         try:
             item.topic_id, item.error_code, size = _unpack_uuid_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "16s h B", "topics.topic_id", "topics.error_code", "topics.error_message"
             ) from None
         at += 19
@@ -1182,7 +1182,7 @@ def _decode_create_topics_response_topics_v7(
         try:
             item.num_partitions, item.replication_factor, count = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -1201,7 +1201,7 @@ def _decode_create_topics_response_topics_v7(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         item.topic_config_error_code = 0
         unknown: list[tuple[int, bytes]] = []
@@ -1212,7 +1212,7 @@ def _decode_create_topics_response_topics_v7(
                 try:
                     (item.topic_config_error_code,) = _unpack_int16(data, at)
                 except StructError:
-                    raise truncated(data, at, "h", "topics.topic_config_error_code") from None
+                    raise truncation(data, at, "h", "topics.topic_config_error_code") from None
                 at += 2
             else:
                 value, at = tag_value(data, at, size, "topics.unknown_tags")
@@ -1228,14 +1228,14 @@ def _decode_create_topics_response_v7(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 28, "topics")
     item.topics, at = _decode_create_topics_response_topics_v7(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -16,7 +16,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -332,7 +332,7 @@ def _decode_delete_acls_request_filters_v0(
         try:
             item.resource_type_filter, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "filters.resource_type_filter", "filters.resource_name_filter"
             ) from None
         at += 3
@@ -348,7 +348,7 @@ def _decode_delete_acls_request_filters_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "filters.principal_filter") from None
+            raise truncation(data, at, "h", "filters.principal_filter") from None
         at += 2
         if size < 0:
             item.principal_filter = None
@@ -360,7 +360,7 @@ def _decode_delete_acls_request_filters_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "filters.host_filter") from None
+            raise truncation(data, at, "h", "filters.host_filter") from None
         at += 2
         if size < 0:
             item.host_filter = None
@@ -374,7 +374,7 @@ def _decode_delete_acls_request_filters_v0(
         try:
             item.operation, item.permission_type = _unpack_int8_int8(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b b", "filters.operation", "filters.permission_type"
             ) from None
         at += 2
@@ -388,7 +388,7 @@ def _decode_delete_acls_request_v0(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "filters") from None
+        raise truncation(data, at, "i", "filters") from None
     at += 4
     count, at = array(data, at, count, 9, "filters")
     item.filters, at = _decode_delete_acls_request_filters_v0(data, at, end, count)
@@ -428,7 +428,7 @@ def _decode_delete_acls_request_filters_v1(
         try:
             item.resource_type_filter, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "filters.resource_type_filter", "filters.resource_name_filter"
             ) from None
         at += 3
@@ -444,7 +444,7 @@ def _decode_delete_acls_request_filters_v1(
         try:
             item.pattern_type_filter, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "filters.pattern_type_filter", "filters.principal_filter"
             ) from None
         at += 3
@@ -458,7 +458,7 @@ def _decode_delete_acls_request_filters_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "filters.host_filter") from None
+            raise truncation(data, at, "h", "filters.host_filter") from None
         at += 2
         if size < 0:
             item.host_filter = None
@@ -471,7 +471,7 @@ def _decode_delete_acls_request_filters_v1(
         try:
             item.operation, item.permission_type = _unpack_int8_int8(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b b", "filters.operation", "filters.permission_type"
             ) from None
         at += 2
@@ -485,7 +485,7 @@ def _decode_delete_acls_request_v1(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "filters") from None
+        raise truncation(data, at, "i", "filters") from None
     at += 4
     count, at = array(data, at, count, 10, "filters")
     item.filters, at = _decode_delete_acls_request_filters_v1(data, at, end, count)
@@ -524,7 +524,7 @@ def _decode_delete_acls_request_filters_v2(
         try:
             item.resource_type_filter, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "filters.resource_type_filter", "filters.resource_name_filter"
             ) from None
         at += 2
@@ -540,7 +540,7 @@ def _decode_delete_acls_request_filters_v2(
         try:
             item.pattern_type_filter, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "filters.pattern_type_filter", "filters.principal_filter"
             ) from None
         at += 2
@@ -556,7 +556,7 @@ def _decode_delete_acls_request_filters_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "filters.host_filter") from None
+            raise truncation(data, at, "B", "filters.host_filter") from None
         at += 1
         if size == 0:
             item.host_filter = None
@@ -568,7 +568,7 @@ def _decode_delete_acls_request_filters_v2(
         try:
             item.operation, item.permission_type, tagged = _unpack_int8_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b b B",
@@ -591,14 +591,14 @@ def _decode_delete_acls_request_v2(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "filters") from None
+        raise truncation(data, at, "B", "filters") from None
     at += 1
     count, at = compact_array(data, at, count, 8, "filters")
     item.filters, at = _decode_delete_acls_request_filters_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -639,7 +639,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v0(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h h",
@@ -659,7 +659,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v0(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b h",
@@ -677,7 +677,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "filter_results.matching_acls.principal") from None
+            raise truncation(data, at, "h", "filter_results.matching_acls.principal") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal = data[at:stop].decode("utf-8", JAVA)
@@ -687,7 +687,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "filter_results.matching_acls.host") from None
+            raise truncation(data, at, "h", "filter_results.matching_acls.host") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -699,7 +699,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v0(
         try:
             item.operation, item.permission_type = _unpack_int8_int8(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b b",
@@ -721,7 +721,7 @@ def _decode_delete_acls_response_filter_results_v0(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h h", "filter_results.error_code", "filter_results.error_message"
             ) from None
         at += 4
@@ -735,7 +735,7 @@ def _decode_delete_acls_response_filter_results_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "filter_results.matching_acls") from None
+            raise truncation(data, at, "i", "filter_results.matching_acls") from None
         at += 4
         count, at = array(data, at, count, 13, "filter_results.matching_acls")
         item.matching_acls, at = _decode_delete_acls_response_filter_results_matching_acls_v0(
@@ -752,7 +752,7 @@ def _decode_delete_acls_response_v0(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "filter_results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "filter_results") from None
     at += 8
     count, at = array(data, at, count, 8, "filter_results")
     item.filter_results, at = _decode_delete_acls_response_filter_results_v0(data, at, end, count)
@@ -808,7 +808,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v1(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h h",
@@ -828,7 +828,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v1(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b h",
@@ -846,7 +846,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v1(
         try:
             item.pattern_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b h",
@@ -862,7 +862,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "filter_results.matching_acls.host") from None
+            raise truncation(data, at, "h", "filter_results.matching_acls.host") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -873,7 +873,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v1(
         try:
             item.operation, item.permission_type = _unpack_int8_int8(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b b",
@@ -895,7 +895,7 @@ def _decode_delete_acls_response_filter_results_v1(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h h", "filter_results.error_code", "filter_results.error_message"
             ) from None
         at += 4
@@ -909,7 +909,7 @@ def _decode_delete_acls_response_filter_results_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "filter_results.matching_acls") from None
+            raise truncation(data, at, "i", "filter_results.matching_acls") from None
         at += 4
         count, at = array(data, at, count, 14, "filter_results.matching_acls")
         item.matching_acls, at = _decode_delete_acls_response_filter_results_matching_acls_v1(
@@ -926,7 +926,7 @@ def _decode_delete_acls_response_v1(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "filter_results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "filter_results") from None
     at += 8
     count, at = array(data, at, count, 8, "filter_results")
     item.filter_results, at = _decode_delete_acls_response_filter_results_v1(data, at, end, count)
@@ -981,7 +981,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v2(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h B",
@@ -1001,7 +1001,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v2(
         try:
             item.resource_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b B",
@@ -1019,7 +1019,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v2(
         try:
             item.pattern_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b B",
@@ -1037,7 +1037,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "filter_results.matching_acls.host") from None
+            raise truncation(data, at, "B", "filter_results.matching_acls.host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -1047,7 +1047,7 @@ def _decode_delete_acls_response_filter_results_matching_acls_v2(
         try:
             item.operation, item.permission_type, tagged = _unpack_int8_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b b B",
@@ -1076,7 +1076,7 @@ def _decode_delete_acls_response_filter_results_v2(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "filter_results.error_code", "filter_results.error_message"
             ) from None
         at += 3
@@ -1092,7 +1092,7 @@ def _decode_delete_acls_response_filter_results_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "filter_results.matching_acls") from None
+            raise truncation(data, at, "B", "filter_results.matching_acls") from None
         at += 1
         count, at = compact_array(data, at, count, 11, "filter_results.matching_acls")
         item.matching_acls, at = _decode_delete_acls_response_filter_results_matching_acls_v2(
@@ -1101,7 +1101,7 @@ def _decode_delete_acls_response_filter_results_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "filter_results.unknown_tags") from None
+            raise truncation(data, at, "B", "filter_results.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "filter_results.unknown_tags")
@@ -1117,14 +1117,14 @@ def _decode_delete_acls_response_v2(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "filter_results") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "filter_results") from None
     at += 5
     count, at = compact_array(data, at, count, 5, "filter_results")
     item.filter_results, at = _decode_delete_acls_response_filter_results_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

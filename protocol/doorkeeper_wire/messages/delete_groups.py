@@ -16,7 +16,7 @@ from doorkeeper_wire.reading import (
     tags,
     text,
     texts,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, UVARINT, absent, replace_empty_tags
 
@@ -162,7 +162,7 @@ def _decode_delete_groups_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "groups_names") from None
+        raise truncation(data, at, "i", "groups_names") from None
     at += 4
     count, at = array(data, at, count, 2, "groups_names")
     item.groups_names, at = texts(data, at, count, "groups_names")
@@ -183,14 +183,14 @@ def _decode_delete_groups_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "groups_names") from None
+        raise truncation(data, at, "B", "groups_names") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "groups_names")
     item.groups_names, at = compact_texts(data, at, count, "groups_names")
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -217,7 +217,7 @@ def _decode_delete_groups_response_results_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.group_id") from None
+            raise truncation(data, at, "h", "results.group_id") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -228,7 +228,7 @@ def _decode_delete_groups_response_results_v0(
         try:
             (item.error_code,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.error_code") from None
+            raise truncation(data, at, "h", "results.error_code") from None
         at += 2
         item.__class__ = DeletableGroupResult
         found.append(item)
@@ -240,7 +240,7 @@ def _decode_delete_groups_response_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "results") from None
     at += 8
     count, at = array(data, at, count, 4, "results")
     item.results, at = _decode_delete_groups_response_results_v0(data, at, end, count)
@@ -272,7 +272,7 @@ def _decode_delete_groups_response_results_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.group_id") from None
+            raise truncation(data, at, "B", "results.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -282,7 +282,9 @@ def _decode_delete_groups_response_results_v2(
         try:
             item.error_code, tagged = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "results.error_code", "results.unknown_tags") from None
+            raise truncation(
+                data, at, "h B", "results.error_code", "results.unknown_tags"
+            ) from None
         at += 3
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.unknown_tags")
@@ -298,14 +300,14 @@ def _decode_delete_groups_response_v2(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "results") from None
     at += 5
     count, at = compact_array(data, at, count, 4, "results")
     item.results, at = _decode_delete_groups_response_results_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import Frozen, Message, Record, Tags, new
-from doorkeeper_wire.reading import array, compact_array, compact_text, tags, text, truncated
+from doorkeeper_wire.reading import array, compact_array, compact_text, tags, text, truncation
 from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, UVARINT, absent, replace_empty_tags
 
 __all__ = [
@@ -301,7 +301,7 @@ def _decode_delete_records_request_topics_partitions_v0(
         try:
             item.partition_index, item.offset = _unpack_int32_int64(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i q", "topics.partitions.partition_index", "topics.partitions.offset"
             ) from None
         at += 12
@@ -319,7 +319,7 @@ def _decode_delete_records_request_topics_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -329,7 +329,7 @@ def _decode_delete_records_request_topics_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 12, "topics.partitions")
         item.partitions, at = _decode_delete_records_request_topics_partitions_v0(
@@ -346,7 +346,7 @@ def _decode_delete_records_request_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_delete_records_request_topics_v0(data, at, end, count)
@@ -354,7 +354,7 @@ def _decode_delete_records_request_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         (item.timeout_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "timeout_ms") from None
+        raise truncation(data, at, "i", "timeout_ms") from None
     at += 4
     item.__class__ = DeleteRecordsRequest
     return item, at
@@ -392,7 +392,7 @@ def _decode_delete_records_request_topics_partitions_v2(
         try:
             item.partition_index, item.offset, tagged = _unpack_int32_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q B",
@@ -419,7 +419,7 @@ def _decode_delete_records_request_topics_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -429,7 +429,7 @@ def _decode_delete_records_request_topics_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 13, "topics.partitions")
         item.partitions, at = _decode_delete_records_request_topics_partitions_v2(
@@ -438,7 +438,7 @@ def _decode_delete_records_request_topics_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -454,14 +454,14 @@ def _decode_delete_records_request_v2(data: bytes, at: int, end: int) -> tuple[A
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_delete_records_request_topics_v2(data, at, end, count)
     try:
         item.timeout_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "timeout_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "timeout_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -507,7 +507,7 @@ def _decode_delete_records_response_topics_partitions_v0(
                 data, at
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q h",
@@ -530,7 +530,7 @@ def _decode_delete_records_response_topics_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -540,7 +540,7 @@ def _decode_delete_records_response_topics_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 14, "topics.partitions")
         item.partitions, at = _decode_delete_records_response_topics_partitions_v0(
@@ -557,7 +557,7 @@ def _decode_delete_records_response_v0(data: bytes, at: int, end: int) -> tuple[
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "topics") from None
     at += 8
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_delete_records_response_topics_v0(data, at, end, count)
@@ -601,7 +601,7 @@ def _decode_delete_records_response_topics_partitions_v2(
                 _unpack_int32_int64_int16_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q h B",
@@ -629,7 +629,7 @@ def _decode_delete_records_response_topics_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -639,7 +639,7 @@ def _decode_delete_records_response_topics_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 15, "topics.partitions")
         item.partitions, at = _decode_delete_records_response_topics_partitions_v2(
@@ -648,7 +648,7 @@ def _decode_delete_records_response_topics_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -664,14 +664,14 @@ def _decode_delete_records_response_v2(data: bytes, at: int, end: int) -> tuple[
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_delete_records_response_topics_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

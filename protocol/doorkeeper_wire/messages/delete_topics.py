@@ -17,7 +17,7 @@ from doorkeeper_wire.reading import (
     tags,
     text,
     texts,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -241,7 +241,7 @@ def _decode_delete_topics_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topic_names") from None
+        raise truncation(data, at, "i", "topic_names") from None
     at += 4
     count, at = array(data, at, count, 2, "topic_names")
     item.topic_names, at = texts(data, at, count, "topic_names")
@@ -250,7 +250,7 @@ def _decode_delete_topics_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (item.timeout_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "timeout_ms") from None
+        raise truncation(data, at, "i", "timeout_ms") from None
     at += 4
     item.__class__ = DeleteTopicsRequest
     return item, at
@@ -271,7 +271,7 @@ def _decode_delete_topics_request_v4(data: bytes, at: int, end: int) -> tuple[An
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topic_names") from None
+        raise truncation(data, at, "B", "topic_names") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "topic_names")
     item.topic_names, at = compact_texts(data, at, count, "topic_names")
@@ -279,7 +279,7 @@ def _decode_delete_topics_request_v4(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.timeout_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "timeout_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "timeout_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -308,7 +308,7 @@ def _decode_delete_topics_request_topics_v6(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if size == 0:
             item.name = None
@@ -320,7 +320,7 @@ def _decode_delete_topics_request_topics_v6(
         try:
             item.topic_id, tagged = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(data, at, "16s B", "topics.topic_id", "topics.unknown_tags") from None
+            raise truncation(data, at, "16s B", "topics.topic_id", "topics.unknown_tags") from None
         at += 17
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -336,7 +336,7 @@ def _decode_delete_topics_request_v6(data: bytes, at: int, end: int) -> tuple[An
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 18, "topics")
     item.topics, at = _decode_delete_topics_request_topics_v6(data, at, end, count)
@@ -344,7 +344,7 @@ def _decode_delete_topics_request_v6(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.timeout_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "timeout_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "timeout_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -379,7 +379,7 @@ def _decode_delete_topics_response_responses_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "responses.name") from None
+            raise truncation(data, at, "h", "responses.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -392,7 +392,7 @@ def _decode_delete_topics_response_responses_v0(
         try:
             (item.error_code,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "responses.error_code") from None
+            raise truncation(data, at, "h", "responses.error_code") from None
         at += 2
         item.__class__ = DeletableTopicResult
         found.append(item)
@@ -404,7 +404,7 @@ def _decode_delete_topics_response_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "responses") from None
+        raise truncation(data, at, "i", "responses") from None
     at += 4
     count, at = array(data, at, count, 4, "responses")
     item.responses, at = _decode_delete_topics_response_responses_v0(data, at, end, count)
@@ -433,7 +433,7 @@ def _decode_delete_topics_response_v1(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "responses") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "responses") from None
     at += 8
     count, at = array(data, at, count, 4, "responses")
     item.responses, at = _decode_delete_topics_response_responses_v0(data, at, end, count)
@@ -458,7 +458,7 @@ def _decode_delete_topics_response_responses_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.name") from None
+            raise truncation(data, at, "B", "responses.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -470,7 +470,7 @@ def _decode_delete_topics_response_responses_v4(
         try:
             item.error_code, tagged = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "responses.error_code", "responses.unknown_tags"
             ) from None
         at += 3
@@ -488,14 +488,14 @@ def _decode_delete_topics_response_v4(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "responses") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "responses") from None
     at += 5
     count, at = compact_array(data, at, count, 4, "responses")
     item.responses, at = _decode_delete_topics_response_responses_v4(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -529,7 +529,7 @@ def _decode_delete_topics_response_responses_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.name") from None
+            raise truncation(data, at, "B", "responses.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -539,7 +539,7 @@ def _decode_delete_topics_response_responses_v5(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "responses.error_code", "responses.error_message"
             ) from None
         at += 3
@@ -556,7 +556,7 @@ def _decode_delete_topics_response_responses_v5(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.unknown_tags") from None
+            raise truncation(data, at, "B", "responses.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "responses.unknown_tags")
@@ -572,14 +572,14 @@ def _decode_delete_topics_response_v5(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "responses") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "responses") from None
     at += 5
     count, at = compact_array(data, at, count, 5, "responses")
     item.responses, at = _decode_delete_topics_response_responses_v5(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -618,7 +618,7 @@ def _decode_delete_topics_response_responses_v6(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.name") from None
+            raise truncation(data, at, "B", "responses.name") from None
         at += 1
         if size == 0:
             item.name = None
@@ -630,7 +630,7 @@ def _decode_delete_topics_response_responses_v6(
         try:
             item.topic_id, item.error_code, size = _unpack_uuid_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "16s h B",
@@ -651,7 +651,7 @@ def _decode_delete_topics_response_responses_v6(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.unknown_tags") from None
+            raise truncation(data, at, "B", "responses.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "responses.unknown_tags")
@@ -667,14 +667,14 @@ def _decode_delete_topics_response_v6(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "responses") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "responses") from None
     at += 5
     count, at = compact_array(data, at, count, 21, "responses")
     item.responses, at = _decode_delete_topics_response_responses_v6(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -16,7 +16,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -276,7 +276,7 @@ def _decode_describe_acls_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.resource_type_filter, size = _unpack_int8_int16(data, at)
     except StructError:
-        raise truncated(data, at, "b h", "resource_type_filter", "resource_name_filter") from None
+        raise truncation(data, at, "b h", "resource_type_filter", "resource_name_filter") from None
     at += 3
     if size < 0:
         item.resource_name_filter = None
@@ -288,7 +288,7 @@ def _decode_describe_acls_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "principal_filter") from None
+        raise truncation(data, at, "h", "principal_filter") from None
     at += 2
     if size < 0:
         item.principal_filter = None
@@ -300,7 +300,7 @@ def _decode_describe_acls_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "host_filter") from None
+        raise truncation(data, at, "h", "host_filter") from None
     at += 2
     if size < 0:
         item.host_filter = None
@@ -314,7 +314,7 @@ def _decode_describe_acls_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.operation, item.permission_type = _unpack_int8_int8(data, at)
     except StructError:
-        raise truncated(data, at, "b b", "operation", "permission_type") from None
+        raise truncation(data, at, "b b", "operation", "permission_type") from None
     at += 2
     item.__class__ = DescribeAclsRequest
     return item, at
@@ -339,7 +339,7 @@ def _decode_describe_acls_request_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.resource_type_filter, size = _unpack_int8_int16(data, at)
     except StructError:
-        raise truncated(data, at, "b h", "resource_type_filter", "resource_name_filter") from None
+        raise truncation(data, at, "b h", "resource_type_filter", "resource_name_filter") from None
     at += 3
     if size < 0:
         item.resource_name_filter = None
@@ -351,7 +351,7 @@ def _decode_describe_acls_request_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.pattern_type_filter, size = _unpack_int8_int16(data, at)
     except StructError:
-        raise truncated(data, at, "b h", "pattern_type_filter", "principal_filter") from None
+        raise truncation(data, at, "b h", "pattern_type_filter", "principal_filter") from None
     at += 3
     if size < 0:
         item.principal_filter = None
@@ -363,7 +363,7 @@ def _decode_describe_acls_request_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "host_filter") from None
+        raise truncation(data, at, "h", "host_filter") from None
     at += 2
     if size < 0:
         item.host_filter = None
@@ -376,7 +376,7 @@ def _decode_describe_acls_request_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.operation, item.permission_type = _unpack_int8_int8(data, at)
     except StructError:
-        raise truncated(data, at, "b b", "operation", "permission_type") from None
+        raise truncation(data, at, "b b", "operation", "permission_type") from None
     at += 2
     item.__class__ = DescribeAclsRequest
     return item, at
@@ -400,7 +400,7 @@ def _decode_describe_acls_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.resource_type_filter, size = _unpack_int8_byte(data, at)
     except StructError:
-        raise truncated(data, at, "b B", "resource_type_filter", "resource_name_filter") from None
+        raise truncation(data, at, "b B", "resource_type_filter", "resource_name_filter") from None
     at += 2
     if size == 0:
         item.resource_name_filter = None
@@ -414,7 +414,7 @@ def _decode_describe_acls_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.pattern_type_filter, size = _unpack_int8_byte(data, at)
     except StructError:
-        raise truncated(data, at, "b B", "pattern_type_filter", "principal_filter") from None
+        raise truncation(data, at, "b B", "pattern_type_filter", "principal_filter") from None
     at += 2
     if size == 0:
         item.principal_filter = None
@@ -426,7 +426,7 @@ def _decode_describe_acls_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "host_filter") from None
+        raise truncation(data, at, "B", "host_filter") from None
     at += 1
     if size == 0:
         item.host_filter = None
@@ -438,7 +438,9 @@ def _decode_describe_acls_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.operation, item.permission_type, tagged = _unpack_int8_int8_byte(data, at)
     except StructError:
-        raise truncated(data, at, "b b B", "operation", "permission_type", "unknown_tags") from None
+        raise truncation(
+            data, at, "b b B", "operation", "permission_type", "unknown_tags"
+        ) from None
     at += 3
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -470,7 +472,7 @@ def _decode_describe_acls_response_resources_acls_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "resources.acls.principal") from None
+            raise truncation(data, at, "h", "resources.acls.principal") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal = data[at:stop].decode("utf-8", JAVA)
@@ -480,7 +482,7 @@ def _decode_describe_acls_response_resources_acls_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "resources.acls.host") from None
+            raise truncation(data, at, "h", "resources.acls.host") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -491,7 +493,7 @@ def _decode_describe_acls_response_resources_acls_v0(
         try:
             item.operation, item.permission_type = _unpack_int8_int8(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b b", "resources.acls.operation", "resources.acls.permission_type"
             ) from None
         at += 2
@@ -509,7 +511,7 @@ def _decode_describe_acls_response_resources_v0(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "resources.resource_type", "resources.resource_name"
             ) from None
         at += 3
@@ -521,7 +523,7 @@ def _decode_describe_acls_response_resources_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "resources.acls") from None
+            raise truncation(data, at, "i", "resources.acls") from None
         at += 4
         count, at = array(data, at, count, 6, "resources.acls")
         item.acls, at = _decode_describe_acls_response_resources_acls_v0(data, at, end, count)
@@ -537,7 +539,7 @@ def _decode_describe_acls_response_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_int16(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h h", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 8
@@ -551,7 +553,7 @@ def _decode_describe_acls_response_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "resources") from None
+        raise truncation(data, at, "i", "resources") from None
     at += 4
     count, at = array(data, at, count, 7, "resources")
     item.resources, at = _decode_describe_acls_response_resources_v0(data, at, end, count)
@@ -601,7 +603,7 @@ def _decode_describe_acls_response_resources_v1(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "resources.resource_type", "resources.resource_name"
             ) from None
         at += 3
@@ -613,7 +615,7 @@ def _decode_describe_acls_response_resources_v1(
         try:
             item.pattern_type, count = _unpack_int8_int32(data, at)
         except StructError:
-            raise truncated(data, at, "b i", "resources.pattern_type", "resources.acls") from None
+            raise truncation(data, at, "b i", "resources.pattern_type", "resources.acls") from None
         at += 5
         count, at = array(data, at, count, 6, "resources.acls")
         item.acls, at = _decode_describe_acls_response_resources_acls_v0(data, at, end, count)
@@ -628,7 +630,7 @@ def _decode_describe_acls_response_v1(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_int16(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h h", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 8
@@ -642,7 +644,7 @@ def _decode_describe_acls_response_v1(data: bytes, at: int, end: int) -> tuple[A
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "resources") from None
+        raise truncation(data, at, "i", "resources") from None
     at += 4
     count, at = array(data, at, count, 8, "resources")
     item.resources, at = _decode_describe_acls_response_resources_v1(data, at, end, count)
@@ -683,7 +685,7 @@ def _decode_describe_acls_response_resources_acls_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.acls.principal") from None
+            raise truncation(data, at, "B", "resources.acls.principal") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal = data[at:stop].decode("utf-8", JAVA)
@@ -693,7 +695,7 @@ def _decode_describe_acls_response_resources_acls_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.acls.host") from None
+            raise truncation(data, at, "B", "resources.acls.host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -703,7 +705,7 @@ def _decode_describe_acls_response_resources_acls_v2(
         try:
             item.operation, item.permission_type, tagged = _unpack_int8_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b b B",
@@ -730,7 +732,7 @@ def _decode_describe_acls_response_resources_v2(
         try:
             item.resource_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "resources.resource_type", "resources.resource_name"
             ) from None
         at += 2
@@ -742,14 +744,14 @@ def _decode_describe_acls_response_resources_v2(
         try:
             item.pattern_type, count = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(data, at, "b B", "resources.pattern_type", "resources.acls") from None
+            raise truncation(data, at, "b B", "resources.pattern_type", "resources.acls") from None
         at += 2
         count, at = compact_array(data, at, count, 5, "resources.acls")
         item.acls, at = _decode_describe_acls_response_resources_acls_v2(data, at, end, count)
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.unknown_tags") from None
+            raise truncation(data, at, "B", "resources.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "resources.unknown_tags")
@@ -765,7 +767,7 @@ def _decode_describe_acls_response_v2(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -779,14 +781,14 @@ def _decode_describe_acls_response_v2(data: bytes, at: int, end: int) -> tuple[A
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "resources") from None
+        raise truncation(data, at, "B", "resources") from None
     at += 1
     count, at = compact_array(data, at, count, 5, "resources")
     item.resources, at = _decode_describe_acls_response_resources_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -18,7 +18,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -331,7 +331,7 @@ def _decode_describe_client_quotas_request_components_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "components.entity_type") from None
+            raise truncation(data, at, "h", "components.entity_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.entity_type = data[at:stop].decode("utf-8", JAVA)
@@ -341,7 +341,7 @@ def _decode_describe_client_quotas_request_components_v0(
         try:
             item.match_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(data, at, "b h", "components.match_type", "components.match") from None
+            raise truncation(data, at, "b h", "components.match_type", "components.match") from None
         at += 3
         if size < 0:
             item.match = None
@@ -361,7 +361,7 @@ def _decode_describe_client_quotas_request_v0(data: bytes, at: int, end: int) ->
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "components") from None
+        raise truncation(data, at, "i", "components") from None
     at += 4
     count, at = array(data, at, count, 5, "components")
     item.components, at = _decode_describe_client_quotas_request_components_v0(data, at, end, count)
@@ -369,7 +369,7 @@ def _decode_describe_client_quotas_request_v0(data: bytes, at: int, end: int) ->
     try:
         (item.strict,) = _unpack_bool(data, at)
     except StructError:
-        raise truncated(data, at, "?", "strict") from None
+        raise truncation(data, at, "?", "strict") from None
     at += 1
     item.__class__ = DescribeClientQuotasRequest
     return item, at
@@ -399,7 +399,7 @@ def _decode_describe_client_quotas_request_components_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "components.entity_type") from None
+            raise truncation(data, at, "B", "components.entity_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.entity_type = data[at:stop].decode("utf-8", JAVA)
@@ -409,7 +409,7 @@ def _decode_describe_client_quotas_request_components_v1(
         try:
             item.match_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(data, at, "b B", "components.match_type", "components.match") from None
+            raise truncation(data, at, "b B", "components.match_type", "components.match") from None
         at += 2
         if size == 0:
             item.match = None
@@ -421,7 +421,7 @@ def _decode_describe_client_quotas_request_components_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "components.unknown_tags") from None
+            raise truncation(data, at, "B", "components.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "components.unknown_tags")
@@ -437,14 +437,14 @@ def _decode_describe_client_quotas_request_v1(data: bytes, at: int, end: int) ->
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "components") from None
+        raise truncation(data, at, "B", "components") from None
     at += 1
     count, at = compact_array(data, at, count, 4, "components")
     item.components, at = _decode_describe_client_quotas_request_components_v1(data, at, end, count)
     try:
         item.strict, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "strict", "unknown_tags") from None
+        raise truncation(data, at, "? B", "strict", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -483,7 +483,7 @@ def _decode_describe_client_quotas_response_entries_entity_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "entries.entity.entity_type") from None
+            raise truncation(data, at, "h", "entries.entity.entity_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.entity_type = data[at:stop].decode("utf-8", JAVA)
@@ -493,7 +493,7 @@ def _decode_describe_client_quotas_response_entries_entity_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "entries.entity.entity_name") from None
+            raise truncation(data, at, "h", "entries.entity.entity_name") from None
         at += 2
         if size < 0:
             item.entity_name = None
@@ -517,7 +517,7 @@ def _decode_describe_client_quotas_response_entries_values_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "entries.values.key") from None
+            raise truncation(data, at, "h", "entries.values.key") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.key = data[at:stop].decode("utf-8", JAVA)
@@ -528,7 +528,7 @@ def _decode_describe_client_quotas_response_entries_values_v0(
         try:
             (item.value,) = _unpack_float64(data, at)
         except StructError:
-            raise truncated(data, at, "d", "entries.values.value") from None
+            raise truncation(data, at, "d", "entries.values.value") from None
         at += 8
         item.__class__ = ValueData
         found.append(item)
@@ -544,7 +544,7 @@ def _decode_describe_client_quotas_response_entries_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "entries.entity") from None
+            raise truncation(data, at, "i", "entries.entity") from None
         at += 4
         count, at = array(data, at, count, 4, "entries.entity")
         item.entity, at = _decode_describe_client_quotas_response_entries_entity_v0(
@@ -553,7 +553,7 @@ def _decode_describe_client_quotas_response_entries_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "entries.values") from None
+            raise truncation(data, at, "i", "entries.values") from None
         at += 4
         count, at = array(data, at, count, 10, "entries.values")
         item.values, at = _decode_describe_client_quotas_response_entries_values_v0(
@@ -570,7 +570,7 @@ def _decode_describe_client_quotas_response_v0(data: bytes, at: int, end: int) -
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_int16(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h h", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 8
@@ -584,7 +584,7 @@ def _decode_describe_client_quotas_response_v0(data: bytes, at: int, end: int) -
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "entries") from None
+        raise truncation(data, at, "i", "entries") from None
     at += 4
     count, at = nullable_array(data, at, count, 8, "entries")
     if count < 0:
@@ -643,7 +643,7 @@ def _decode_describe_client_quotas_response_entries_entity_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity.entity_type") from None
+            raise truncation(data, at, "B", "entries.entity.entity_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.entity_type = data[at:stop].decode("utf-8", JAVA)
@@ -653,7 +653,7 @@ def _decode_describe_client_quotas_response_entries_entity_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity.entity_name") from None
+            raise truncation(data, at, "B", "entries.entity.entity_name") from None
         at += 1
         if size == 0:
             item.entity_name = None
@@ -667,7 +667,7 @@ def _decode_describe_client_quotas_response_entries_entity_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity.unknown_tags") from None
+            raise truncation(data, at, "B", "entries.entity.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "entries.entity.unknown_tags")
@@ -687,7 +687,7 @@ def _decode_describe_client_quotas_response_entries_values_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.values.key") from None
+            raise truncation(data, at, "B", "entries.values.key") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.key = data[at:stop].decode("utf-8", JAVA)
@@ -697,7 +697,7 @@ def _decode_describe_client_quotas_response_entries_values_v1(
         try:
             item.value, tagged = _unpack_float64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "d B", "entries.values.value", "entries.values.unknown_tags"
             ) from None
         at += 9
@@ -719,7 +719,7 @@ def _decode_describe_client_quotas_response_entries_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.entity") from None
+            raise truncation(data, at, "B", "entries.entity") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "entries.entity")
         item.entity, at = _decode_describe_client_quotas_response_entries_entity_v1(
@@ -728,7 +728,7 @@ def _decode_describe_client_quotas_response_entries_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.values") from None
+            raise truncation(data, at, "B", "entries.values") from None
         at += 1
         count, at = compact_array(data, at, count, 10, "entries.values")
         item.values, at = _decode_describe_client_quotas_response_entries_values_v1(
@@ -737,7 +737,7 @@ def _decode_describe_client_quotas_response_entries_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "entries.unknown_tags") from None
+            raise truncation(data, at, "B", "entries.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "entries.unknown_tags")
@@ -753,7 +753,7 @@ def _decode_describe_client_quotas_response_v1(data: bytes, at: int, end: int) -
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -767,7 +767,7 @@ def _decode_describe_client_quotas_response_v1(data: bytes, at: int, end: int) -
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "entries") from None
+        raise truncation(data, at, "B", "entries") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 3, "entries")
     if count < 0:
@@ -777,7 +777,7 @@ def _decode_describe_client_quotas_response_v1(data: bytes, at: int, end: int) -
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -13,7 +13,7 @@ from doorkeeper_wire.reading import (
     compact_nullable_text,
     compact_text,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -226,7 +226,7 @@ def _decode_describe_cluster_request_v0(data: bytes, at: int, end: int) -> tuple
     try:
         item.include_cluster_authorized_operations, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "? B", "include_cluster_authorized_operations", "unknown_tags"
         ) from None
     at += 2
@@ -256,7 +256,7 @@ def _decode_describe_cluster_request_v1(data: bytes, at: int, end: int) -> tuple
             _unpack_bool_int8_byte(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "? b B",
@@ -291,7 +291,7 @@ def _decode_describe_cluster_request_v2(data: bytes, at: int, end: int) -> tuple
             tagged,
         ) = _unpack_bool_int8_bool_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "? b ? B",
@@ -330,7 +330,7 @@ def _decode_describe_cluster_response_brokers_v0(
         try:
             item.broker_id, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "brokers.broker_id", "brokers.host") from None
+            raise truncation(data, at, "i B", "brokers.broker_id", "brokers.host") from None
         at += 5
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -340,7 +340,7 @@ def _decode_describe_cluster_response_brokers_v0(
         try:
             item.port, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "brokers.port", "brokers.rack") from None
+            raise truncation(data, at, "i B", "brokers.port", "brokers.rack") from None
         at += 5
         if size == 0:
             item.rack = None
@@ -353,7 +353,7 @@ def _decode_describe_cluster_response_brokers_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "brokers.unknown_tags") from None
+            raise truncation(data, at, "B", "brokers.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "brokers.unknown_tags")
@@ -369,7 +369,7 @@ def _decode_describe_cluster_response_v0(data: bytes, at: int, end: int) -> tupl
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -383,7 +383,7 @@ def _decode_describe_cluster_response_v0(data: bytes, at: int, end: int) -> tupl
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "cluster_id") from None
+        raise truncation(data, at, "B", "cluster_id") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.cluster_id = data[at:stop].decode("utf-8", JAVA)
@@ -393,7 +393,7 @@ def _decode_describe_cluster_response_v0(data: bytes, at: int, end: int) -> tupl
     try:
         item.controller_id, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "controller_id", "brokers") from None
+        raise truncation(data, at, "i B", "controller_id", "brokers") from None
     at += 5
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_describe_cluster_response_brokers_v0(data, at, end, count)
@@ -401,7 +401,7 @@ def _decode_describe_cluster_response_v0(data: bytes, at: int, end: int) -> tupl
     try:
         item.cluster_authorized_operations, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "cluster_authorized_operations", "unknown_tags") from None
+        raise truncation(data, at, "i B", "cluster_authorized_operations", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -447,7 +447,7 @@ def _decode_describe_cluster_response_v1(data: bytes, at: int, end: int) -> tupl
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -461,7 +461,7 @@ def _decode_describe_cluster_response_v1(data: bytes, at: int, end: int) -> tupl
     try:
         item.endpoint_type, size = _unpack_int8_byte(data, at)
     except StructError:
-        raise truncated(data, at, "b B", "endpoint_type", "cluster_id") from None
+        raise truncation(data, at, "b B", "endpoint_type", "cluster_id") from None
     at += 2
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.cluster_id = data[at:stop].decode("utf-8", JAVA)
@@ -471,14 +471,14 @@ def _decode_describe_cluster_response_v1(data: bytes, at: int, end: int) -> tupl
     try:
         item.controller_id, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "controller_id", "brokers") from None
+        raise truncation(data, at, "i B", "controller_id", "brokers") from None
     at += 5
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_describe_cluster_response_brokers_v0(data, at, end, count)
     try:
         item.cluster_authorized_operations, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "cluster_authorized_operations", "unknown_tags") from None
+        raise truncation(data, at, "i B", "cluster_authorized_operations", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -512,7 +512,7 @@ def _decode_describe_cluster_response_brokers_v2(
         try:
             item.broker_id, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "brokers.broker_id", "brokers.host") from None
+            raise truncation(data, at, "i B", "brokers.broker_id", "brokers.host") from None
         at += 5
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -522,7 +522,7 @@ def _decode_describe_cluster_response_brokers_v2(
         try:
             item.port, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "brokers.port", "brokers.rack") from None
+            raise truncation(data, at, "i B", "brokers.port", "brokers.rack") from None
         at += 5
         if size == 0:
             item.rack = None
@@ -534,7 +534,7 @@ def _decode_describe_cluster_response_brokers_v2(
         try:
             item.is_fenced, tagged = _unpack_bool_byte(data, at)
         except StructError:
-            raise truncated(data, at, "? B", "brokers.is_fenced", "brokers.unknown_tags") from None
+            raise truncation(data, at, "? B", "brokers.is_fenced", "brokers.unknown_tags") from None
         at += 2
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "brokers.unknown_tags")
@@ -550,7 +550,7 @@ def _decode_describe_cluster_response_v2(data: bytes, at: int, end: int) -> tupl
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -564,7 +564,7 @@ def _decode_describe_cluster_response_v2(data: bytes, at: int, end: int) -> tupl
     try:
         item.endpoint_type, size = _unpack_int8_byte(data, at)
     except StructError:
-        raise truncated(data, at, "b B", "endpoint_type", "cluster_id") from None
+        raise truncation(data, at, "b B", "endpoint_type", "cluster_id") from None
     at += 2
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.cluster_id = data[at:stop].decode("utf-8", JAVA)
@@ -574,14 +574,14 @@ def _decode_describe_cluster_response_v2(data: bytes, at: int, end: int) -> tupl
     try:
         item.controller_id, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "controller_id", "brokers") from None
+        raise truncation(data, at, "i B", "controller_id", "brokers") from None
     at += 5
     count, at = compact_array(data, at, count, 12, "brokers")
     item.brokers, at = _decode_describe_cluster_response_brokers_v2(data, at, end, count)
     try:
         item.cluster_authorized_operations, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "cluster_authorized_operations", "unknown_tags") from None
+        raise truncation(data, at, "i B", "cluster_authorized_operations", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -20,7 +20,7 @@ from doorkeeper_wire.reading import (
     tags,
     text,
     texts,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -392,7 +392,7 @@ def _decode_describe_configs_request_resources_v0(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "resources.resource_type", "resources.resource_name"
             ) from None
         at += 3
@@ -404,7 +404,7 @@ def _decode_describe_configs_request_resources_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "resources.configuration_keys") from None
+            raise truncation(data, at, "i", "resources.configuration_keys") from None
         at += 4
         count, at = nullable_array(data, at, count, 2, "resources.configuration_keys")
         if count < 0:
@@ -422,7 +422,7 @@ def _decode_describe_configs_request_v0(data: bytes, at: int, end: int) -> tuple
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "resources") from None
+        raise truncation(data, at, "i", "resources") from None
     at += 4
     count, at = array(data, at, count, 7, "resources")
     item.resources, at = _decode_describe_configs_request_resources_v0(data, at, end, count)
@@ -461,7 +461,7 @@ def _decode_describe_configs_request_v1(data: bytes, at: int, end: int) -> tuple
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "resources") from None
+        raise truncation(data, at, "i", "resources") from None
     at += 4
     count, at = array(data, at, count, 7, "resources")
     item.resources, at = _decode_describe_configs_request_resources_v0(data, at, end, count)
@@ -470,7 +470,7 @@ def _decode_describe_configs_request_v1(data: bytes, at: int, end: int) -> tuple
     try:
         (item.include_synonyms,) = _unpack_bool(data, at)
     except StructError:
-        raise truncated(data, at, "?", "include_synonyms") from None
+        raise truncation(data, at, "?", "include_synonyms") from None
     at += 1
     item.__class__ = DescribeConfigsRequest
     return item, at
@@ -491,7 +491,7 @@ def _decode_describe_configs_request_v3(data: bytes, at: int, end: int) -> tuple
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "resources") from None
+        raise truncation(data, at, "i", "resources") from None
     at += 4
     count, at = array(data, at, count, 7, "resources")
     item.resources, at = _decode_describe_configs_request_resources_v0(data, at, end, count)
@@ -499,7 +499,7 @@ def _decode_describe_configs_request_v3(data: bytes, at: int, end: int) -> tuple
     try:
         item.include_synonyms, item.include_documentation = _unpack_bool_bool(data, at)
     except StructError:
-        raise truncated(data, at, "? ?", "include_synonyms", "include_documentation") from None
+        raise truncation(data, at, "? ?", "include_synonyms", "include_documentation") from None
     at += 2
     item.__class__ = DescribeConfigsRequest
     return item, at
@@ -522,7 +522,7 @@ def _decode_describe_configs_request_resources_v4(
         try:
             item.resource_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "resources.resource_type", "resources.resource_name"
             ) from None
         at += 2
@@ -534,7 +534,7 @@ def _decode_describe_configs_request_resources_v4(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.configuration_keys") from None
+            raise truncation(data, at, "B", "resources.configuration_keys") from None
         at += 1
         count, at = compact_nullable_array(data, at, count, 1, "resources.configuration_keys")
         if count < 0:
@@ -546,7 +546,7 @@ def _decode_describe_configs_request_resources_v4(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.unknown_tags") from None
+            raise truncation(data, at, "B", "resources.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "resources.unknown_tags")
@@ -562,14 +562,14 @@ def _decode_describe_configs_request_v4(data: bytes, at: int, end: int) -> tuple
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "resources") from None
+        raise truncation(data, at, "B", "resources") from None
     at += 1
     count, at = compact_array(data, at, count, 4, "resources")
     item.resources, at = _decode_describe_configs_request_resources_v4(data, at, end, count)
     try:
         item.include_synonyms, item.include_documentation, tagged = _unpack_bool_bool_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "? ? B", "include_synonyms", "include_documentation", "unknown_tags"
         ) from None
     at += 3
@@ -611,7 +611,7 @@ def _decode_describe_configs_response_results_configs_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.configs.name") from None
+            raise truncation(data, at, "h", "results.configs.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -621,7 +621,7 @@ def _decode_describe_configs_response_results_configs_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.configs.value") from None
+            raise truncation(data, at, "h", "results.configs.value") from None
         at += 2
         if size < 0:
             item.value = None
@@ -638,7 +638,7 @@ def _decode_describe_configs_response_results_configs_v0(
         try:
             item.read_only, item.is_default, item.is_sensitive = _unpack_bool_bool_bool(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "? ? ?",
@@ -661,7 +661,7 @@ def _decode_describe_configs_response_results_v0(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h h", "results.error_code", "results.error_message"
             ) from None
         at += 4
@@ -675,7 +675,7 @@ def _decode_describe_configs_response_results_v0(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "results.resource_type", "results.resource_name"
             ) from None
         at += 3
@@ -687,7 +687,7 @@ def _decode_describe_configs_response_results_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "results.configs") from None
+            raise truncation(data, at, "i", "results.configs") from None
         at += 4
         count, at = array(data, at, count, 7, "results.configs")
         item.configs, at = _decode_describe_configs_response_results_configs_v0(
@@ -704,7 +704,7 @@ def _decode_describe_configs_response_v0(data: bytes, at: int, end: int) -> tupl
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "results") from None
     at += 8
     count, at = array(data, at, count, 11, "results")
     item.results, at = _decode_describe_configs_response_results_v0(data, at, end, count)
@@ -754,7 +754,7 @@ def _decode_describe_configs_response_results_configs_synonyms_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.configs.synonyms.name") from None
+            raise truncation(data, at, "h", "results.configs.synonyms.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -764,7 +764,7 @@ def _decode_describe_configs_response_results_configs_synonyms_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.configs.synonyms.value") from None
+            raise truncation(data, at, "h", "results.configs.synonyms.value") from None
         at += 2
         if size < 0:
             item.value = None
@@ -777,7 +777,7 @@ def _decode_describe_configs_response_results_configs_synonyms_v1(
         try:
             (item.source,) = _unpack_int8(data, at)
         except StructError:
-            raise truncated(data, at, "b", "results.configs.synonyms.source") from None
+            raise truncation(data, at, "b", "results.configs.synonyms.source") from None
         at += 1
         item.__class__ = DescribeConfigsSynonym
         found.append(item)
@@ -793,7 +793,7 @@ def _decode_describe_configs_response_results_configs_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.configs.name") from None
+            raise truncation(data, at, "h", "results.configs.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -803,7 +803,7 @@ def _decode_describe_configs_response_results_configs_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.configs.value") from None
+            raise truncation(data, at, "h", "results.configs.value") from None
         at += 2
         if size < 0:
             item.value = None
@@ -817,7 +817,7 @@ def _decode_describe_configs_response_results_configs_v1(
                 _unpack_bool_int8_bool_int32(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "? b ? i",
@@ -849,7 +849,7 @@ def _decode_describe_configs_response_results_v1(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h h", "results.error_code", "results.error_message"
             ) from None
         at += 4
@@ -863,7 +863,7 @@ def _decode_describe_configs_response_results_v1(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "results.resource_type", "results.resource_name"
             ) from None
         at += 3
@@ -875,7 +875,7 @@ def _decode_describe_configs_response_results_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "results.configs") from None
+            raise truncation(data, at, "i", "results.configs") from None
         at += 4
         count, at = array(data, at, count, 11, "results.configs")
         item.configs, at = _decode_describe_configs_response_results_configs_v1(
@@ -892,7 +892,7 @@ def _decode_describe_configs_response_v1(data: bytes, at: int, end: int) -> tupl
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "results") from None
     at += 8
     count, at = array(data, at, count, 11, "results")
     item.results, at = _decode_describe_configs_response_results_v1(data, at, end, count)
@@ -956,7 +956,7 @@ def _decode_describe_configs_response_results_configs_v3(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.configs.name") from None
+            raise truncation(data, at, "h", "results.configs.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -966,7 +966,7 @@ def _decode_describe_configs_response_results_configs_v3(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.configs.value") from None
+            raise truncation(data, at, "h", "results.configs.value") from None
         at += 2
         if size < 0:
             item.value = None
@@ -980,7 +980,7 @@ def _decode_describe_configs_response_results_configs_v3(
                 _unpack_bool_int8_bool_int32(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "? b ? i",
@@ -997,7 +997,7 @@ def _decode_describe_configs_response_results_configs_v3(
         try:
             item.config_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "results.configs.config_type", "results.configs.documentation"
             ) from None
         at += 3
@@ -1024,7 +1024,7 @@ def _decode_describe_configs_response_results_v3(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h h", "results.error_code", "results.error_message"
             ) from None
         at += 4
@@ -1038,7 +1038,7 @@ def _decode_describe_configs_response_results_v3(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "results.resource_type", "results.resource_name"
             ) from None
         at += 3
@@ -1050,7 +1050,7 @@ def _decode_describe_configs_response_results_v3(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "results.configs") from None
+            raise truncation(data, at, "i", "results.configs") from None
         at += 4
         count, at = array(data, at, count, 14, "results.configs")
         item.configs, at = _decode_describe_configs_response_results_configs_v3(
@@ -1067,7 +1067,7 @@ def _decode_describe_configs_response_v3(data: bytes, at: int, end: int) -> tupl
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "results") from None
     at += 8
     count, at = array(data, at, count, 11, "results")
     item.results, at = _decode_describe_configs_response_results_v3(data, at, end, count)
@@ -1123,7 +1123,7 @@ def _decode_describe_configs_response_results_configs_synonyms_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.configs.synonyms.name") from None
+            raise truncation(data, at, "B", "results.configs.synonyms.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1133,7 +1133,7 @@ def _decode_describe_configs_response_results_configs_synonyms_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.configs.synonyms.value") from None
+            raise truncation(data, at, "B", "results.configs.synonyms.value") from None
         at += 1
         if size == 0:
             item.value = None
@@ -1145,7 +1145,7 @@ def _decode_describe_configs_response_results_configs_synonyms_v4(
         try:
             item.source, tagged = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b B",
@@ -1171,7 +1171,7 @@ def _decode_describe_configs_response_results_configs_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.configs.name") from None
+            raise truncation(data, at, "B", "results.configs.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1181,7 +1181,7 @@ def _decode_describe_configs_response_results_configs_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.configs.value") from None
+            raise truncation(data, at, "B", "results.configs.value") from None
         at += 1
         if size == 0:
             item.value = None
@@ -1195,7 +1195,7 @@ def _decode_describe_configs_response_results_configs_v4(
                 _unpack_bool_int8_bool_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "? b ? B",
@@ -1212,7 +1212,7 @@ def _decode_describe_configs_response_results_configs_v4(
         try:
             item.config_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "results.configs.config_type", "results.configs.documentation"
             ) from None
         at += 2
@@ -1229,7 +1229,7 @@ def _decode_describe_configs_response_results_configs_v4(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.configs.unknown_tags") from None
+            raise truncation(data, at, "B", "results.configs.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.configs.unknown_tags")
@@ -1249,7 +1249,7 @@ def _decode_describe_configs_response_results_v4(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "results.error_code", "results.error_message"
             ) from None
         at += 3
@@ -1263,7 +1263,7 @@ def _decode_describe_configs_response_results_v4(
         try:
             item.resource_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "results.resource_type", "results.resource_name"
             ) from None
         at += 2
@@ -1275,7 +1275,7 @@ def _decode_describe_configs_response_results_v4(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.configs") from None
+            raise truncation(data, at, "B", "results.configs") from None
         at += 1
         count, at = compact_array(data, at, count, 9, "results.configs")
         item.configs, at = _decode_describe_configs_response_results_configs_v4(
@@ -1284,7 +1284,7 @@ def _decode_describe_configs_response_results_v4(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.unknown_tags") from None
+            raise truncation(data, at, "B", "results.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.unknown_tags")
@@ -1300,14 +1300,14 @@ def _decode_describe_configs_response_v4(data: bytes, at: int, end: int) -> tupl
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "results") from None
     at += 5
     count, at = compact_array(data, at, count, 7, "results")
     item.results, at = _decode_describe_configs_response_results_v4(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

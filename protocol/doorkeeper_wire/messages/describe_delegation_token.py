@@ -18,7 +18,7 @@ from doorkeeper_wire.reading import (
     octets,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, UVARINT, absent, replace_empty_tags
 
@@ -303,7 +303,7 @@ def _decode_describe_delegation_token_request_owners_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "owners.principal_type") from None
+            raise truncation(data, at, "h", "owners.principal_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -313,7 +313,7 @@ def _decode_describe_delegation_token_request_owners_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "owners.principal_name") from None
+            raise truncation(data, at, "h", "owners.principal_name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -331,7 +331,7 @@ def _decode_describe_delegation_token_request_v0(data: bytes, at: int, end: int)
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "owners") from None
+        raise truncation(data, at, "i", "owners") from None
     at += 4
     count, at = nullable_array(data, at, count, 4, "owners")
     if count < 0:
@@ -369,7 +369,7 @@ def _decode_describe_delegation_token_request_owners_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "owners.principal_type") from None
+            raise truncation(data, at, "B", "owners.principal_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -379,7 +379,7 @@ def _decode_describe_delegation_token_request_owners_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "owners.principal_name") from None
+            raise truncation(data, at, "B", "owners.principal_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -389,7 +389,7 @@ def _decode_describe_delegation_token_request_owners_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "owners.unknown_tags") from None
+            raise truncation(data, at, "B", "owners.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "owners.unknown_tags")
@@ -405,7 +405,7 @@ def _decode_describe_delegation_token_request_v2(data: bytes, at: int, end: int)
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "owners") from None
+        raise truncation(data, at, "B", "owners") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 3, "owners")
     if count < 0:
@@ -415,7 +415,7 @@ def _decode_describe_delegation_token_request_v2(data: bytes, at: int, end: int)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -452,7 +452,7 @@ def _decode_describe_delegation_token_response_tokens_renewers_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "tokens.renewers.principal_type") from None
+            raise truncation(data, at, "h", "tokens.renewers.principal_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -462,7 +462,7 @@ def _decode_describe_delegation_token_response_tokens_renewers_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "tokens.renewers.principal_name") from None
+            raise truncation(data, at, "h", "tokens.renewers.principal_name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -484,7 +484,7 @@ def _decode_describe_delegation_token_response_tokens_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "tokens.principal_type") from None
+            raise truncation(data, at, "h", "tokens.principal_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -494,7 +494,7 @@ def _decode_describe_delegation_token_response_tokens_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "tokens.principal_name") from None
+            raise truncation(data, at, "h", "tokens.principal_name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -506,7 +506,7 @@ def _decode_describe_delegation_token_response_tokens_v0(
                 _unpack_int64_int64_int64_int16(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "q q q h",
@@ -524,7 +524,7 @@ def _decode_describe_delegation_token_response_tokens_v0(
         try:
             (size,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "tokens.hmac") from None
+            raise truncation(data, at, "i", "tokens.hmac") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.hmac = data[at:stop]
@@ -534,7 +534,7 @@ def _decode_describe_delegation_token_response_tokens_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "tokens.renewers") from None
+            raise truncation(data, at, "i", "tokens.renewers") from None
         at += 4
         count, at = array(data, at, count, 4, "tokens.renewers")
         item.renewers, at = _decode_describe_delegation_token_response_tokens_renewers_v0(
@@ -555,7 +555,7 @@ def _decode_describe_delegation_token_response_v0(
     try:
         item.error_code, count = _unpack_int16_int32(data, at)
     except StructError:
-        raise truncated(data, at, "h i", "error_code", "tokens") from None
+        raise truncation(data, at, "h i", "error_code", "tokens") from None
     at += 6
     count, at = array(data, at, count, 38, "tokens")
     item.tokens, at = _decode_describe_delegation_token_response_tokens_v0(data, at, end, count)
@@ -563,7 +563,7 @@ def _decode_describe_delegation_token_response_v0(
     try:
         (item.throttle_time_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "throttle_time_ms") from None
+        raise truncation(data, at, "i", "throttle_time_ms") from None
     at += 4
     item.__class__ = DescribeDelegationTokenResponse
     return item, at
@@ -621,7 +621,7 @@ def _decode_describe_delegation_token_response_tokens_renewers_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.renewers.principal_type") from None
+            raise truncation(data, at, "B", "tokens.renewers.principal_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -631,7 +631,7 @@ def _decode_describe_delegation_token_response_tokens_renewers_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.renewers.principal_name") from None
+            raise truncation(data, at, "B", "tokens.renewers.principal_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -641,7 +641,7 @@ def _decode_describe_delegation_token_response_tokens_renewers_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.renewers.unknown_tags") from None
+            raise truncation(data, at, "B", "tokens.renewers.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "tokens.renewers.unknown_tags")
@@ -661,7 +661,7 @@ def _decode_describe_delegation_token_response_tokens_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.principal_type") from None
+            raise truncation(data, at, "B", "tokens.principal_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -671,7 +671,7 @@ def _decode_describe_delegation_token_response_tokens_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.principal_name") from None
+            raise truncation(data, at, "B", "tokens.principal_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -683,7 +683,7 @@ def _decode_describe_delegation_token_response_tokens_v2(
                 _unpack_int64_int64_int64_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "q q q B",
@@ -701,7 +701,7 @@ def _decode_describe_delegation_token_response_tokens_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.hmac") from None
+            raise truncation(data, at, "B", "tokens.hmac") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.hmac = data[at:stop]
@@ -711,7 +711,7 @@ def _decode_describe_delegation_token_response_tokens_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.renewers") from None
+            raise truncation(data, at, "B", "tokens.renewers") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "tokens.renewers")
         item.renewers, at = _decode_describe_delegation_token_response_tokens_renewers_v2(
@@ -722,7 +722,7 @@ def _decode_describe_delegation_token_response_tokens_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.unknown_tags") from None
+            raise truncation(data, at, "B", "tokens.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "tokens.unknown_tags")
@@ -740,14 +740,14 @@ def _decode_describe_delegation_token_response_v2(
     try:
         item.error_code, count = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "tokens") from None
+        raise truncation(data, at, "h B", "error_code", "tokens") from None
     at += 3
     count, at = compact_array(data, at, count, 30, "tokens")
     item.tokens, at = _decode_describe_delegation_token_response_tokens_v2(data, at, end, count)
     try:
         item.throttle_time_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -810,7 +810,7 @@ def _decode_describe_delegation_token_response_tokens_v3(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.principal_type") from None
+            raise truncation(data, at, "B", "tokens.principal_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -820,7 +820,7 @@ def _decode_describe_delegation_token_response_tokens_v3(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.principal_name") from None
+            raise truncation(data, at, "B", "tokens.principal_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -830,7 +830,7 @@ def _decode_describe_delegation_token_response_tokens_v3(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.token_requester_principal_type") from None
+            raise truncation(data, at, "B", "tokens.token_requester_principal_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.token_requester_principal_type = data[at:stop].decode("utf-8", JAVA)
@@ -842,7 +842,7 @@ def _decode_describe_delegation_token_response_tokens_v3(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.token_requester_principal_name") from None
+            raise truncation(data, at, "B", "tokens.token_requester_principal_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.token_requester_principal_name = data[at:stop].decode("utf-8", JAVA)
@@ -856,7 +856,7 @@ def _decode_describe_delegation_token_response_tokens_v3(
                 _unpack_int64_int64_int64_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "q q q B",
@@ -874,7 +874,7 @@ def _decode_describe_delegation_token_response_tokens_v3(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.hmac") from None
+            raise truncation(data, at, "B", "tokens.hmac") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.hmac = data[at:stop]
@@ -884,7 +884,7 @@ def _decode_describe_delegation_token_response_tokens_v3(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.renewers") from None
+            raise truncation(data, at, "B", "tokens.renewers") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "tokens.renewers")
         item.renewers, at = _decode_describe_delegation_token_response_tokens_renewers_v2(
@@ -893,7 +893,7 @@ def _decode_describe_delegation_token_response_tokens_v3(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "tokens.unknown_tags") from None
+            raise truncation(data, at, "B", "tokens.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "tokens.unknown_tags")
@@ -911,14 +911,14 @@ def _decode_describe_delegation_token_response_v3(
     try:
         item.error_code, count = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "tokens") from None
+        raise truncation(data, at, "h B", "error_code", "tokens") from None
     at += 3
     count, at = compact_array(data, at, count, 32, "tokens")
     item.tokens, at = _decode_describe_delegation_token_response_tokens_v3(data, at, end, count)
     try:
         item.throttle_time_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

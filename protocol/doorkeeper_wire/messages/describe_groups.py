@@ -20,7 +20,7 @@ from doorkeeper_wire.reading import (
     tags,
     text,
     texts,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -279,7 +279,7 @@ def _decode_describe_groups_request_v0(data: bytes, at: int, end: int) -> tuple[
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "groups") from None
+        raise truncation(data, at, "i", "groups") from None
     at += 4
     count, at = array(data, at, count, 2, "groups")
     item.groups, at = texts(data, at, count, "groups")
@@ -303,7 +303,7 @@ def _decode_describe_groups_request_v3(data: bytes, at: int, end: int) -> tuple[
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "groups") from None
+        raise truncation(data, at, "i", "groups") from None
     at += 4
     count, at = array(data, at, count, 2, "groups")
     item.groups, at = texts(data, at, count, "groups")
@@ -311,7 +311,7 @@ def _decode_describe_groups_request_v3(data: bytes, at: int, end: int) -> tuple[
     try:
         (item.include_authorized_operations,) = _unpack_bool(data, at)
     except StructError:
-        raise truncated(data, at, "?", "include_authorized_operations") from None
+        raise truncation(data, at, "?", "include_authorized_operations") from None
     at += 1
     item.__class__ = DescribeGroupsRequest
     return item, at
@@ -330,14 +330,14 @@ def _decode_describe_groups_request_v5(data: bytes, at: int, end: int) -> tuple[
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "groups") from None
+        raise truncation(data, at, "B", "groups") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "groups")
     item.groups, at = compact_texts(data, at, count, "groups")
     try:
         item.include_authorized_operations, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "include_authorized_operations", "unknown_tags") from None
+        raise truncation(data, at, "? B", "include_authorized_operations", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -364,7 +364,7 @@ def _decode_describe_groups_response_groups_members_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.members.member_id") from None
+            raise truncation(data, at, "h", "groups.members.member_id") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -374,7 +374,7 @@ def _decode_describe_groups_response_groups_members_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.members.client_id") from None
+            raise truncation(data, at, "h", "groups.members.client_id") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.client_id = data[at:stop].decode("utf-8", JAVA)
@@ -384,7 +384,7 @@ def _decode_describe_groups_response_groups_members_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.members.client_host") from None
+            raise truncation(data, at, "h", "groups.members.client_host") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.client_host = data[at:stop].decode("utf-8", JAVA)
@@ -394,7 +394,7 @@ def _decode_describe_groups_response_groups_members_v0(
         try:
             (size,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "groups.members.member_metadata") from None
+            raise truncation(data, at, "i", "groups.members.member_metadata") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.member_metadata = data[at:stop]
@@ -404,7 +404,7 @@ def _decode_describe_groups_response_groups_members_v0(
         try:
             (size,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "groups.members.member_assignment") from None
+            raise truncation(data, at, "i", "groups.members.member_assignment") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.member_assignment = data[at:stop]
@@ -427,7 +427,7 @@ def _decode_describe_groups_response_groups_v0(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h h", "groups.error_code", "groups.group_id") from None
+            raise truncation(data, at, "h h", "groups.error_code", "groups.group_id") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -437,7 +437,7 @@ def _decode_describe_groups_response_groups_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.group_state") from None
+            raise truncation(data, at, "h", "groups.group_state") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -447,7 +447,7 @@ def _decode_describe_groups_response_groups_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.protocol_type") from None
+            raise truncation(data, at, "h", "groups.protocol_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -457,7 +457,7 @@ def _decode_describe_groups_response_groups_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.protocol_data") from None
+            raise truncation(data, at, "h", "groups.protocol_data") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.protocol_data = data[at:stop].decode("utf-8", JAVA)
@@ -467,7 +467,7 @@ def _decode_describe_groups_response_groups_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "groups.members") from None
+            raise truncation(data, at, "i", "groups.members") from None
         at += 4
         count, at = array(data, at, count, 14, "groups.members")
         item.members, at = _decode_describe_groups_response_groups_members_v0(data, at, end, count)
@@ -484,7 +484,7 @@ def _decode_describe_groups_response_v0(data: bytes, at: int, end: int) -> tuple
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "groups") from None
+        raise truncation(data, at, "i", "groups") from None
     at += 4
     count, at = array(data, at, count, 14, "groups")
     item.groups, at = _decode_describe_groups_response_groups_v0(data, at, end, count)
@@ -540,7 +540,7 @@ def _decode_describe_groups_response_v1(data: bytes, at: int, end: int) -> tuple
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "groups") from None
     at += 8
     count, at = array(data, at, count, 14, "groups")
     item.groups, at = _decode_describe_groups_response_groups_v0(data, at, end, count)
@@ -565,7 +565,7 @@ def _decode_describe_groups_response_groups_v3(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h h", "groups.error_code", "groups.group_id") from None
+            raise truncation(data, at, "h h", "groups.error_code", "groups.group_id") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -575,7 +575,7 @@ def _decode_describe_groups_response_groups_v3(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.group_state") from None
+            raise truncation(data, at, "h", "groups.group_state") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -585,7 +585,7 @@ def _decode_describe_groups_response_groups_v3(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.protocol_type") from None
+            raise truncation(data, at, "h", "groups.protocol_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -595,7 +595,7 @@ def _decode_describe_groups_response_groups_v3(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.protocol_data") from None
+            raise truncation(data, at, "h", "groups.protocol_data") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.protocol_data = data[at:stop].decode("utf-8", JAVA)
@@ -605,7 +605,7 @@ def _decode_describe_groups_response_groups_v3(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "groups.members") from None
+            raise truncation(data, at, "i", "groups.members") from None
         at += 4
         count, at = array(data, at, count, 14, "groups.members")
         item.members, at = _decode_describe_groups_response_groups_members_v0(data, at, end, count)
@@ -614,7 +614,7 @@ def _decode_describe_groups_response_groups_v3(
         try:
             (item.authorized_operations,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "groups.authorized_operations") from None
+            raise truncation(data, at, "i", "groups.authorized_operations") from None
         at += 4
         item.__class__ = DescribedGroup
         found.append(item)
@@ -626,7 +626,7 @@ def _decode_describe_groups_response_v3(data: bytes, at: int, end: int) -> tuple
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "groups") from None
     at += 8
     count, at = array(data, at, count, 18, "groups")
     item.groups, at = _decode_describe_groups_response_groups_v3(data, at, end, count)
@@ -669,7 +669,7 @@ def _decode_describe_groups_response_groups_members_v4(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.members.member_id") from None
+            raise truncation(data, at, "h", "groups.members.member_id") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -679,7 +679,7 @@ def _decode_describe_groups_response_groups_members_v4(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.members.group_instance_id") from None
+            raise truncation(data, at, "h", "groups.members.group_instance_id") from None
         at += 2
         if size < 0:
             item.group_instance_id = None
@@ -693,7 +693,7 @@ def _decode_describe_groups_response_groups_members_v4(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.members.client_id") from None
+            raise truncation(data, at, "h", "groups.members.client_id") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.client_id = data[at:stop].decode("utf-8", JAVA)
@@ -703,7 +703,7 @@ def _decode_describe_groups_response_groups_members_v4(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.members.client_host") from None
+            raise truncation(data, at, "h", "groups.members.client_host") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.client_host = data[at:stop].decode("utf-8", JAVA)
@@ -713,7 +713,7 @@ def _decode_describe_groups_response_groups_members_v4(
         try:
             (size,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "groups.members.member_metadata") from None
+            raise truncation(data, at, "i", "groups.members.member_metadata") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.member_metadata = data[at:stop]
@@ -723,7 +723,7 @@ def _decode_describe_groups_response_groups_members_v4(
         try:
             (size,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "groups.members.member_assignment") from None
+            raise truncation(data, at, "i", "groups.members.member_assignment") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.member_assignment = data[at:stop]
@@ -745,7 +745,7 @@ def _decode_describe_groups_response_groups_v4(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h h", "groups.error_code", "groups.group_id") from None
+            raise truncation(data, at, "h h", "groups.error_code", "groups.group_id") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -755,7 +755,7 @@ def _decode_describe_groups_response_groups_v4(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.group_state") from None
+            raise truncation(data, at, "h", "groups.group_state") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -765,7 +765,7 @@ def _decode_describe_groups_response_groups_v4(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.protocol_type") from None
+            raise truncation(data, at, "h", "groups.protocol_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -775,7 +775,7 @@ def _decode_describe_groups_response_groups_v4(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.protocol_data") from None
+            raise truncation(data, at, "h", "groups.protocol_data") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.protocol_data = data[at:stop].decode("utf-8", JAVA)
@@ -785,7 +785,7 @@ def _decode_describe_groups_response_groups_v4(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "groups.members") from None
+            raise truncation(data, at, "i", "groups.members") from None
         at += 4
         count, at = array(data, at, count, 16, "groups.members")
         item.members, at = _decode_describe_groups_response_groups_members_v4(data, at, end, count)
@@ -794,7 +794,7 @@ def _decode_describe_groups_response_groups_v4(
         try:
             (item.authorized_operations,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "groups.authorized_operations") from None
+            raise truncation(data, at, "i", "groups.authorized_operations") from None
         at += 4
         item.__class__ = DescribedGroup
         found.append(item)
@@ -806,7 +806,7 @@ def _decode_describe_groups_response_v4(data: bytes, at: int, end: int) -> tuple
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "groups") from None
     at += 8
     count, at = array(data, at, count, 18, "groups")
     item.groups, at = _decode_describe_groups_response_groups_v4(data, at, end, count)
@@ -865,7 +865,7 @@ def _decode_describe_groups_response_groups_members_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.member_id") from None
+            raise truncation(data, at, "B", "groups.members.member_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -875,7 +875,7 @@ def _decode_describe_groups_response_groups_members_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.group_instance_id") from None
+            raise truncation(data, at, "B", "groups.members.group_instance_id") from None
         at += 1
         if size == 0:
             item.group_instance_id = None
@@ -889,7 +889,7 @@ def _decode_describe_groups_response_groups_members_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_id") from None
+            raise truncation(data, at, "B", "groups.members.client_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.client_id = data[at:stop].decode("utf-8", JAVA)
@@ -899,7 +899,7 @@ def _decode_describe_groups_response_groups_members_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_host") from None
+            raise truncation(data, at, "B", "groups.members.client_host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.client_host = data[at:stop].decode("utf-8", JAVA)
@@ -909,7 +909,7 @@ def _decode_describe_groups_response_groups_members_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.member_metadata") from None
+            raise truncation(data, at, "B", "groups.members.member_metadata") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.member_metadata = data[at:stop]
@@ -921,7 +921,7 @@ def _decode_describe_groups_response_groups_members_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.member_assignment") from None
+            raise truncation(data, at, "B", "groups.members.member_assignment") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.member_assignment = data[at:stop]
@@ -933,7 +933,7 @@ def _decode_describe_groups_response_groups_members_v5(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.members.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.members.unknown_tags")
@@ -953,7 +953,7 @@ def _decode_describe_groups_response_groups_v5(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "groups.error_code", "groups.group_id") from None
+            raise truncation(data, at, "h B", "groups.error_code", "groups.group_id") from None
         at += 3
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -963,7 +963,7 @@ def _decode_describe_groups_response_groups_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_state") from None
+            raise truncation(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -973,7 +973,7 @@ def _decode_describe_groups_response_groups_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.protocol_type") from None
+            raise truncation(data, at, "B", "groups.protocol_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -983,7 +983,7 @@ def _decode_describe_groups_response_groups_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.protocol_data") from None
+            raise truncation(data, at, "B", "groups.protocol_data") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.protocol_data = data[at:stop].decode("utf-8", JAVA)
@@ -993,7 +993,7 @@ def _decode_describe_groups_response_groups_v5(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members") from None
+            raise truncation(data, at, "B", "groups.members") from None
         at += 1
         count, at = compact_array(data, at, count, 7, "groups.members")
         item.members, at = _decode_describe_groups_response_groups_members_v5(data, at, end, count)
@@ -1001,7 +1001,7 @@ def _decode_describe_groups_response_groups_v5(
         try:
             item.authorized_operations, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.authorized_operations", "groups.unknown_tags"
             ) from None
         at += 5
@@ -1019,14 +1019,14 @@ def _decode_describe_groups_response_v5(data: bytes, at: int, end: int) -> tuple
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "groups") from None
     at += 5
     count, at = compact_array(data, at, count, 12, "groups")
     item.groups, at = _decode_describe_groups_response_groups_v5(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1088,7 +1088,7 @@ def _decode_describe_groups_response_groups_v6(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "groups.error_code", "groups.error_message") from None
+            raise truncation(data, at, "h B", "groups.error_code", "groups.error_message") from None
         at += 3
         if size == 0:
             item.error_message = None
@@ -1100,7 +1100,7 @@ def _decode_describe_groups_response_groups_v6(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -1110,7 +1110,7 @@ def _decode_describe_groups_response_groups_v6(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_state") from None
+            raise truncation(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -1120,7 +1120,7 @@ def _decode_describe_groups_response_groups_v6(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.protocol_type") from None
+            raise truncation(data, at, "B", "groups.protocol_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -1130,7 +1130,7 @@ def _decode_describe_groups_response_groups_v6(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.protocol_data") from None
+            raise truncation(data, at, "B", "groups.protocol_data") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.protocol_data = data[at:stop].decode("utf-8", JAVA)
@@ -1140,14 +1140,14 @@ def _decode_describe_groups_response_groups_v6(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members") from None
+            raise truncation(data, at, "B", "groups.members") from None
         at += 1
         count, at = compact_array(data, at, count, 7, "groups.members")
         item.members, at = _decode_describe_groups_response_groups_members_v5(data, at, end, count)
         try:
             item.authorized_operations, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.authorized_operations", "groups.unknown_tags"
             ) from None
         at += 5
@@ -1165,14 +1165,14 @@ def _decode_describe_groups_response_v6(data: bytes, at: int, end: int) -> tuple
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "groups") from None
     at += 5
     count, at = compact_array(data, at, count, 13, "groups")
     item.groups, at = _decode_describe_groups_response_groups_v6(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

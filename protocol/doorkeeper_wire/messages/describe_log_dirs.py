@@ -16,7 +16,7 @@ from doorkeeper_wire.reading import (
     nullable_array,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, UVARINT, absent, replace_empty_tags
 
@@ -338,7 +338,7 @@ def _decode_describe_log_dirs_request_topics_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.topic") from None
+            raise truncation(data, at, "h", "topics.topic") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -348,7 +348,7 @@ def _decode_describe_log_dirs_request_topics_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 4, "topics.partitions")
         item.partitions = unpack_from(f">{count}i", data, at)
@@ -364,7 +364,7 @@ def _decode_describe_log_dirs_request_v1(data: bytes, at: int, end: int) -> tupl
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = nullable_array(data, at, count, 6, "topics")
     if count < 0:
@@ -406,7 +406,7 @@ def _decode_describe_log_dirs_request_topics_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.topic") from None
+            raise truncation(data, at, "B", "topics.topic") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -416,7 +416,7 @@ def _decode_describe_log_dirs_request_topics_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions")
         item.partitions = unpack_from(f">{count}i", data, at)
@@ -424,7 +424,7 @@ def _decode_describe_log_dirs_request_topics_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -440,7 +440,7 @@ def _decode_describe_log_dirs_request_v2(data: bytes, at: int, end: int) -> tupl
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 3, "topics")
     if count < 0:
@@ -450,7 +450,7 @@ def _decode_describe_log_dirs_request_v2(data: bytes, at: int, end: int) -> tupl
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -495,7 +495,7 @@ def _decode_describe_log_dirs_response_results_topics_partitions_v1(
                 _unpack_int32_int64_int64_bool(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q q ?",
@@ -519,7 +519,7 @@ def _decode_describe_log_dirs_response_results_topics_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "results.topics.name") from None
+            raise truncation(data, at, "h", "results.topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -529,7 +529,7 @@ def _decode_describe_log_dirs_response_results_topics_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "results.topics.partitions") from None
+            raise truncation(data, at, "i", "results.topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 21, "results.topics.partitions")
         item.partitions, at = _decode_describe_log_dirs_response_results_topics_partitions_v1(
@@ -550,7 +550,7 @@ def _decode_describe_log_dirs_response_results_v1(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h h", "results.error_code", "results.log_dir") from None
+            raise truncation(data, at, "h h", "results.error_code", "results.log_dir") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.log_dir = data[at:stop].decode("utf-8", JAVA)
@@ -560,7 +560,7 @@ def _decode_describe_log_dirs_response_results_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "results.topics") from None
+            raise truncation(data, at, "i", "results.topics") from None
         at += 4
         count, at = array(data, at, count, 6, "results.topics")
         item.topics, at = _decode_describe_log_dirs_response_results_topics_v1(data, at, end, count)
@@ -578,7 +578,7 @@ def _decode_describe_log_dirs_response_v1(data: bytes, at: int, end: int) -> tup
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "results") from None
     at += 8
     count, at = array(data, at, count, 8, "results")
     item.results, at = _decode_describe_log_dirs_response_results_v1(data, at, end, count)
@@ -639,7 +639,7 @@ def _decode_describe_log_dirs_response_results_topics_partitions_v2(
                 tagged,
             ) = _unpack_int32_int64_int64_bool_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q q ? B",
@@ -668,7 +668,7 @@ def _decode_describe_log_dirs_response_results_topics_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.topics.name") from None
+            raise truncation(data, at, "B", "results.topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -678,7 +678,7 @@ def _decode_describe_log_dirs_response_results_topics_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.topics.partitions") from None
+            raise truncation(data, at, "B", "results.topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 22, "results.topics.partitions")
         item.partitions, at = _decode_describe_log_dirs_response_results_topics_partitions_v2(
@@ -687,7 +687,7 @@ def _decode_describe_log_dirs_response_results_topics_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.topics.unknown_tags") from None
+            raise truncation(data, at, "B", "results.topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.topics.unknown_tags")
@@ -707,7 +707,7 @@ def _decode_describe_log_dirs_response_results_v2(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "results.error_code", "results.log_dir") from None
+            raise truncation(data, at, "h B", "results.error_code", "results.log_dir") from None
         at += 3
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.log_dir = data[at:stop].decode("utf-8", JAVA)
@@ -717,7 +717,7 @@ def _decode_describe_log_dirs_response_results_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.topics") from None
+            raise truncation(data, at, "B", "results.topics") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "results.topics")
         item.topics, at = _decode_describe_log_dirs_response_results_topics_v2(data, at, end, count)
@@ -727,7 +727,7 @@ def _decode_describe_log_dirs_response_results_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.unknown_tags") from None
+            raise truncation(data, at, "B", "results.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.unknown_tags")
@@ -743,7 +743,7 @@ def _decode_describe_log_dirs_response_v2(data: bytes, at: int, end: int) -> tup
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "results") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "results") from None
     at += 5
     count, at = compact_array(data, at, count, 5, "results")
     item.results, at = _decode_describe_log_dirs_response_results_v2(data, at, end, count)
@@ -751,7 +751,7 @@ def _decode_describe_log_dirs_response_v2(data: bytes, at: int, end: int) -> tup
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -809,14 +809,14 @@ def _decode_describe_log_dirs_response_v3(data: bytes, at: int, end: int) -> tup
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i h B", "throttle_time_ms", "error_code", "results") from None
+        raise truncation(data, at, "i h B", "throttle_time_ms", "error_code", "results") from None
     at += 7
     count, at = compact_array(data, at, count, 5, "results")
     item.results, at = _decode_describe_log_dirs_response_results_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -843,7 +843,7 @@ def _decode_describe_log_dirs_response_results_v4(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "results.error_code", "results.log_dir") from None
+            raise truncation(data, at, "h B", "results.error_code", "results.log_dir") from None
         at += 3
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.log_dir = data[at:stop].decode("utf-8", JAVA)
@@ -853,7 +853,7 @@ def _decode_describe_log_dirs_response_results_v4(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.topics") from None
+            raise truncation(data, at, "B", "results.topics") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "results.topics")
         item.topics, at = _decode_describe_log_dirs_response_results_topics_v2(data, at, end, count)
@@ -861,7 +861,7 @@ def _decode_describe_log_dirs_response_results_v4(
         try:
             item.total_bytes, item.usable_bytes, tagged = _unpack_int64_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "q q B",
@@ -884,14 +884,14 @@ def _decode_describe_log_dirs_response_v4(data: bytes, at: int, end: int) -> tup
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i h B", "throttle_time_ms", "error_code", "results") from None
+        raise truncation(data, at, "i h B", "throttle_time_ms", "error_code", "results") from None
     at += 7
     count, at = compact_array(data, at, count, 21, "results")
     item.results, at = _decode_describe_log_dirs_response_results_v4(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -931,7 +931,7 @@ def _decode_describe_log_dirs_response_results_v5(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "results.error_code", "results.log_dir") from None
+            raise truncation(data, at, "h B", "results.error_code", "results.log_dir") from None
         at += 3
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.log_dir = data[at:stop].decode("utf-8", JAVA)
@@ -941,7 +941,7 @@ def _decode_describe_log_dirs_response_results_v5(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.topics") from None
+            raise truncation(data, at, "B", "results.topics") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "results.topics")
         item.topics, at = _decode_describe_log_dirs_response_results_topics_v2(data, at, end, count)
@@ -950,7 +950,7 @@ def _decode_describe_log_dirs_response_results_v5(
                 _unpack_int64_int64_bool_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "q q ? B",
@@ -974,14 +974,14 @@ def _decode_describe_log_dirs_response_v5(data: bytes, at: int, end: int) -> tup
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i h B", "throttle_time_ms", "error_code", "results") from None
+        raise truncation(data, at, "i h B", "throttle_time_ms", "error_code", "results") from None
     at += 7
     count, at = compact_array(data, at, count, 22, "results")
     item.results, at = _decode_describe_log_dirs_response_results_v5(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

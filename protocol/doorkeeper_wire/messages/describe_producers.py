@@ -13,7 +13,7 @@ from doorkeeper_wire.reading import (
     compact_nullable_text,
     compact_text,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, COMPACT_TEXT, UVARINT, replace_empty_tags
 
@@ -317,7 +317,7 @@ def _decode_describe_producers_request_topics_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -327,7 +327,7 @@ def _decode_describe_producers_request_topics_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partition_indexes") from None
+            raise truncation(data, at, "B", "topics.partition_indexes") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partition_indexes")
         item.partition_indexes = unpack_from(f">{count}i", data, at)
@@ -335,7 +335,7 @@ def _decode_describe_producers_request_topics_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -351,14 +351,14 @@ def _decode_describe_producers_request_v0(data: bytes, at: int, end: int) -> tup
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_describe_producers_request_topics_v0(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -405,7 +405,7 @@ def _decode_describe_producers_response_topics_partitions_active_producers_v0(
                 tagged,
             ) = _unpack_int64_int32_int32_int64_int32_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "q i i q i q B",
@@ -438,7 +438,7 @@ def _decode_describe_producers_response_topics_partitions_v0(
         try:
             item.partition_index, item.error_code, size = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -459,7 +459,7 @@ def _decode_describe_producers_response_topics_partitions_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.active_producers") from None
+            raise truncation(data, at, "B", "topics.partitions.active_producers") from None
         at += 1
         count, at = compact_array(data, at, count, 37, "topics.partitions.active_producers")
         item.active_producers, at = (
@@ -470,7 +470,7 @@ def _decode_describe_producers_response_topics_partitions_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.partitions.unknown_tags")
@@ -490,7 +490,7 @@ def _decode_describe_producers_response_topics_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -500,7 +500,7 @@ def _decode_describe_producers_response_topics_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 9, "topics.partitions")
         item.partitions, at = _decode_describe_producers_response_topics_partitions_v0(
@@ -509,7 +509,7 @@ def _decode_describe_producers_response_topics_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -525,14 +525,14 @@ def _decode_describe_producers_response_v0(data: bytes, at: int, end: int) -> tu
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_describe_producers_response_topics_v0(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

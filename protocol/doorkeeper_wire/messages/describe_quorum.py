@@ -13,7 +13,7 @@ from doorkeeper_wire.reading import (
     compact_nullable_text,
     compact_text,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -485,7 +485,7 @@ def _decode_describe_quorum_request_topics_partitions_v0(
         try:
             item.partition_index, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i B",
@@ -511,7 +511,7 @@ def _decode_describe_quorum_request_topics_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.topic_name") from None
+            raise truncation(data, at, "B", "topics.topic_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic_name = data[at:stop].decode("utf-8", JAVA)
@@ -521,7 +521,7 @@ def _decode_describe_quorum_request_topics_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 5, "topics.partitions")
         item.partitions, at = _decode_describe_quorum_request_topics_partitions_v0(
@@ -530,7 +530,7 @@ def _decode_describe_quorum_request_topics_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -546,14 +546,14 @@ def _decode_describe_quorum_request_v0(data: bytes, at: int, end: int) -> tuple[
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_describe_quorum_request_topics_v0(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -601,7 +601,7 @@ def _decode_describe_quorum_response_topics_partitions_current_voters_v0(
         try:
             item.replica_id, item.log_end_offset, tagged = _unpack_int32_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q B",
@@ -635,7 +635,7 @@ def _decode_describe_quorum_response_topics_partitions_observers_v0(
         try:
             item.replica_id, item.log_end_offset, tagged = _unpack_int32_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q B",
@@ -671,7 +671,7 @@ def _decode_describe_quorum_response_topics_partitions_v0(
                 count,
             ) = _unpack_int32_int16_int32_int32_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h i i q B",
@@ -692,7 +692,7 @@ def _decode_describe_quorum_response_topics_partitions_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.observers") from None
+            raise truncation(data, at, "B", "topics.partitions.observers") from None
         at += 1
         count, at = compact_array(data, at, count, 13, "topics.partitions.observers")
         item.observers, at = _decode_describe_quorum_response_topics_partitions_observers_v0(
@@ -702,7 +702,7 @@ def _decode_describe_quorum_response_topics_partitions_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.partitions.unknown_tags")
@@ -722,7 +722,7 @@ def _decode_describe_quorum_response_topics_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.topic_name") from None
+            raise truncation(data, at, "B", "topics.topic_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic_name = data[at:stop].decode("utf-8", JAVA)
@@ -732,7 +732,7 @@ def _decode_describe_quorum_response_topics_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 25, "topics.partitions")
         item.partitions, at = _decode_describe_quorum_response_topics_partitions_v0(
@@ -741,7 +741,7 @@ def _decode_describe_quorum_response_topics_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -757,7 +757,7 @@ def _decode_describe_quorum_response_v0(data: bytes, at: int, end: int) -> tuple
     try:
         item.error_code, count = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "topics") from None
+        raise truncation(data, at, "h B", "error_code", "topics") from None
     at += 3
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_describe_quorum_response_topics_v0(data, at, end, count)
@@ -766,7 +766,7 @@ def _decode_describe_quorum_response_v0(data: bytes, at: int, end: int) -> tuple
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -867,7 +867,7 @@ def _decode_describe_quorum_response_topics_partitions_current_voters_v1(
                 tagged,
             ) = _unpack_int32_int64_int64_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q q q B",
@@ -907,7 +907,7 @@ def _decode_describe_quorum_response_topics_partitions_observers_v1(
                 tagged,
             ) = _unpack_int32_int64_int64_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q q q B",
@@ -945,7 +945,7 @@ def _decode_describe_quorum_response_topics_partitions_v1(
                 count,
             ) = _unpack_int32_int16_int32_int32_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h i i q B",
@@ -966,7 +966,7 @@ def _decode_describe_quorum_response_topics_partitions_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.observers") from None
+            raise truncation(data, at, "B", "topics.partitions.observers") from None
         at += 1
         count, at = compact_array(data, at, count, 29, "topics.partitions.observers")
         item.observers, at = _decode_describe_quorum_response_topics_partitions_observers_v1(
@@ -976,7 +976,7 @@ def _decode_describe_quorum_response_topics_partitions_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.partitions.unknown_tags")
@@ -996,7 +996,7 @@ def _decode_describe_quorum_response_topics_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.topic_name") from None
+            raise truncation(data, at, "B", "topics.topic_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic_name = data[at:stop].decode("utf-8", JAVA)
@@ -1006,7 +1006,7 @@ def _decode_describe_quorum_response_topics_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 25, "topics.partitions")
         item.partitions, at = _decode_describe_quorum_response_topics_partitions_v1(
@@ -1015,7 +1015,7 @@ def _decode_describe_quorum_response_topics_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -1031,7 +1031,7 @@ def _decode_describe_quorum_response_v1(data: bytes, at: int, end: int) -> tuple
     try:
         item.error_code, count = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "topics") from None
+        raise truncation(data, at, "h B", "error_code", "topics") from None
     at += 3
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_describe_quorum_response_topics_v1(data, at, end, count)
@@ -1040,7 +1040,7 @@ def _decode_describe_quorum_response_v1(data: bytes, at: int, end: int) -> tuple
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1153,7 +1153,7 @@ def _decode_describe_quorum_response_topics_partitions_current_voters_v2(
                 tagged,
             ) = _unpack_int32_uuid_int64_int64_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i 16s q q q B",
@@ -1192,7 +1192,7 @@ def _decode_describe_quorum_response_topics_partitions_observers_v2(
                 tagged,
             ) = _unpack_int32_uuid_int64_int64_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i 16s q q q B",
@@ -1224,7 +1224,7 @@ def _decode_describe_quorum_response_topics_partitions_v2(
         try:
             item.partition_index, item.error_code, size = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -1247,7 +1247,7 @@ def _decode_describe_quorum_response_topics_partitions_v2(
                 _unpack_int32_int32_int64_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i q B",
@@ -1266,7 +1266,7 @@ def _decode_describe_quorum_response_topics_partitions_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.observers") from None
+            raise truncation(data, at, "B", "topics.partitions.observers") from None
         at += 1
         count, at = compact_array(data, at, count, 45, "topics.partitions.observers")
         item.observers, at = _decode_describe_quorum_response_topics_partitions_observers_v2(
@@ -1275,7 +1275,7 @@ def _decode_describe_quorum_response_topics_partitions_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.partitions.unknown_tags")
@@ -1295,7 +1295,7 @@ def _decode_describe_quorum_response_topics_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.topic_name") from None
+            raise truncation(data, at, "B", "topics.topic_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic_name = data[at:stop].decode("utf-8", JAVA)
@@ -1305,7 +1305,7 @@ def _decode_describe_quorum_response_topics_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 26, "topics.partitions")
         item.partitions, at = _decode_describe_quorum_response_topics_partitions_v2(
@@ -1314,7 +1314,7 @@ def _decode_describe_quorum_response_topics_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -1334,7 +1334,7 @@ def _decode_describe_quorum_response_nodes_listeners_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "nodes.listeners.name") from None
+            raise truncation(data, at, "B", "nodes.listeners.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1344,7 +1344,7 @@ def _decode_describe_quorum_response_nodes_listeners_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "nodes.listeners.host") from None
+            raise truncation(data, at, "B", "nodes.listeners.host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -1354,7 +1354,7 @@ def _decode_describe_quorum_response_nodes_listeners_v2(
         try:
             item.port, tagged = _unpack_uint16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "H B", "nodes.listeners.port", "nodes.listeners.unknown_tags"
             ) from None
         at += 3
@@ -1376,7 +1376,7 @@ def _decode_describe_quorum_response_nodes_v2(
         try:
             item.node_id, count = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "nodes.node_id", "nodes.listeners") from None
+            raise truncation(data, at, "i B", "nodes.node_id", "nodes.listeners") from None
         at += 5
         count, at = compact_array(data, at, count, 5, "nodes.listeners")
         item.listeners, at = _decode_describe_quorum_response_nodes_listeners_v2(
@@ -1385,7 +1385,7 @@ def _decode_describe_quorum_response_nodes_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "nodes.unknown_tags") from None
+            raise truncation(data, at, "B", "nodes.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "nodes.unknown_tags")
@@ -1401,7 +1401,7 @@ def _decode_describe_quorum_response_v2(data: bytes, at: int, end: int) -> tuple
     try:
         item.error_code, size = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "error_message") from None
+        raise truncation(data, at, "h B", "error_code", "error_message") from None
     at += 3
     if size == 0:
         item.error_message = None
@@ -1413,21 +1413,21 @@ def _decode_describe_quorum_response_v2(data: bytes, at: int, end: int) -> tuple
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_describe_quorum_response_topics_v2(data, at, end, count)
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "nodes") from None
+        raise truncation(data, at, "B", "nodes") from None
     at += 1
     count, at = compact_array(data, at, count, 6, "nodes")
     item.nodes, at = _decode_describe_quorum_response_nodes_v2(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

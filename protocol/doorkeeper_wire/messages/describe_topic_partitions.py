@@ -14,7 +14,7 @@ from doorkeeper_wire.reading import (
     compact_nullable_text,
     compact_text,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -368,7 +368,7 @@ def _decode_describe_topic_partitions_request_topics_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -378,7 +378,7 @@ def _decode_describe_topic_partitions_request_topics_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -398,7 +398,7 @@ def _decode_describe_topic_partitions_request_cursor_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "cursor.topic_name") from None
+            raise truncation(data, at, "B", "cursor.topic_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic_name = data[at:stop].decode("utf-8", JAVA)
@@ -408,7 +408,7 @@ def _decode_describe_topic_partitions_request_cursor_v0(
         try:
             item.partition_index, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "cursor.partition_index", "cursor.unknown_tags"
             ) from None
         at += 5
@@ -426,14 +426,14 @@ def _decode_describe_topic_partitions_request_v0(data: bytes, at: int, end: int)
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 2, "topics")
     item.topics, at = _decode_describe_topic_partitions_request_topics_v0(data, at, end, count)
     try:
         item.response_partition_limit, count = _unpack_int32_int8(data, at)
     except StructError:
-        raise truncated(data, at, "i b", "response_partition_limit", "cursor") from None
+        raise truncation(data, at, "i b", "response_partition_limit", "cursor") from None
     at += 5
     if count < 0:
         item.cursor = None
@@ -442,7 +442,7 @@ def _decode_describe_topic_partitions_request_v0(data: bytes, at: int, end: int)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -488,7 +488,7 @@ def _decode_describe_topic_partitions_response_topics_partitions_v0(
                 _unpack_int16_int32_int32_int32_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h i i i B",
@@ -505,7 +505,7 @@ def _decode_describe_topic_partitions_response_topics_partitions_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.isr_nodes") from None
+            raise truncation(data, at, "B", "topics.partitions.isr_nodes") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions.isr_nodes")
         item.isr_nodes = unpack_from(f">{count}i", data, at)
@@ -513,7 +513,7 @@ def _decode_describe_topic_partitions_response_topics_partitions_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.eligible_leader_replicas") from None
+            raise truncation(data, at, "B", "topics.partitions.eligible_leader_replicas") from None
         at += 1
         count, at = compact_nullable_array(
             data, at, count, 4, "topics.partitions.eligible_leader_replicas"
@@ -526,7 +526,7 @@ def _decode_describe_topic_partitions_response_topics_partitions_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.last_known_elr") from None
+            raise truncation(data, at, "B", "topics.partitions.last_known_elr") from None
         at += 1
         count, at = compact_nullable_array(data, at, count, 4, "topics.partitions.last_known_elr")
         if count < 0:
@@ -537,7 +537,7 @@ def _decode_describe_topic_partitions_response_topics_partitions_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.offline_replicas") from None
+            raise truncation(data, at, "B", "topics.partitions.offline_replicas") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions.offline_replicas")
         item.offline_replicas = unpack_from(f">{count}i", data, at)
@@ -545,7 +545,7 @@ def _decode_describe_topic_partitions_response_topics_partitions_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.partitions.unknown_tags")
@@ -565,7 +565,7 @@ def _decode_describe_topic_partitions_response_topics_v0(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "topics.error_code", "topics.name") from None
+            raise truncation(data, at, "h B", "topics.error_code", "topics.name") from None
         at += 3
         if size == 0:
             item.name = None
@@ -577,7 +577,7 @@ def _decode_describe_topic_partitions_response_topics_v0(
         try:
             item.topic_id, item.is_internal, count = _unpack_uuid_bool_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "16s ? B", "topics.topic_id", "topics.is_internal", "topics.partitions"
             ) from None
         at += 18
@@ -588,7 +588,7 @@ def _decode_describe_topic_partitions_response_topics_v0(
         try:
             item.topic_authorized_operations, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "topics.topic_authorized_operations", "topics.unknown_tags"
             ) from None
         at += 5
@@ -610,7 +610,7 @@ def _decode_describe_topic_partitions_response_next_cursor_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "next_cursor.topic_name") from None
+            raise truncation(data, at, "B", "next_cursor.topic_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic_name = data[at:stop].decode("utf-8", JAVA)
@@ -620,7 +620,7 @@ def _decode_describe_topic_partitions_response_next_cursor_v0(
         try:
             item.partition_index, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "next_cursor.partition_index", "next_cursor.unknown_tags"
             ) from None
         at += 5
@@ -640,14 +640,14 @@ def _decode_describe_topic_partitions_response_v0(
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 26, "topics")
     item.topics, at = _decode_describe_topic_partitions_response_topics_v0(data, at, end, count)
     try:
         (count,) = _unpack_int8(data, at)
     except StructError:
-        raise truncated(data, at, "b", "next_cursor") from None
+        raise truncation(data, at, "b", "next_cursor") from None
     at += 1
     if count < 0:
         item.next_cursor = None
@@ -658,7 +658,7 @@ def _decode_describe_topic_partitions_response_v0(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

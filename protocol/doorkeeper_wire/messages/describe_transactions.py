@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import Frozen, Message, Record, Tags, new
-from doorkeeper_wire.reading import compact_array, compact_text, compact_texts, tags, truncated
+from doorkeeper_wire.reading import compact_array, compact_text, compact_texts, tags, truncation
 from doorkeeper_wire.writing import COMPACT_TEXT, UVARINT, replace_empty_tags
 
 __all__ = [
@@ -225,14 +225,14 @@ def _decode_describe_transactions_request_v0(data: bytes, at: int, end: int) -> 
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "transactional_ids") from None
+        raise truncation(data, at, "B", "transactional_ids") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "transactional_ids")
     item.transactional_ids, at = compact_texts(data, at, count, "transactional_ids")
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -259,7 +259,7 @@ def _decode_describe_transactions_response_transaction_states_topics_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "transaction_states.topics.topic") from None
+            raise truncation(data, at, "B", "transaction_states.topics.topic") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -269,7 +269,7 @@ def _decode_describe_transactions_response_transaction_states_topics_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "transaction_states.topics.partitions") from None
+            raise truncation(data, at, "B", "transaction_states.topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "transaction_states.topics.partitions")
         item.partitions = unpack_from(f">{count}i", data, at)
@@ -277,7 +277,7 @@ def _decode_describe_transactions_response_transaction_states_topics_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "transaction_states.topics.unknown_tags") from None
+            raise truncation(data, at, "B", "transaction_states.topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "transaction_states.topics.unknown_tags")
@@ -297,7 +297,7 @@ def _decode_describe_transactions_response_transaction_states_v0(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h B",
@@ -315,7 +315,7 @@ def _decode_describe_transactions_response_transaction_states_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "transaction_states.transaction_state") from None
+            raise truncation(data, at, "B", "transaction_states.transaction_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.transaction_state = data[at:stop].decode("utf-8", JAVA)
@@ -333,7 +333,7 @@ def _decode_describe_transactions_response_transaction_states_v0(
                 count,
             ) = _unpack_int32_int64_int64_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q q h B",
@@ -351,7 +351,7 @@ def _decode_describe_transactions_response_transaction_states_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "transaction_states.unknown_tags") from None
+            raise truncation(data, at, "B", "transaction_states.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "transaction_states.unknown_tags")
@@ -367,7 +367,7 @@ def _decode_describe_transactions_response_v0(data: bytes, at: int, end: int) ->
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "transaction_states") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "transaction_states") from None
     at += 5
     count, at = compact_array(data, at, count, 28, "transaction_states")
     item.transaction_states, at = _decode_describe_transactions_response_transaction_states_v0(
@@ -376,7 +376,7 @@ def _decode_describe_transactions_response_v0(data: bytes, at: int, end: int) ->
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

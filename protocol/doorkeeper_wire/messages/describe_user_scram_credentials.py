@@ -14,7 +14,7 @@ from doorkeeper_wire.reading import (
     compact_nullable_text,
     compact_text,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, COMPACT_TEXT, UVARINT, replace_empty_tags
 
@@ -262,7 +262,7 @@ def _decode_describe_user_scram_credentials_request_users_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "users.name") from None
+            raise truncation(data, at, "B", "users.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -272,7 +272,7 @@ def _decode_describe_user_scram_credentials_request_users_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "users.unknown_tags") from None
+            raise truncation(data, at, "B", "users.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "users.unknown_tags")
@@ -290,7 +290,7 @@ def _decode_describe_user_scram_credentials_request_v0(
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "users") from None
+        raise truncation(data, at, "B", "users") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 2, "users")
     if count < 0:
@@ -302,7 +302,7 @@ def _decode_describe_user_scram_credentials_request_v0(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -339,7 +339,7 @@ def _decode_describe_user_scram_credentials_response_results_credential_infos_v0
         try:
             item.mechanism, item.iterations, tagged = _unpack_int8_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "b i B",
@@ -366,7 +366,7 @@ def _decode_describe_user_scram_credentials_response_results_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.user") from None
+            raise truncation(data, at, "B", "results.user") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.user = data[at:stop].decode("utf-8", JAVA)
@@ -376,7 +376,7 @@ def _decode_describe_user_scram_credentials_response_results_v0(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "results.error_code", "results.error_message"
             ) from None
         at += 3
@@ -390,7 +390,7 @@ def _decode_describe_user_scram_credentials_response_results_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.credential_infos") from None
+            raise truncation(data, at, "B", "results.credential_infos") from None
         at += 1
         count, at = compact_array(data, at, count, 6, "results.credential_infos")
         item.credential_infos, at = (
@@ -401,7 +401,7 @@ def _decode_describe_user_scram_credentials_response_results_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.unknown_tags") from None
+            raise truncation(data, at, "B", "results.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.unknown_tags")
@@ -419,7 +419,7 @@ def _decode_describe_user_scram_credentials_response_v0(
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -433,7 +433,7 @@ def _decode_describe_user_scram_credentials_response_v0(
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "results") from None
+        raise truncation(data, at, "B", "results") from None
     at += 1
     count, at = compact_array(data, at, count, 6, "results")
     item.results, at = _decode_describe_user_scram_credentials_response_results_v0(
@@ -442,7 +442,7 @@ def _decode_describe_user_scram_credentials_response_v0(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -18,7 +18,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -288,7 +288,7 @@ def _decode_elect_leaders_request_topic_partitions_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topic_partitions.topic") from None
+            raise truncation(data, at, "h", "topic_partitions.topic") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -298,7 +298,7 @@ def _decode_elect_leaders_request_topic_partitions_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topic_partitions.partitions") from None
+            raise truncation(data, at, "i", "topic_partitions.partitions") from None
         at += 4
         count, at = array(data, at, count, 4, "topic_partitions.partitions")
         item.partitions = unpack_from(f">{count}i", data, at)
@@ -314,7 +314,7 @@ def _decode_elect_leaders_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topic_partitions") from None
+        raise truncation(data, at, "i", "topic_partitions") from None
     at += 4
     count, at = nullable_array(data, at, count, 6, "topic_partitions")
     if count < 0:
@@ -328,7 +328,7 @@ def _decode_elect_leaders_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (item.timeout_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "timeout_ms") from None
+        raise truncation(data, at, "i", "timeout_ms") from None
     at += 4
     item.__class__ = ElectLeadersRequest
     return item, at
@@ -363,7 +363,7 @@ def _decode_elect_leaders_request_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.election_type, count = _unpack_int8_int32(data, at)
     except StructError:
-        raise truncated(data, at, "b i", "election_type", "topic_partitions") from None
+        raise truncation(data, at, "b i", "election_type", "topic_partitions") from None
     at += 5
     count, at = nullable_array(data, at, count, 6, "topic_partitions")
     if count < 0:
@@ -376,7 +376,7 @@ def _decode_elect_leaders_request_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         (item.timeout_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "timeout_ms") from None
+        raise truncation(data, at, "i", "timeout_ms") from None
     at += 4
     item.__class__ = ElectLeadersRequest
     return item, at
@@ -403,7 +403,7 @@ def _decode_elect_leaders_request_topic_partitions_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topic_partitions.topic") from None
+            raise truncation(data, at, "B", "topic_partitions.topic") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -413,7 +413,7 @@ def _decode_elect_leaders_request_topic_partitions_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topic_partitions.partitions") from None
+            raise truncation(data, at, "B", "topic_partitions.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topic_partitions.partitions")
         item.partitions = unpack_from(f">{count}i", data, at)
@@ -421,7 +421,7 @@ def _decode_elect_leaders_request_topic_partitions_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topic_partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "topic_partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topic_partitions.unknown_tags")
@@ -437,7 +437,7 @@ def _decode_elect_leaders_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.election_type, count = _unpack_int8_byte(data, at)
     except StructError:
-        raise truncated(data, at, "b B", "election_type", "topic_partitions") from None
+        raise truncation(data, at, "b B", "election_type", "topic_partitions") from None
     at += 2
     count, at = compact_nullable_array(data, at, count, 3, "topic_partitions")
     if count < 0:
@@ -449,7 +449,7 @@ def _decode_elect_leaders_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.timeout_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "timeout_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "timeout_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -492,7 +492,7 @@ def _decode_elect_leaders_response_replica_election_results_partition_result_v0(
         try:
             item.partition_id, item.error_code, size = _unpack_int32_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h h",
@@ -525,7 +525,7 @@ def _decode_elect_leaders_response_replica_election_results_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "replica_election_results.topic") from None
+            raise truncation(data, at, "h", "replica_election_results.topic") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -535,7 +535,7 @@ def _decode_elect_leaders_response_replica_election_results_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "replica_election_results.partition_result") from None
+            raise truncation(data, at, "i", "replica_election_results.partition_result") from None
         at += 4
         count, at = array(data, at, count, 8, "replica_election_results.partition_result")
         item.partition_result, at = (
@@ -554,7 +554,7 @@ def _decode_elect_leaders_response_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "replica_election_results") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "replica_election_results") from None
     at += 8
     count, at = array(data, at, count, 6, "replica_election_results")
     item.replica_election_results, at = _decode_elect_leaders_response_replica_election_results_v0(
@@ -606,7 +606,7 @@ def _decode_elect_leaders_response_v1(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_int32(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h i", "throttle_time_ms", "error_code", "replica_election_results"
         ) from None
     at += 10
@@ -639,7 +639,7 @@ def _decode_elect_leaders_response_replica_election_results_partition_result_v2(
         try:
             item.partition_id, item.error_code, size = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -660,7 +660,7 @@ def _decode_elect_leaders_response_replica_election_results_partition_result_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "replica_election_results.partition_result.unknown_tags"
             ) from None
         at += 1
@@ -684,7 +684,7 @@ def _decode_elect_leaders_response_replica_election_results_v2(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "replica_election_results.topic") from None
+            raise truncation(data, at, "B", "replica_election_results.topic") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -694,7 +694,7 @@ def _decode_elect_leaders_response_replica_election_results_v2(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "replica_election_results.partition_result") from None
+            raise truncation(data, at, "B", "replica_election_results.partition_result") from None
         at += 1
         count, at = compact_array(data, at, count, 8, "replica_election_results.partition_result")
         item.partition_result, at = (
@@ -705,7 +705,7 @@ def _decode_elect_leaders_response_replica_election_results_v2(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "replica_election_results.unknown_tags") from None
+            raise truncation(data, at, "B", "replica_election_results.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "replica_election_results.unknown_tags")
@@ -721,7 +721,7 @@ def _decode_elect_leaders_response_v2(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "replica_election_results"
         ) from None
     at += 7
@@ -732,7 +732,7 @@ def _decode_elect_leaders_response_v2(data: bytes, at: int, end: int) -> tuple[A
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -16,7 +16,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -231,7 +231,7 @@ def _decode_find_coordinator_request_v0(data: bytes, at: int, end: int) -> tuple
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "key") from None
+        raise truncation(data, at, "h", "key") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.key = data[at:stop].decode("utf-8", JAVA)
@@ -260,7 +260,7 @@ def _decode_find_coordinator_request_v1(data: bytes, at: int, end: int) -> tuple
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "key") from None
+        raise truncation(data, at, "h", "key") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.key = data[at:stop].decode("utf-8", JAVA)
@@ -272,7 +272,7 @@ def _decode_find_coordinator_request_v1(data: bytes, at: int, end: int) -> tuple
     try:
         (item.key_type,) = _unpack_int8(data, at)
     except StructError:
-        raise truncated(data, at, "b", "key_type") from None
+        raise truncation(data, at, "b", "key_type") from None
     at += 1
     item.__class__ = FindCoordinatorRequest
     return item, at
@@ -291,7 +291,7 @@ def _decode_find_coordinator_request_v3(data: bytes, at: int, end: int) -> tuple
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "key") from None
+        raise truncation(data, at, "B", "key") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.key = data[at:stop].decode("utf-8", JAVA)
@@ -302,7 +302,7 @@ def _decode_find_coordinator_request_v3(data: bytes, at: int, end: int) -> tuple
     try:
         item.key_type, tagged = _unpack_int8_byte(data, at)
     except StructError:
-        raise truncated(data, at, "b B", "key_type", "unknown_tags") from None
+        raise truncation(data, at, "b B", "key_type", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -325,7 +325,7 @@ def _decode_find_coordinator_request_v4(data: bytes, at: int, end: int) -> tuple
     try:
         item.key_type, count = _unpack_int8_byte(data, at)
     except StructError:
-        raise truncated(data, at, "b B", "key_type", "coordinator_keys") from None
+        raise truncation(data, at, "b B", "key_type", "coordinator_keys") from None
     at += 2
     count, at = compact_array(data, at, count, 1, "coordinator_keys")
     item.coordinator_keys, at = compact_texts(data, at, count, "coordinator_keys")
@@ -333,7 +333,7 @@ def _decode_find_coordinator_request_v4(data: bytes, at: int, end: int) -> tuple
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -358,7 +358,7 @@ def _decode_find_coordinator_response_v0(data: bytes, at: int, end: int) -> tupl
     try:
         item.error_code, item.node_id, size = _unpack_int16_int32_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h i h", "error_code", "node_id", "host") from None
+        raise truncation(data, at, "h i h", "error_code", "node_id", "host") from None
     at += 8
     if size >= 0 and (stop := at + size) <= end:
         item.host = data[at:stop].decode("utf-8", JAVA)
@@ -372,7 +372,7 @@ def _decode_find_coordinator_response_v0(data: bytes, at: int, end: int) -> tupl
     try:
         (item.port,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "port") from None
+        raise truncation(data, at, "i", "port") from None
     at += 4
     item.__class__ = FindCoordinatorResponse
     return item, at
@@ -391,7 +391,7 @@ def _decode_find_coordinator_response_v1(data: bytes, at: int, end: int) -> tupl
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_int16(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h h", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 8
@@ -405,7 +405,7 @@ def _decode_find_coordinator_response_v1(data: bytes, at: int, end: int) -> tupl
     try:
         item.node_id, size = _unpack_int32_int16(data, at)
     except StructError:
-        raise truncated(data, at, "i h", "node_id", "host") from None
+        raise truncation(data, at, "i h", "node_id", "host") from None
     at += 6
     if size >= 0 and (stop := at + size) <= end:
         item.host = data[at:stop].decode("utf-8", JAVA)
@@ -417,7 +417,7 @@ def _decode_find_coordinator_response_v1(data: bytes, at: int, end: int) -> tupl
     try:
         (item.port,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "port") from None
+        raise truncation(data, at, "i", "port") from None
     at += 4
     item.__class__ = FindCoordinatorResponse
     return item, at
@@ -442,7 +442,7 @@ def _decode_find_coordinator_response_v3(data: bytes, at: int, end: int) -> tupl
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -456,7 +456,7 @@ def _decode_find_coordinator_response_v3(data: bytes, at: int, end: int) -> tupl
     try:
         item.node_id, size = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "node_id", "host") from None
+        raise truncation(data, at, "i B", "node_id", "host") from None
     at += 5
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.host = data[at:stop].decode("utf-8", JAVA)
@@ -467,7 +467,7 @@ def _decode_find_coordinator_response_v3(data: bytes, at: int, end: int) -> tupl
     try:
         item.port, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "port", "unknown_tags") from None
+        raise truncation(data, at, "i B", "port", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -500,7 +500,7 @@ def _decode_find_coordinator_response_coordinators_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "coordinators.key") from None
+            raise truncation(data, at, "B", "coordinators.key") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.key = data[at:stop].decode("utf-8", JAVA)
@@ -510,7 +510,7 @@ def _decode_find_coordinator_response_coordinators_v4(
         try:
             item.node_id, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "coordinators.node_id", "coordinators.host") from None
+            raise truncation(data, at, "i B", "coordinators.node_id", "coordinators.host") from None
         at += 5
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -520,7 +520,7 @@ def _decode_find_coordinator_response_coordinators_v4(
         try:
             item.port, item.error_code, size = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -541,7 +541,7 @@ def _decode_find_coordinator_response_coordinators_v4(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "coordinators.unknown_tags") from None
+            raise truncation(data, at, "B", "coordinators.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "coordinators.unknown_tags")
@@ -557,7 +557,7 @@ def _decode_find_coordinator_response_v4(data: bytes, at: int, end: int) -> tupl
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "coordinators") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "coordinators") from None
     at += 5
     count, at = compact_array(data, at, count, 14, "coordinators")
     item.coordinators, at = _decode_find_coordinator_response_coordinators_v4(data, at, end, count)
@@ -569,7 +569,7 @@ def _decode_find_coordinator_response_v4(data: bytes, at: int, end: int) -> tupl
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -16,7 +16,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -292,7 +292,7 @@ def _decode_incremental_alter_configs_request_resources_configs_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "resources.configs.name") from None
+            raise truncation(data, at, "h", "resources.configs.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -302,7 +302,7 @@ def _decode_incremental_alter_configs_request_resources_configs_v0(
         try:
             item.config_operation, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "resources.configs.config_operation", "resources.configs.value"
             ) from None
         at += 3
@@ -328,7 +328,7 @@ def _decode_incremental_alter_configs_request_resources_v0(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "resources.resource_type", "resources.resource_name"
             ) from None
         at += 3
@@ -340,7 +340,7 @@ def _decode_incremental_alter_configs_request_resources_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "resources.configs") from None
+            raise truncation(data, at, "i", "resources.configs") from None
         at += 4
         count, at = array(data, at, count, 5, "resources.configs")
         item.configs, at = _decode_incremental_alter_configs_request_resources_configs_v0(
@@ -357,7 +357,7 @@ def _decode_incremental_alter_configs_request_v0(data: bytes, at: int, end: int)
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "resources") from None
+        raise truncation(data, at, "i", "resources") from None
     at += 4
     count, at = array(data, at, count, 7, "resources")
     item.resources, at = _decode_incremental_alter_configs_request_resources_v0(
@@ -367,7 +367,7 @@ def _decode_incremental_alter_configs_request_v0(data: bytes, at: int, end: int)
     try:
         (item.validate_only,) = _unpack_bool(data, at)
     except StructError:
-        raise truncated(data, at, "?", "validate_only") from None
+        raise truncation(data, at, "?", "validate_only") from None
     at += 1
     item.__class__ = IncrementalAlterConfigsRequest
     return item, at
@@ -411,7 +411,7 @@ def _decode_incremental_alter_configs_request_resources_configs_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.configs.name") from None
+            raise truncation(data, at, "B", "resources.configs.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -421,7 +421,7 @@ def _decode_incremental_alter_configs_request_resources_configs_v1(
         try:
             item.config_operation, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "resources.configs.config_operation", "resources.configs.value"
             ) from None
         at += 2
@@ -435,7 +435,7 @@ def _decode_incremental_alter_configs_request_resources_configs_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.configs.unknown_tags") from None
+            raise truncation(data, at, "B", "resources.configs.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "resources.configs.unknown_tags")
@@ -455,7 +455,7 @@ def _decode_incremental_alter_configs_request_resources_v1(
         try:
             item.resource_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "resources.resource_type", "resources.resource_name"
             ) from None
         at += 2
@@ -467,7 +467,7 @@ def _decode_incremental_alter_configs_request_resources_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.configs") from None
+            raise truncation(data, at, "B", "resources.configs") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "resources.configs")
         item.configs, at = _decode_incremental_alter_configs_request_resources_configs_v1(
@@ -476,7 +476,7 @@ def _decode_incremental_alter_configs_request_resources_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "resources.unknown_tags") from None
+            raise truncation(data, at, "B", "resources.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "resources.unknown_tags")
@@ -492,7 +492,7 @@ def _decode_incremental_alter_configs_request_v1(data: bytes, at: int, end: int)
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "resources") from None
+        raise truncation(data, at, "B", "resources") from None
     at += 1
     count, at = compact_array(data, at, count, 4, "resources")
     item.resources, at = _decode_incremental_alter_configs_request_resources_v1(
@@ -501,7 +501,7 @@ def _decode_incremental_alter_configs_request_v1(data: bytes, at: int, end: int)
     try:
         item.validate_only, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "validate_only", "unknown_tags") from None
+        raise truncation(data, at, "? B", "validate_only", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -555,7 +555,7 @@ def _decode_incremental_alter_configs_response_responses_v0(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h h", "responses.error_code", "responses.error_message"
             ) from None
         at += 4
@@ -569,7 +569,7 @@ def _decode_incremental_alter_configs_response_responses_v0(
         try:
             item.resource_type, size = _unpack_int8_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b h", "responses.resource_type", "responses.resource_name"
             ) from None
         at += 3
@@ -591,7 +591,7 @@ def _decode_incremental_alter_configs_response_v0(
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "responses") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "responses") from None
     at += 8
     count, at = array(data, at, count, 7, "responses")
     item.responses, at = _decode_incremental_alter_configs_response_responses_v0(
@@ -630,7 +630,7 @@ def _decode_incremental_alter_configs_response_responses_v1(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "responses.error_code", "responses.error_message"
             ) from None
         at += 3
@@ -646,7 +646,7 @@ def _decode_incremental_alter_configs_response_responses_v1(
         try:
             item.resource_type, size = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "responses.resource_type", "responses.resource_name"
             ) from None
         at += 2
@@ -658,7 +658,7 @@ def _decode_incremental_alter_configs_response_responses_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.unknown_tags") from None
+            raise truncation(data, at, "B", "responses.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "responses.unknown_tags")
@@ -676,7 +676,7 @@ def _decode_incremental_alter_configs_response_v1(
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "responses") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "responses") from None
     at += 5
     count, at = compact_array(data, at, count, 6, "responses")
     item.responses, at = _decode_incremental_alter_configs_response_responses_v1(
@@ -685,7 +685,7 @@ def _decode_incremental_alter_configs_response_v1(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Layout
 from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import compact_nullable_text, nullable_text, tags, truncated
+from doorkeeper_wire.reading import compact_nullable_text, nullable_text, tags, truncation
 from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, NULLABLE_TEXT, absent, replace_empty_tags
 
 __all__ = ["InitProducerIdRequest", "InitProducerIdResponse"]
@@ -140,7 +140,7 @@ def _decode_init_producer_id_request_v0(data: bytes, at: int, end: int) -> tuple
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "transactional_id") from None
+        raise truncation(data, at, "h", "transactional_id") from None
     at += 2
     if size < 0:
         item.transactional_id = None
@@ -155,7 +155,7 @@ def _decode_init_producer_id_request_v0(data: bytes, at: int, end: int) -> tuple
     try:
         (item.transaction_timeout_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "transaction_timeout_ms") from None
+        raise truncation(data, at, "i", "transaction_timeout_ms") from None
     at += 4
     item.__class__ = InitProducerIdRequest
     return item, at
@@ -176,7 +176,7 @@ def _decode_init_producer_id_request_v2(data: bytes, at: int, end: int) -> tuple
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "transactional_id") from None
+        raise truncation(data, at, "B", "transactional_id") from None
     at += 1
     if size == 0:
         item.transactional_id = None
@@ -190,7 +190,7 @@ def _decode_init_producer_id_request_v2(data: bytes, at: int, end: int) -> tuple
     try:
         item.transaction_timeout_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "transaction_timeout_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "transaction_timeout_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -218,7 +218,7 @@ def _decode_init_producer_id_request_v3(data: bytes, at: int, end: int) -> tuple
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "transactional_id") from None
+        raise truncation(data, at, "B", "transactional_id") from None
     at += 1
     if size == 0:
         item.transactional_id = None
@@ -232,7 +232,7 @@ def _decode_init_producer_id_request_v3(data: bytes, at: int, end: int) -> tuple
             _unpack_int32_int64_int16_byte(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "i q h B",
@@ -269,7 +269,7 @@ def _decode_init_producer_id_response_v0(data: bytes, at: int, end: int) -> tupl
             _unpack_int32_int16_int64_int16(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h q h", "throttle_time_ms", "error_code", "producer_id", "producer_epoch"
         ) from None
     at += 16
@@ -294,7 +294,7 @@ def _decode_init_producer_id_response_v2(data: bytes, at: int, end: int) -> tupl
             _unpack_int32_int16_int64_int16_byte(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "i h q h B",

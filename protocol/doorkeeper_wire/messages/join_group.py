@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import Frozen, Message, Record, new
-from doorkeeper_wire.reading import array, octets, text, truncated
+from doorkeeper_wire.reading import array, octets, text, truncation
 from doorkeeper_wire.writing import TEXT
 
 __all__ = [
@@ -226,7 +226,7 @@ def _decode_join_group_request_protocols_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "protocols.name") from None
+            raise truncation(data, at, "h", "protocols.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -236,7 +236,7 @@ def _decode_join_group_request_protocols_v0(
         try:
             (size,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "protocols.metadata") from None
+            raise truncation(data, at, "i", "protocols.metadata") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.metadata = data[at:stop]
@@ -253,7 +253,7 @@ def _decode_join_group_request_v0(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "group_id") from None
+        raise truncation(data, at, "h", "group_id") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -263,7 +263,7 @@ def _decode_join_group_request_v0(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.session_timeout_ms, size = _unpack_int32_int16(data, at)
     except StructError:
-        raise truncated(data, at, "i h", "session_timeout_ms", "member_id") from None
+        raise truncation(data, at, "i h", "session_timeout_ms", "member_id") from None
     at += 6
     if size >= 0 and (stop := at + size) <= end:
         item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -273,7 +273,7 @@ def _decode_join_group_request_v0(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "protocol_type") from None
+        raise truncation(data, at, "h", "protocol_type") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -283,7 +283,7 @@ def _decode_join_group_request_v0(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "protocols") from None
+        raise truncation(data, at, "i", "protocols") from None
     at += 4
     count, at = array(data, at, count, 6, "protocols")
     item.protocols, at = _decode_join_group_request_protocols_v0(data, at, end, count)
@@ -313,7 +313,7 @@ def _decode_join_group_request_v1(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "group_id") from None
+        raise truncation(data, at, "h", "group_id") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -325,7 +325,7 @@ def _decode_join_group_request_v1(data: bytes, at: int, end: int) -> tuple[Any, 
             data, at
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i i h", "session_timeout_ms", "rebalance_timeout_ms", "member_id"
         ) from None
     at += 10
@@ -337,7 +337,7 @@ def _decode_join_group_request_v1(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "protocol_type") from None
+        raise truncation(data, at, "h", "protocol_type") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -347,7 +347,7 @@ def _decode_join_group_request_v1(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "protocols") from None
+        raise truncation(data, at, "i", "protocols") from None
     at += 4
     count, at = array(data, at, count, 6, "protocols")
     item.protocols, at = _decode_join_group_request_protocols_v0(data, at, end, count)
@@ -375,7 +375,7 @@ def _decode_join_group_response_members_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "members.member_id") from None
+            raise truncation(data, at, "h", "members.member_id") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -385,7 +385,7 @@ def _decode_join_group_response_members_v0(
         try:
             (size,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "members.metadata") from None
+            raise truncation(data, at, "i", "members.metadata") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.metadata = data[at:stop]
@@ -402,7 +402,9 @@ def _decode_join_group_response_v0(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         item.error_code, item.generation_id, size = _unpack_int16_int32_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h i h", "error_code", "generation_id", "protocol_name") from None
+        raise truncation(
+            data, at, "h i h", "error_code", "generation_id", "protocol_name"
+        ) from None
     at += 8
     if size >= 0 and (stop := at + size) <= end:
         item.protocol_name = data[at:stop].decode("utf-8", JAVA)
@@ -412,7 +414,7 @@ def _decode_join_group_response_v0(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "leader") from None
+        raise truncation(data, at, "h", "leader") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.leader = data[at:stop].decode("utf-8", JAVA)
@@ -422,7 +424,7 @@ def _decode_join_group_response_v0(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "member_id") from None
+        raise truncation(data, at, "h", "member_id") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -432,7 +434,7 @@ def _decode_join_group_response_v0(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "members") from None
+        raise truncation(data, at, "i", "members") from None
     at += 4
     count, at = array(data, at, count, 6, "members")
     item.members, at = _decode_join_group_response_members_v0(data, at, end, count)

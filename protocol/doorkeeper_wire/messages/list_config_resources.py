@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import Frozen, Message, Record, Tags, new
-from doorkeeper_wire.reading import compact_array, compact_text, tags, truncated
+from doorkeeper_wire.reading import compact_array, compact_text, tags, truncation
 from doorkeeper_wire.writing import COMPACT_TEXT, UVARINT, absent, replace_empty_tags
 
 __all__ = ["ConfigResource", "ListConfigResourcesRequest", "ListConfigResourcesResponse"]
@@ -154,7 +154,7 @@ def _decode_list_config_resources_request_v0(data: bytes, at: int, end: int) -> 
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -177,7 +177,7 @@ def _decode_list_config_resources_request_v1(data: bytes, at: int, end: int) -> 
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "resource_types") from None
+        raise truncation(data, at, "B", "resource_types") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "resource_types")
     item.resource_types = unpack_from(f">{count}b", data, at)
@@ -185,7 +185,7 @@ def _decode_list_config_resources_request_v1(data: bytes, at: int, end: int) -> 
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -214,7 +214,7 @@ def _decode_list_config_resources_response_config_resources_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "config_resources.resource_name") from None
+            raise truncation(data, at, "B", "config_resources.resource_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.resource_name = data[at:stop].decode("utf-8", JAVA)
@@ -225,7 +225,7 @@ def _decode_list_config_resources_response_config_resources_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "config_resources.unknown_tags") from None
+            raise truncation(data, at, "B", "config_resources.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "config_resources.unknown_tags")
@@ -241,7 +241,7 @@ def _decode_list_config_resources_response_v0(data: bytes, at: int, end: int) ->
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "config_resources"
         ) from None
     at += 7
@@ -252,7 +252,7 @@ def _decode_list_config_resources_response_v0(data: bytes, at: int, end: int) ->
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -293,7 +293,7 @@ def _decode_list_config_resources_response_config_resources_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "config_resources.resource_name") from None
+            raise truncation(data, at, "B", "config_resources.resource_name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.resource_name = data[at:stop].decode("utf-8", JAVA)
@@ -303,7 +303,7 @@ def _decode_list_config_resources_response_config_resources_v1(
         try:
             item.resource_type, tagged = _unpack_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "b B", "config_resources.resource_type", "config_resources.unknown_tags"
             ) from None
         at += 2
@@ -321,7 +321,7 @@ def _decode_list_config_resources_response_v1(data: bytes, at: int, end: int) ->
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "config_resources"
         ) from None
     at += 7
@@ -332,7 +332,7 @@ def _decode_list_config_resources_response_v1(data: bytes, at: int, end: int) ->
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

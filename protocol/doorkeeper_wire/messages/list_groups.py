@@ -15,7 +15,7 @@ from doorkeeper_wire.reading import (
     compact_texts,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, UVARINT, absent, replace_empty_tags
 
@@ -199,7 +199,7 @@ def _decode_list_groups_request_v3(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -224,7 +224,7 @@ def _decode_list_groups_request_v4(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "states_filter") from None
+        raise truncation(data, at, "B", "states_filter") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "states_filter")
     item.states_filter, at = compact_texts(data, at, count, "states_filter")
@@ -232,7 +232,7 @@ def _decode_list_groups_request_v4(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -257,21 +257,21 @@ def _decode_list_groups_request_v5(data: bytes, at: int, end: int) -> tuple[Any,
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "states_filter") from None
+        raise truncation(data, at, "B", "states_filter") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "states_filter")
     item.states_filter, at = compact_texts(data, at, count, "states_filter")
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "types_filter") from None
+        raise truncation(data, at, "B", "types_filter") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "types_filter")
     item.types_filter, at = compact_texts(data, at, count, "types_filter")
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -300,7 +300,7 @@ def _decode_list_groups_response_groups_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.group_id") from None
+            raise truncation(data, at, "h", "groups.group_id") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -310,7 +310,7 @@ def _decode_list_groups_response_groups_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "groups.protocol_type") from None
+            raise truncation(data, at, "h", "groups.protocol_type") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -330,7 +330,7 @@ def _decode_list_groups_response_v0(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.error_code, count = _unpack_int16_int32(data, at)
     except StructError:
-        raise truncated(data, at, "h i", "error_code", "groups") from None
+        raise truncation(data, at, "h i", "error_code", "groups") from None
     at += 6
     count, at = array(data, at, count, 4, "groups")
     item.groups, at = _decode_list_groups_response_groups_v0(data, at, end, count)
@@ -359,7 +359,7 @@ def _decode_list_groups_response_v1(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i h i", "throttle_time_ms", "error_code", "groups") from None
+        raise truncation(data, at, "i h i", "throttle_time_ms", "error_code", "groups") from None
     at += 10
     count, at = array(data, at, count, 4, "groups")
     item.groups, at = _decode_list_groups_response_groups_v0(data, at, end, count)
@@ -384,7 +384,7 @@ def _decode_list_groups_response_groups_v3(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -394,7 +394,7 @@ def _decode_list_groups_response_groups_v3(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.protocol_type") from None
+            raise truncation(data, at, "B", "groups.protocol_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -406,7 +406,7 @@ def _decode_list_groups_response_groups_v3(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.unknown_tags")
@@ -422,14 +422,14 @@ def _decode_list_groups_response_v3(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i h B", "throttle_time_ms", "error_code", "groups") from None
+        raise truncation(data, at, "i h B", "throttle_time_ms", "error_code", "groups") from None
     at += 7
     count, at = compact_array(data, at, count, 3, "groups")
     item.groups, at = _decode_list_groups_response_groups_v3(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -463,7 +463,7 @@ def _decode_list_groups_response_groups_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -473,7 +473,7 @@ def _decode_list_groups_response_groups_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.protocol_type") from None
+            raise truncation(data, at, "B", "groups.protocol_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -483,7 +483,7 @@ def _decode_list_groups_response_groups_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_state") from None
+            raise truncation(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -494,7 +494,7 @@ def _decode_list_groups_response_groups_v4(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.unknown_tags")
@@ -510,14 +510,14 @@ def _decode_list_groups_response_v4(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i h B", "throttle_time_ms", "error_code", "groups") from None
+        raise truncation(data, at, "i h B", "throttle_time_ms", "error_code", "groups") from None
     at += 7
     count, at = compact_array(data, at, count, 4, "groups")
     item.groups, at = _decode_list_groups_response_groups_v4(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -556,7 +556,7 @@ def _decode_list_groups_response_groups_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -566,7 +566,7 @@ def _decode_list_groups_response_groups_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.protocol_type") from None
+            raise truncation(data, at, "B", "groups.protocol_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.protocol_type = data[at:stop].decode("utf-8", JAVA)
@@ -576,7 +576,7 @@ def _decode_list_groups_response_groups_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_state") from None
+            raise truncation(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -586,7 +586,7 @@ def _decode_list_groups_response_groups_v5(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_type") from None
+            raise truncation(data, at, "B", "groups.group_type") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_type = data[at:stop].decode("utf-8", JAVA)
@@ -596,7 +596,7 @@ def _decode_list_groups_response_groups_v5(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.unknown_tags")
@@ -612,14 +612,14 @@ def _decode_list_groups_response_v5(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i h B", "throttle_time_ms", "error_code", "groups") from None
+        raise truncation(data, at, "i h B", "throttle_time_ms", "error_code", "groups") from None
     at += 7
     count, at = compact_array(data, at, count, 5, "groups")
     item.groups, at = _decode_list_groups_response_groups_v5(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

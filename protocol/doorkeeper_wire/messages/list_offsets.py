@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import Frozen, Message, Record, Tags, new
-from doorkeeper_wire.reading import array, compact_array, compact_text, tags, text, truncated
+from doorkeeper_wire.reading import array, compact_array, compact_text, tags, text, truncation
 from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, UVARINT, absent, replace_empty_tags
 
 __all__ = [
@@ -335,7 +335,7 @@ def _decode_list_offsets_request_topics_partitions_v1(
         try:
             item.partition_index, item.timestamp = _unpack_int32_int64(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i q", "topics.partitions.partition_index", "topics.partitions.timestamp"
             ) from None
         at += 12
@@ -353,7 +353,7 @@ def _decode_list_offsets_request_topics_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -363,7 +363,7 @@ def _decode_list_offsets_request_topics_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 12, "topics.partitions")
         item.partitions, at = _decode_list_offsets_request_topics_partitions_v1(
@@ -380,7 +380,7 @@ def _decode_list_offsets_request_v1(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.replica_id, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "replica_id", "topics") from None
+        raise truncation(data, at, "i i", "replica_id", "topics") from None
     at += 8
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_list_offsets_request_topics_v1(data, at, end, count)
@@ -420,7 +420,7 @@ def _decode_list_offsets_request_v2(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.replica_id, item.isolation_level, count = _unpack_int32_int8_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i b i", "replica_id", "isolation_level", "topics") from None
+        raise truncation(data, at, "i b i", "replica_id", "isolation_level", "topics") from None
     at += 9
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_list_offsets_request_topics_v1(data, at, end, count)
@@ -449,7 +449,7 @@ def _decode_list_offsets_request_topics_partitions_v4(
                 _unpack_int32_int32_int64(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i q",
@@ -472,7 +472,7 @@ def _decode_list_offsets_request_topics_v4(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -482,7 +482,7 @@ def _decode_list_offsets_request_topics_v4(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 16, "topics.partitions")
         item.partitions, at = _decode_list_offsets_request_topics_partitions_v4(
@@ -499,7 +499,7 @@ def _decode_list_offsets_request_v4(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.replica_id, item.isolation_level, count = _unpack_int32_int8_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i b i", "replica_id", "isolation_level", "topics") from None
+        raise truncation(data, at, "i b i", "replica_id", "isolation_level", "topics") from None
     at += 9
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_list_offsets_request_topics_v4(data, at, end, count)
@@ -544,7 +544,7 @@ def _decode_list_offsets_request_topics_partitions_v6(
                 _unpack_int32_int32_int64_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i q B",
@@ -572,7 +572,7 @@ def _decode_list_offsets_request_topics_v6(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -582,7 +582,7 @@ def _decode_list_offsets_request_topics_v6(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 17, "topics.partitions")
         item.partitions, at = _decode_list_offsets_request_topics_partitions_v6(
@@ -591,7 +591,7 @@ def _decode_list_offsets_request_topics_v6(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -607,7 +607,7 @@ def _decode_list_offsets_request_v6(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.replica_id, item.isolation_level, count = _unpack_int32_int8_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i b B", "replica_id", "isolation_level", "topics") from None
+        raise truncation(data, at, "i b B", "replica_id", "isolation_level", "topics") from None
     at += 6
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_list_offsets_request_topics_v6(data, at, end, count)
@@ -615,7 +615,7 @@ def _decode_list_offsets_request_v6(data: bytes, at: int, end: int) -> tuple[Any
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -658,14 +658,14 @@ def _decode_list_offsets_request_v10(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.replica_id, item.isolation_level, count = _unpack_int32_int8_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i b B", "replica_id", "isolation_level", "topics") from None
+        raise truncation(data, at, "i b B", "replica_id", "isolation_level", "topics") from None
     at += 6
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_list_offsets_request_topics_v6(data, at, end, count)
     try:
         item.timeout_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "timeout_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "timeout_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -696,7 +696,7 @@ def _decode_list_offsets_response_topics_partitions_v1(
                 _unpack_int32_int16_int64_int64(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h q q",
@@ -720,7 +720,7 @@ def _decode_list_offsets_response_topics_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -730,7 +730,7 @@ def _decode_list_offsets_response_topics_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 22, "topics.partitions")
         item.partitions, at = _decode_list_offsets_response_topics_partitions_v1(
@@ -747,7 +747,7 @@ def _decode_list_offsets_response_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_list_offsets_response_topics_v1(data, at, end, count)
@@ -790,7 +790,7 @@ def _decode_list_offsets_response_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "topics") from None
     at += 8
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_list_offsets_response_topics_v1(data, at, end, count)
@@ -822,7 +822,7 @@ def _decode_list_offsets_response_topics_partitions_v4(
                 item.leader_epoch,
             ) = _unpack_int32_int16_int64_int64_int32(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h q q i",
@@ -847,7 +847,7 @@ def _decode_list_offsets_response_topics_v4(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -857,7 +857,7 @@ def _decode_list_offsets_response_topics_v4(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 26, "topics.partitions")
         item.partitions, at = _decode_list_offsets_response_topics_partitions_v4(
@@ -874,7 +874,7 @@ def _decode_list_offsets_response_v4(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "topics") from None
     at += 8
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_list_offsets_response_topics_v4(data, at, end, count)
@@ -929,7 +929,7 @@ def _decode_list_offsets_response_topics_partitions_v6(
                 tagged,
             ) = _unpack_int32_int16_int64_int64_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h q q i B",
@@ -959,7 +959,7 @@ def _decode_list_offsets_response_topics_v6(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -969,7 +969,7 @@ def _decode_list_offsets_response_topics_v6(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 27, "topics.partitions")
         item.partitions, at = _decode_list_offsets_response_topics_partitions_v6(
@@ -978,7 +978,7 @@ def _decode_list_offsets_response_topics_v6(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -994,14 +994,14 @@ def _decode_list_offsets_response_v6(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_list_offsets_response_topics_v6(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -14,7 +14,7 @@ from doorkeeper_wire.reading import (
     compact_nullable_text,
     compact_text,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, COMPACT_TEXT, UVARINT, replace_empty_tags
 
@@ -270,7 +270,7 @@ def _decode_list_partition_reassignments_request_topics_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -280,7 +280,7 @@ def _decode_list_partition_reassignments_request_topics_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partition_indexes") from None
+            raise truncation(data, at, "B", "topics.partition_indexes") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partition_indexes")
         item.partition_indexes = unpack_from(f">{count}i", data, at)
@@ -288,7 +288,7 @@ def _decode_list_partition_reassignments_request_topics_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -306,7 +306,7 @@ def _decode_list_partition_reassignments_request_v0(
     try:
         item.timeout_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "timeout_ms", "topics") from None
+        raise truncation(data, at, "i B", "timeout_ms", "topics") from None
     at += 5
     count, at = compact_nullable_array(data, at, count, 3, "topics")
     if count < 0:
@@ -318,7 +318,7 @@ def _decode_list_partition_reassignments_request_v0(
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -361,7 +361,7 @@ def _decode_list_partition_reassignments_response_topics_partitions_v0(
         try:
             item.partition_index, count = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "topics.partitions.partition_index", "topics.partitions.replicas"
             ) from None
         at += 5
@@ -371,7 +371,7 @@ def _decode_list_partition_reassignments_response_topics_partitions_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.adding_replicas") from None
+            raise truncation(data, at, "B", "topics.partitions.adding_replicas") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions.adding_replicas")
         item.adding_replicas = unpack_from(f">{count}i", data, at)
@@ -379,7 +379,7 @@ def _decode_list_partition_reassignments_response_topics_partitions_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.removing_replicas") from None
+            raise truncation(data, at, "B", "topics.partitions.removing_replicas") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions.removing_replicas")
         item.removing_replicas = unpack_from(f">{count}i", data, at)
@@ -387,7 +387,7 @@ def _decode_list_partition_reassignments_response_topics_partitions_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.partitions.unknown_tags")
@@ -407,7 +407,7 @@ def _decode_list_partition_reassignments_response_topics_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -417,7 +417,7 @@ def _decode_list_partition_reassignments_response_topics_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 8, "topics.partitions")
         item.partitions, at = _decode_list_partition_reassignments_response_topics_partitions_v0(
@@ -426,7 +426,7 @@ def _decode_list_partition_reassignments_response_topics_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -444,7 +444,7 @@ def _decode_list_partition_reassignments_response_v0(
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -458,14 +458,14 @@ def _decode_list_partition_reassignments_response_v0(
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_list_partition_reassignments_response_topics_v0(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

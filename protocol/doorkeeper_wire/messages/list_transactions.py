@@ -14,7 +14,7 @@ from doorkeeper_wire.reading import (
     compact_text,
     compact_texts,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -192,14 +192,14 @@ def _decode_list_transactions_request_v0(data: bytes, at: int, end: int) -> tupl
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "state_filters") from None
+        raise truncation(data, at, "B", "state_filters") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "state_filters")
     item.state_filters, at = compact_texts(data, at, count, "state_filters")
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "producer_id_filters") from None
+        raise truncation(data, at, "B", "producer_id_filters") from None
     at += 1
     count, at = compact_array(data, at, count, 8, "producer_id_filters")
     item.producer_id_filters = unpack_from(f">{count}q", data, at)
@@ -209,7 +209,7 @@ def _decode_list_transactions_request_v0(data: bytes, at: int, end: int) -> tupl
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -240,14 +240,14 @@ def _decode_list_transactions_request_v1(data: bytes, at: int, end: int) -> tupl
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "state_filters") from None
+        raise truncation(data, at, "B", "state_filters") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "state_filters")
     item.state_filters, at = compact_texts(data, at, count, "state_filters")
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "producer_id_filters") from None
+        raise truncation(data, at, "B", "producer_id_filters") from None
     at += 1
     count, at = compact_array(data, at, count, 8, "producer_id_filters")
     item.producer_id_filters = unpack_from(f">{count}q", data, at)
@@ -256,7 +256,7 @@ def _decode_list_transactions_request_v1(data: bytes, at: int, end: int) -> tupl
     try:
         item.duration_filter, tagged = _unpack_int64_byte(data, at)
     except StructError:
-        raise truncated(data, at, "q B", "duration_filter", "unknown_tags") from None
+        raise truncation(data, at, "q B", "duration_filter", "unknown_tags") from None
     at += 9
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -285,14 +285,14 @@ def _decode_list_transactions_request_v2(data: bytes, at: int, end: int) -> tupl
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "state_filters") from None
+        raise truncation(data, at, "B", "state_filters") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "state_filters")
     item.state_filters, at = compact_texts(data, at, count, "state_filters")
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "producer_id_filters") from None
+        raise truncation(data, at, "B", "producer_id_filters") from None
     at += 1
     count, at = compact_array(data, at, count, 8, "producer_id_filters")
     item.producer_id_filters = unpack_from(f">{count}q", data, at)
@@ -300,7 +300,7 @@ def _decode_list_transactions_request_v2(data: bytes, at: int, end: int) -> tupl
     try:
         item.duration_filter, size = _unpack_int64_byte(data, at)
     except StructError:
-        raise truncated(data, at, "q B", "duration_filter", "transactional_id_pattern") from None
+        raise truncation(data, at, "q B", "duration_filter", "transactional_id_pattern") from None
     at += 9
     if size == 0:
         item.transactional_id_pattern = None
@@ -314,7 +314,7 @@ def _decode_list_transactions_request_v2(data: bytes, at: int, end: int) -> tupl
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -347,7 +347,7 @@ def _decode_list_transactions_response_transaction_states_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "transaction_states.transactional_id") from None
+            raise truncation(data, at, "B", "transaction_states.transactional_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.transactional_id = data[at:stop].decode("utf-8", JAVA)
@@ -359,7 +359,7 @@ def _decode_list_transactions_response_transaction_states_v0(
         try:
             item.producer_id, size = _unpack_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "q B",
@@ -377,7 +377,7 @@ def _decode_list_transactions_response_transaction_states_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "transaction_states.unknown_tags") from None
+            raise truncation(data, at, "B", "transaction_states.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "transaction_states.unknown_tags")
@@ -393,7 +393,7 @@ def _decode_list_transactions_response_v0(data: bytes, at: int, end: int) -> tup
     try:
         item.throttle_time_ms, item.error_code, count = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "unknown_state_filters"
         ) from None
     at += 7
@@ -402,7 +402,7 @@ def _decode_list_transactions_response_v0(data: bytes, at: int, end: int) -> tup
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "transaction_states") from None
+        raise truncation(data, at, "B", "transaction_states") from None
     at += 1
     count, at = compact_array(data, at, count, 11, "transaction_states")
     item.transaction_states, at = _decode_list_transactions_response_transaction_states_v0(
@@ -411,7 +411,7 @@ def _decode_list_transactions_response_v0(data: bytes, at: int, end: int) -> tup
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -18,7 +18,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -422,7 +422,7 @@ def _decode_metadata_request_topics_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -441,7 +441,7 @@ def _decode_metadata_request_v0(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 2, "topics")
     item.topics, at = _decode_metadata_request_topics_v0(data, at, end, count)
@@ -482,7 +482,7 @@ def _decode_metadata_request_v1(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = nullable_array(data, at, count, 2, "topics")
     if count < 0:
@@ -522,7 +522,7 @@ def _decode_metadata_request_v4(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = nullable_array(data, at, count, 2, "topics")
     if count < 0:
@@ -535,7 +535,7 @@ def _decode_metadata_request_v4(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (item.allow_auto_topic_creation,) = _unpack_bool(data, at)
     except StructError:
-        raise truncated(data, at, "?", "allow_auto_topic_creation") from None
+        raise truncation(data, at, "?", "allow_auto_topic_creation") from None
     at += 1
     item.__class__ = MetadataRequest
     return item, at
@@ -565,7 +565,7 @@ def _decode_metadata_request_v8(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = nullable_array(data, at, count, 2, "topics")
     if count < 0:
@@ -580,7 +580,7 @@ def _decode_metadata_request_v8(data: bytes, at: int, end: int) -> tuple[Any, in
             item.include_topic_authorized_operations,
         ) = _unpack_bool_bool_bool(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "? ? ?",
@@ -619,7 +619,7 @@ def _decode_metadata_request_topics_v9(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -630,7 +630,7 @@ def _decode_metadata_request_topics_v9(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -646,7 +646,7 @@ def _decode_metadata_request_v9(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 2, "topics")
     if count < 0:
@@ -661,7 +661,7 @@ def _decode_metadata_request_v9(data: bytes, at: int, end: int) -> tuple[Any, in
             tagged,
         ) = _unpack_bool_bool_bool_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "? ? ? B",
@@ -712,7 +712,7 @@ def _decode_metadata_request_topics_v10(
         try:
             item.topic_id, size = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(data, at, "16s B", "topics.topic_id", "topics.name") from None
+            raise truncation(data, at, "16s B", "topics.topic_id", "topics.name") from None
         at += 17
         if size == 0:
             item.name = None
@@ -724,7 +724,7 @@ def _decode_metadata_request_topics_v10(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -740,7 +740,7 @@ def _decode_metadata_request_v10(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 18, "topics")
     if count < 0:
@@ -755,7 +755,7 @@ def _decode_metadata_request_v10(data: bytes, at: int, end: int) -> tuple[Any, i
             tagged,
         ) = _unpack_bool_bool_bool_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "? ? ? B",
@@ -803,7 +803,7 @@ def _decode_metadata_request_v11(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 18, "topics")
     if count < 0:
@@ -816,7 +816,7 @@ def _decode_metadata_request_v11(data: bytes, at: int, end: int) -> tuple[Any, i
             _unpack_bool_bool_byte(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "? ? B",
@@ -861,7 +861,7 @@ def _decode_metadata_response_brokers_v0(
         try:
             item.node_id, size = _unpack_int32_int16(data, at)
         except StructError:
-            raise truncated(data, at, "i h", "brokers.node_id", "brokers.host") from None
+            raise truncation(data, at, "i h", "brokers.node_id", "brokers.host") from None
         at += 6
         if size >= 0 and (stop := at + size) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -873,7 +873,7 @@ def _decode_metadata_response_brokers_v0(
         try:
             (item.port,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "brokers.port") from None
+            raise truncation(data, at, "i", "brokers.port") from None
         at += 4
         item.__class__ = MetadataResponseBroker
         found.append(item)
@@ -891,7 +891,7 @@ def _decode_metadata_response_topics_partitions_v0(
                 _unpack_int16_int32_int32_int32(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h i i i",
@@ -907,7 +907,7 @@ def _decode_metadata_response_topics_partitions_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions.isr_nodes") from None
+            raise truncation(data, at, "i", "topics.partitions.isr_nodes") from None
         at += 4
         count, at = array(data, at, count, 4, "topics.partitions.isr_nodes")
         item.isr_nodes = unpack_from(f">{count}i", data, at)
@@ -929,7 +929,7 @@ def _decode_metadata_response_topics_v0(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h h", "topics.error_code", "topics.name") from None
+            raise truncation(data, at, "h h", "topics.error_code", "topics.name") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -939,7 +939,7 @@ def _decode_metadata_response_topics_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 18, "topics.partitions")
         item.partitions, at = _decode_metadata_response_topics_partitions_v0(data, at, end, count)
@@ -957,14 +957,14 @@ def _decode_metadata_response_v0(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "brokers") from None
+        raise truncation(data, at, "i", "brokers") from None
     at += 4
     count, at = array(data, at, count, 10, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v0(data, at, end, count)
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 8, "topics")
     item.topics, at = _decode_metadata_response_topics_v0(data, at, end, count)
@@ -1029,7 +1029,7 @@ def _decode_metadata_response_brokers_v1(
         try:
             item.node_id, size = _unpack_int32_int16(data, at)
         except StructError:
-            raise truncated(data, at, "i h", "brokers.node_id", "brokers.host") from None
+            raise truncation(data, at, "i h", "brokers.node_id", "brokers.host") from None
         at += 6
         if size >= 0 and (stop := at + size) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -1039,7 +1039,7 @@ def _decode_metadata_response_brokers_v1(
         try:
             item.port, size = _unpack_int32_int16(data, at)
         except StructError:
-            raise truncated(data, at, "i h", "brokers.port", "brokers.rack") from None
+            raise truncation(data, at, "i h", "brokers.port", "brokers.rack") from None
         at += 6
         if size < 0:
             item.rack = None
@@ -1063,7 +1063,7 @@ def _decode_metadata_response_topics_v1(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h h", "topics.error_code", "topics.name") from None
+            raise truncation(data, at, "h h", "topics.error_code", "topics.name") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1073,7 +1073,7 @@ def _decode_metadata_response_topics_v1(
         try:
             item.is_internal, count = _unpack_bool_int32(data, at)
         except StructError:
-            raise truncated(data, at, "? i", "topics.is_internal", "topics.partitions") from None
+            raise truncation(data, at, "? i", "topics.is_internal", "topics.partitions") from None
         at += 5
         count, at = array(data, at, count, 18, "topics.partitions")
         item.partitions, at = _decode_metadata_response_topics_partitions_v0(data, at, end, count)
@@ -1090,14 +1090,14 @@ def _decode_metadata_response_v1(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "brokers") from None
+        raise truncation(data, at, "i", "brokers") from None
     at += 4
     count, at = array(data, at, count, 12, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v1(data, at, end, count)
     try:
         item.controller_id, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "controller_id", "topics") from None
+        raise truncation(data, at, "i i", "controller_id", "topics") from None
     at += 8
     count, at = array(data, at, count, 9, "topics")
     item.topics, at = _decode_metadata_response_topics_v1(data, at, end, count)
@@ -1152,14 +1152,14 @@ def _decode_metadata_response_v2(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "brokers") from None
+        raise truncation(data, at, "i", "brokers") from None
     at += 4
     count, at = array(data, at, count, 12, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v1(data, at, end, count)
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "cluster_id") from None
+        raise truncation(data, at, "h", "cluster_id") from None
     at += 2
     if size < 0:
         item.cluster_id = None
@@ -1171,7 +1171,7 @@ def _decode_metadata_response_v2(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.controller_id, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "controller_id", "topics") from None
+        raise truncation(data, at, "i i", "controller_id", "topics") from None
     at += 8
     count, at = array(data, at, count, 9, "topics")
     item.topics, at = _decode_metadata_response_topics_v1(data, at, end, count)
@@ -1199,14 +1199,14 @@ def _decode_metadata_response_v3(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "brokers") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "brokers") from None
     at += 8
     count, at = array(data, at, count, 12, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v1(data, at, end, count)
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "cluster_id") from None
+        raise truncation(data, at, "h", "cluster_id") from None
     at += 2
     if size < 0:
         item.cluster_id = None
@@ -1218,7 +1218,7 @@ def _decode_metadata_response_v3(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.controller_id, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "controller_id", "topics") from None
+        raise truncation(data, at, "i i", "controller_id", "topics") from None
     at += 8
     count, at = array(data, at, count, 9, "topics")
     item.topics, at = _decode_metadata_response_topics_v1(data, at, end, count)
@@ -1251,7 +1251,7 @@ def _decode_metadata_response_topics_partitions_v5(
                 _unpack_int16_int32_int32_int32(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h i i i",
@@ -1267,7 +1267,7 @@ def _decode_metadata_response_topics_partitions_v5(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions.isr_nodes") from None
+            raise truncation(data, at, "i", "topics.partitions.isr_nodes") from None
         at += 4
         count, at = array(data, at, count, 4, "topics.partitions.isr_nodes")
         item.isr_nodes = unpack_from(f">{count}i", data, at)
@@ -1275,7 +1275,7 @@ def _decode_metadata_response_topics_partitions_v5(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions.offline_replicas") from None
+            raise truncation(data, at, "i", "topics.partitions.offline_replicas") from None
         at += 4
         count, at = array(data, at, count, 4, "topics.partitions.offline_replicas")
         item.offline_replicas = unpack_from(f">{count}i", data, at)
@@ -1296,7 +1296,7 @@ def _decode_metadata_response_topics_v5(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h h", "topics.error_code", "topics.name") from None
+            raise truncation(data, at, "h h", "topics.error_code", "topics.name") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1306,7 +1306,7 @@ def _decode_metadata_response_topics_v5(
         try:
             item.is_internal, count = _unpack_bool_int32(data, at)
         except StructError:
-            raise truncated(data, at, "? i", "topics.is_internal", "topics.partitions") from None
+            raise truncation(data, at, "? i", "topics.is_internal", "topics.partitions") from None
         at += 5
         count, at = array(data, at, count, 22, "topics.partitions")
         item.partitions, at = _decode_metadata_response_topics_partitions_v5(data, at, end, count)
@@ -1323,14 +1323,14 @@ def _decode_metadata_response_v5(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "brokers") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "brokers") from None
     at += 8
     count, at = array(data, at, count, 12, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v1(data, at, end, count)
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "cluster_id") from None
+        raise truncation(data, at, "h", "cluster_id") from None
     at += 2
     if size < 0:
         item.cluster_id = None
@@ -1342,7 +1342,7 @@ def _decode_metadata_response_v5(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.controller_id, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "controller_id", "topics") from None
+        raise truncation(data, at, "i i", "controller_id", "topics") from None
     at += 8
     count, at = array(data, at, count, 9, "topics")
     item.topics, at = _decode_metadata_response_topics_v5(data, at, end, count)
@@ -1405,7 +1405,7 @@ def _decode_metadata_response_topics_partitions_v7(
                 _unpack_int16_int32_int32_int32_int32(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h i i i i",
@@ -1422,7 +1422,7 @@ def _decode_metadata_response_topics_partitions_v7(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions.isr_nodes") from None
+            raise truncation(data, at, "i", "topics.partitions.isr_nodes") from None
         at += 4
         count, at = array(data, at, count, 4, "topics.partitions.isr_nodes")
         item.isr_nodes = unpack_from(f">{count}i", data, at)
@@ -1430,7 +1430,7 @@ def _decode_metadata_response_topics_partitions_v7(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions.offline_replicas") from None
+            raise truncation(data, at, "i", "topics.partitions.offline_replicas") from None
         at += 4
         count, at = array(data, at, count, 4, "topics.partitions.offline_replicas")
         item.offline_replicas = unpack_from(f">{count}i", data, at)
@@ -1450,7 +1450,7 @@ def _decode_metadata_response_topics_v7(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h h", "topics.error_code", "topics.name") from None
+            raise truncation(data, at, "h h", "topics.error_code", "topics.name") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1460,7 +1460,7 @@ def _decode_metadata_response_topics_v7(
         try:
             item.is_internal, count = _unpack_bool_int32(data, at)
         except StructError:
-            raise truncated(data, at, "? i", "topics.is_internal", "topics.partitions") from None
+            raise truncation(data, at, "? i", "topics.is_internal", "topics.partitions") from None
         at += 5
         count, at = array(data, at, count, 26, "topics.partitions")
         item.partitions, at = _decode_metadata_response_topics_partitions_v7(data, at, end, count)
@@ -1477,14 +1477,14 @@ def _decode_metadata_response_v7(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "brokers") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "brokers") from None
     at += 8
     count, at = array(data, at, count, 12, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v1(data, at, end, count)
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "cluster_id") from None
+        raise truncation(data, at, "h", "cluster_id") from None
     at += 2
     if size < 0:
         item.cluster_id = None
@@ -1496,7 +1496,7 @@ def _decode_metadata_response_v7(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.controller_id, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "controller_id", "topics") from None
+        raise truncation(data, at, "i i", "controller_id", "topics") from None
     at += 8
     count, at = array(data, at, count, 9, "topics")
     item.topics, at = _decode_metadata_response_topics_v7(data, at, end, count)
@@ -1561,7 +1561,7 @@ def _decode_metadata_response_topics_v8(
         try:
             item.error_code, size = _unpack_int16_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h h", "topics.error_code", "topics.name") from None
+            raise truncation(data, at, "h h", "topics.error_code", "topics.name") from None
         at += 4
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1571,7 +1571,7 @@ def _decode_metadata_response_topics_v8(
         try:
             item.is_internal, count = _unpack_bool_int32(data, at)
         except StructError:
-            raise truncated(data, at, "? i", "topics.is_internal", "topics.partitions") from None
+            raise truncation(data, at, "? i", "topics.is_internal", "topics.partitions") from None
         at += 5
         count, at = array(data, at, count, 26, "topics.partitions")
         item.partitions, at = _decode_metadata_response_topics_partitions_v7(data, at, end, count)
@@ -1580,7 +1580,7 @@ def _decode_metadata_response_topics_v8(
         try:
             (item.topic_authorized_operations,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.topic_authorized_operations") from None
+            raise truncation(data, at, "i", "topics.topic_authorized_operations") from None
         at += 4
         item.__class__ = MetadataResponseTopic
         found.append(item)
@@ -1592,14 +1592,14 @@ def _decode_metadata_response_v8(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "brokers") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "brokers") from None
     at += 8
     count, at = array(data, at, count, 12, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v1(data, at, end, count)
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "cluster_id") from None
+        raise truncation(data, at, "h", "cluster_id") from None
     at += 2
     if size < 0:
         item.cluster_id = None
@@ -1611,7 +1611,7 @@ def _decode_metadata_response_v8(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.controller_id, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "controller_id", "topics") from None
+        raise truncation(data, at, "i i", "controller_id", "topics") from None
     at += 8
     count, at = array(data, at, count, 13, "topics")
     item.topics, at = _decode_metadata_response_topics_v8(data, at, end, count)
@@ -1620,7 +1620,7 @@ def _decode_metadata_response_v8(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         (item.cluster_authorized_operations,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "cluster_authorized_operations") from None
+        raise truncation(data, at, "i", "cluster_authorized_operations") from None
     at += 4
     item.__class__ = MetadataResponse
     return item, at
@@ -1658,7 +1658,7 @@ def _decode_metadata_response_brokers_v9(
         try:
             item.node_id, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "brokers.node_id", "brokers.host") from None
+            raise truncation(data, at, "i B", "brokers.node_id", "brokers.host") from None
         at += 5
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -1668,7 +1668,7 @@ def _decode_metadata_response_brokers_v9(
         try:
             item.port, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "brokers.port", "brokers.rack") from None
+            raise truncation(data, at, "i B", "brokers.port", "brokers.rack") from None
         at += 5
         if size == 0:
             item.rack = None
@@ -1680,7 +1680,7 @@ def _decode_metadata_response_brokers_v9(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "brokers.unknown_tags") from None
+            raise truncation(data, at, "B", "brokers.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "brokers.unknown_tags")
@@ -1702,7 +1702,7 @@ def _decode_metadata_response_topics_partitions_v9(
                 _unpack_int16_int32_int32_int32_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h i i i B",
@@ -1719,7 +1719,7 @@ def _decode_metadata_response_topics_partitions_v9(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.isr_nodes") from None
+            raise truncation(data, at, "B", "topics.partitions.isr_nodes") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions.isr_nodes")
         item.isr_nodes = unpack_from(f">{count}i", data, at)
@@ -1727,7 +1727,7 @@ def _decode_metadata_response_topics_partitions_v9(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.offline_replicas") from None
+            raise truncation(data, at, "B", "topics.partitions.offline_replicas") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partitions.offline_replicas")
         item.offline_replicas = unpack_from(f">{count}i", data, at)
@@ -1735,7 +1735,7 @@ def _decode_metadata_response_topics_partitions_v9(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.partitions.unknown_tags")
@@ -1755,7 +1755,7 @@ def _decode_metadata_response_topics_v9(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "topics.error_code", "topics.name") from None
+            raise truncation(data, at, "h B", "topics.error_code", "topics.name") from None
         at += 3
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1765,7 +1765,7 @@ def _decode_metadata_response_topics_v9(
         try:
             item.is_internal, count = _unpack_bool_byte(data, at)
         except StructError:
-            raise truncated(data, at, "? B", "topics.is_internal", "topics.partitions") from None
+            raise truncation(data, at, "? B", "topics.is_internal", "topics.partitions") from None
         at += 2
         count, at = compact_array(data, at, count, 18, "topics.partitions")
         item.partitions, at = _decode_metadata_response_topics_partitions_v9(data, at, end, count)
@@ -1773,7 +1773,7 @@ def _decode_metadata_response_topics_v9(
         try:
             item.topic_authorized_operations, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "topics.topic_authorized_operations", "topics.unknown_tags"
             ) from None
         at += 5
@@ -1791,14 +1791,14 @@ def _decode_metadata_response_v9(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "brokers") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "brokers") from None
     at += 5
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v9(data, at, end, count)
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "cluster_id") from None
+        raise truncation(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
         item.cluster_id = None
@@ -1810,7 +1810,7 @@ def _decode_metadata_response_v9(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.controller_id, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "controller_id", "topics") from None
+        raise truncation(data, at, "i B", "controller_id", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 10, "topics")
     item.topics, at = _decode_metadata_response_topics_v9(data, at, end, count)
@@ -1818,7 +1818,7 @@ def _decode_metadata_response_v9(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         item.cluster_authorized_operations, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "cluster_authorized_operations", "unknown_tags") from None
+        raise truncation(data, at, "i B", "cluster_authorized_operations", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1896,7 +1896,7 @@ def _decode_metadata_response_topics_v10(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "topics.error_code", "topics.name") from None
+            raise truncation(data, at, "h B", "topics.error_code", "topics.name") from None
         at += 3
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1906,7 +1906,7 @@ def _decode_metadata_response_topics_v10(
         try:
             item.topic_id, item.is_internal, count = _unpack_uuid_bool_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "16s ? B", "topics.topic_id", "topics.is_internal", "topics.partitions"
             ) from None
         at += 18
@@ -1915,7 +1915,7 @@ def _decode_metadata_response_topics_v10(
         try:
             item.topic_authorized_operations, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "topics.topic_authorized_operations", "topics.unknown_tags"
             ) from None
         at += 5
@@ -1933,14 +1933,14 @@ def _decode_metadata_response_v10(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "brokers") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "brokers") from None
     at += 5
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v9(data, at, end, count)
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "cluster_id") from None
+        raise truncation(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
         item.cluster_id = None
@@ -1952,7 +1952,7 @@ def _decode_metadata_response_v10(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.controller_id, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "controller_id", "topics") from None
+        raise truncation(data, at, "i B", "controller_id", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 26, "topics")
     item.topics, at = _decode_metadata_response_topics_v10(data, at, end, count)
@@ -1960,7 +1960,7 @@ def _decode_metadata_response_v10(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.cluster_authorized_operations, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "cluster_authorized_operations", "unknown_tags") from None
+        raise truncation(data, at, "i B", "cluster_authorized_operations", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -2004,14 +2004,14 @@ def _decode_metadata_response_v11(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "brokers") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "brokers") from None
     at += 5
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v9(data, at, end, count)
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "cluster_id") from None
+        raise truncation(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
         item.cluster_id = None
@@ -2023,7 +2023,7 @@ def _decode_metadata_response_v11(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.controller_id, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "controller_id", "topics") from None
+        raise truncation(data, at, "i B", "controller_id", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 26, "topics")
     item.topics, at = _decode_metadata_response_topics_v10(data, at, end, count)
@@ -2032,7 +2032,7 @@ def _decode_metadata_response_v11(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -2067,7 +2067,7 @@ def _decode_metadata_response_topics_v12(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "topics.error_code", "topics.name") from None
+            raise truncation(data, at, "h B", "topics.error_code", "topics.name") from None
         at += 3
         if size == 0:
             item.name = None
@@ -2079,7 +2079,7 @@ def _decode_metadata_response_topics_v12(
         try:
             item.topic_id, item.is_internal, count = _unpack_uuid_bool_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "16s ? B", "topics.topic_id", "topics.is_internal", "topics.partitions"
             ) from None
         at += 18
@@ -2088,7 +2088,7 @@ def _decode_metadata_response_topics_v12(
         try:
             item.topic_authorized_operations, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "topics.topic_authorized_operations", "topics.unknown_tags"
             ) from None
         at += 5
@@ -2106,14 +2106,14 @@ def _decode_metadata_response_v12(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "brokers") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "brokers") from None
     at += 5
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v9(data, at, end, count)
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "cluster_id") from None
+        raise truncation(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
         item.cluster_id = None
@@ -2125,7 +2125,7 @@ def _decode_metadata_response_v12(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.controller_id, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "controller_id", "topics") from None
+        raise truncation(data, at, "i B", "controller_id", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 26, "topics")
     item.topics, at = _decode_metadata_response_topics_v12(data, at, end, count)
@@ -2134,7 +2134,7 @@ def _decode_metadata_response_v12(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -2180,14 +2180,14 @@ def _decode_metadata_response_v13(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "brokers") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "brokers") from None
     at += 5
     count, at = compact_array(data, at, count, 11, "brokers")
     item.brokers, at = _decode_metadata_response_brokers_v9(data, at, end, count)
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "cluster_id") from None
+        raise truncation(data, at, "B", "cluster_id") from None
     at += 1
     if size == 0:
         item.cluster_id = None
@@ -2199,7 +2199,7 @@ def _decode_metadata_response_v13(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.controller_id, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "controller_id", "topics") from None
+        raise truncation(data, at, "i B", "controller_id", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 26, "topics")
     item.topics, at = _decode_metadata_response_topics_v12(data, at, end, count)
@@ -2207,7 +2207,7 @@ def _decode_metadata_response_v13(data: bytes, at: int, end: int) -> tuple[Any, 
     try:
         item.error_code, tagged = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "unknown_tags") from None
+        raise truncation(data, at, "h B", "error_code", "unknown_tags") from None
     at += 3
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

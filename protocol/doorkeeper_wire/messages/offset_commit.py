@@ -16,7 +16,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -357,7 +357,7 @@ def _decode_offset_commit_request_topics_partitions_v2(
         try:
             item.partition_index, item.committed_offset, size = _unpack_int32_int64_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q h",
@@ -391,7 +391,7 @@ def _decode_offset_commit_request_topics_v2(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -401,7 +401,7 @@ def _decode_offset_commit_request_topics_v2(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 14, "topics.partitions")
         item.partitions, at = _decode_offset_commit_request_topics_partitions_v2(
@@ -419,7 +419,7 @@ def _decode_offset_commit_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "group_id") from None
+        raise truncation(data, at, "h", "group_id") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -429,7 +429,7 @@ def _decode_offset_commit_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.generation_id_or_member_epoch, size = _unpack_int32_int16(data, at)
     except StructError:
-        raise truncated(data, at, "i h", "generation_id_or_member_epoch", "member_id") from None
+        raise truncation(data, at, "i h", "generation_id_or_member_epoch", "member_id") from None
     at += 6
     if size >= 0 and (stop := at + size) <= end:
         item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -439,7 +439,7 @@ def _decode_offset_commit_request_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.retention_time_ms, count = _unpack_int64_int32(data, at)
     except StructError:
-        raise truncated(data, at, "q i", "retention_time_ms", "topics") from None
+        raise truncation(data, at, "q i", "retention_time_ms", "topics") from None
     at += 12
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_commit_request_topics_v2(data, at, end, count)
@@ -486,7 +486,7 @@ def _decode_offset_commit_request_v5(data: bytes, at: int, end: int) -> tuple[An
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "group_id") from None
+        raise truncation(data, at, "h", "group_id") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -496,7 +496,7 @@ def _decode_offset_commit_request_v5(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.generation_id_or_member_epoch, size = _unpack_int32_int16(data, at)
     except StructError:
-        raise truncated(data, at, "i h", "generation_id_or_member_epoch", "member_id") from None
+        raise truncation(data, at, "i h", "generation_id_or_member_epoch", "member_id") from None
     at += 6
     if size >= 0 and (stop := at + size) <= end:
         item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -506,7 +506,7 @@ def _decode_offset_commit_request_v5(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_commit_request_topics_v2(data, at, end, count)
@@ -542,7 +542,7 @@ def _decode_offset_commit_request_topics_partitions_v6(
                 _unpack_int32_int64_int32_int16(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q i h",
@@ -576,7 +576,7 @@ def _decode_offset_commit_request_topics_v6(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -586,7 +586,7 @@ def _decode_offset_commit_request_topics_v6(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 18, "topics.partitions")
         item.partitions, at = _decode_offset_commit_request_topics_partitions_v6(
@@ -604,7 +604,7 @@ def _decode_offset_commit_request_v6(data: bytes, at: int, end: int) -> tuple[An
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "group_id") from None
+        raise truncation(data, at, "h", "group_id") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -614,7 +614,7 @@ def _decode_offset_commit_request_v6(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.generation_id_or_member_epoch, size = _unpack_int32_int16(data, at)
     except StructError:
-        raise truncated(data, at, "i h", "generation_id_or_member_epoch", "member_id") from None
+        raise truncation(data, at, "i h", "generation_id_or_member_epoch", "member_id") from None
     at += 6
     if size >= 0 and (stop := at + size) <= end:
         item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -624,7 +624,7 @@ def _decode_offset_commit_request_v6(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_commit_request_topics_v6(data, at, end, count)
@@ -674,7 +674,7 @@ def _decode_offset_commit_request_v7(data: bytes, at: int, end: int) -> tuple[An
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "group_id") from None
+        raise truncation(data, at, "h", "group_id") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -684,7 +684,7 @@ def _decode_offset_commit_request_v7(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.generation_id_or_member_epoch, size = _unpack_int32_int16(data, at)
     except StructError:
-        raise truncated(data, at, "i h", "generation_id_or_member_epoch", "member_id") from None
+        raise truncation(data, at, "i h", "generation_id_or_member_epoch", "member_id") from None
     at += 6
     if size >= 0 and (stop := at + size) <= end:
         item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -694,7 +694,7 @@ def _decode_offset_commit_request_v7(data: bytes, at: int, end: int) -> tuple[An
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "group_instance_id") from None
+        raise truncation(data, at, "h", "group_instance_id") from None
     at += 2
     if size < 0:
         item.group_instance_id = None
@@ -706,7 +706,7 @@ def _decode_offset_commit_request_v7(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_commit_request_topics_v6(data, at, end, count)
@@ -740,7 +740,7 @@ def _decode_offset_commit_request_topics_partitions_v8(
                 _unpack_int32_int64_int32_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q i B",
@@ -762,7 +762,7 @@ def _decode_offset_commit_request_topics_partitions_v8(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.partitions.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.partitions.unknown_tags")
@@ -782,7 +782,7 @@ def _decode_offset_commit_request_topics_v8(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -792,7 +792,7 @@ def _decode_offset_commit_request_topics_v8(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 18, "topics.partitions")
         item.partitions, at = _decode_offset_commit_request_topics_partitions_v8(
@@ -802,7 +802,7 @@ def _decode_offset_commit_request_topics_v8(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -818,7 +818,7 @@ def _decode_offset_commit_request_v8(data: bytes, at: int, end: int) -> tuple[An
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "group_id") from None
+        raise truncation(data, at, "B", "group_id") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -828,7 +828,7 @@ def _decode_offset_commit_request_v8(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.generation_id_or_member_epoch, size = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "generation_id_or_member_epoch", "member_id") from None
+        raise truncation(data, at, "i B", "generation_id_or_member_epoch", "member_id") from None
     at += 5
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -838,7 +838,7 @@ def _decode_offset_commit_request_v8(data: bytes, at: int, end: int) -> tuple[An
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "group_instance_id") from None
+        raise truncation(data, at, "B", "group_instance_id") from None
     at += 1
     if size == 0:
         item.group_instance_id = None
@@ -850,7 +850,7 @@ def _decode_offset_commit_request_v8(data: bytes, at: int, end: int) -> tuple[An
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_offset_commit_request_topics_v8(data, at, end, count)
@@ -858,7 +858,7 @@ def _decode_offset_commit_request_v8(data: bytes, at: int, end: int) -> tuple[An
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -913,7 +913,7 @@ def _decode_offset_commit_request_topics_v10(
         try:
             item.topic_id, count = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(data, at, "16s B", "topics.topic_id", "topics.partitions") from None
+            raise truncation(data, at, "16s B", "topics.topic_id", "topics.partitions") from None
         at += 17
         count, at = compact_array(data, at, count, 18, "topics.partitions")
         item.partitions, at = _decode_offset_commit_request_topics_partitions_v8(
@@ -923,7 +923,7 @@ def _decode_offset_commit_request_topics_v10(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -939,7 +939,7 @@ def _decode_offset_commit_request_v10(data: bytes, at: int, end: int) -> tuple[A
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "group_id") from None
+        raise truncation(data, at, "B", "group_id") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -949,7 +949,7 @@ def _decode_offset_commit_request_v10(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.generation_id_or_member_epoch, size = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "generation_id_or_member_epoch", "member_id") from None
+        raise truncation(data, at, "i B", "generation_id_or_member_epoch", "member_id") from None
     at += 5
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -959,7 +959,7 @@ def _decode_offset_commit_request_v10(data: bytes, at: int, end: int) -> tuple[A
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "group_instance_id") from None
+        raise truncation(data, at, "B", "group_instance_id") from None
     at += 1
     if size == 0:
         item.group_instance_id = None
@@ -971,7 +971,7 @@ def _decode_offset_commit_request_v10(data: bytes, at: int, end: int) -> tuple[A
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_array(data, at, count, 18, "topics")
     item.topics, at = _decode_offset_commit_request_topics_v10(data, at, end, count)
@@ -979,7 +979,7 @@ def _decode_offset_commit_request_v10(data: bytes, at: int, end: int) -> tuple[A
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1023,7 +1023,7 @@ def _decode_offset_commit_response_topics_partitions_v2(
         try:
             item.partition_index, item.error_code = _unpack_int32_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i h", "topics.partitions.partition_index", "topics.partitions.error_code"
             ) from None
         at += 6
@@ -1041,7 +1041,7 @@ def _decode_offset_commit_response_topics_v2(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1051,7 +1051,7 @@ def _decode_offset_commit_response_topics_v2(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 6, "topics.partitions")
         item.partitions, at = _decode_offset_commit_response_topics_partitions_v2(
@@ -1069,7 +1069,7 @@ def _decode_offset_commit_response_v2(data: bytes, at: int, end: int) -> tuple[A
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_commit_response_topics_v2(data, at, end, count)
@@ -1106,7 +1106,7 @@ def _decode_offset_commit_response_v3(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "topics") from None
     at += 8
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_commit_response_topics_v2(data, at, end, count)
@@ -1131,7 +1131,7 @@ def _decode_offset_commit_response_topics_partitions_v8(
         try:
             item.partition_index, item.error_code, tagged = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -1158,7 +1158,7 @@ def _decode_offset_commit_response_topics_v8(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1168,7 +1168,7 @@ def _decode_offset_commit_response_topics_v8(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 7, "topics.partitions")
         item.partitions, at = _decode_offset_commit_response_topics_partitions_v8(
@@ -1178,7 +1178,7 @@ def _decode_offset_commit_response_topics_v8(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -1194,14 +1194,14 @@ def _decode_offset_commit_response_v8(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_offset_commit_response_topics_v8(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1244,7 +1244,7 @@ def _decode_offset_commit_response_topics_v10(
         try:
             item.topic_id, count = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(data, at, "16s B", "topics.topic_id", "topics.partitions") from None
+            raise truncation(data, at, "16s B", "topics.topic_id", "topics.partitions") from None
         at += 17
         count, at = compact_array(data, at, count, 7, "topics.partitions")
         item.partitions, at = _decode_offset_commit_response_topics_partitions_v8(
@@ -1254,7 +1254,7 @@ def _decode_offset_commit_response_topics_v10(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -1270,14 +1270,14 @@ def _decode_offset_commit_response_v10(data: bytes, at: int, end: int) -> tuple[
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 18, "topics")
     item.topics, at = _decode_offset_commit_response_topics_v10(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

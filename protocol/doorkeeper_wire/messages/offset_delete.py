@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import NEVER, Frozen, Message, Record, new
-from doorkeeper_wire.reading import array, text, truncated
+from doorkeeper_wire.reading import array, text, truncation
 from doorkeeper_wire.writing import TEXT
 
 __all__ = [
@@ -255,7 +255,7 @@ def _decode_offset_delete_request_topics_partitions_v0(
         try:
             (item.partition_index,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions.partition_index") from None
+            raise truncation(data, at, "i", "topics.partitions.partition_index") from None
         at += 4
         item.__class__ = OffsetDeleteRequestPartition
         found.append(item)
@@ -271,7 +271,7 @@ def _decode_offset_delete_request_topics_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -281,7 +281,7 @@ def _decode_offset_delete_request_topics_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 4, "topics.partitions")
         item.partitions, at = _decode_offset_delete_request_topics_partitions_v0(
@@ -297,7 +297,7 @@ def _decode_offset_delete_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "group_id") from None
+        raise truncation(data, at, "h", "group_id") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -307,7 +307,7 @@ def _decode_offset_delete_request_v0(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_delete_request_topics_v0(data, at, end, count)
@@ -340,7 +340,7 @@ def _decode_offset_delete_response_topics_partitions_v0(
         try:
             item.partition_index, item.error_code = _unpack_int32_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i h", "topics.partitions.partition_index", "topics.partitions.error_code"
             ) from None
         at += 6
@@ -358,7 +358,7 @@ def _decode_offset_delete_response_topics_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -368,7 +368,7 @@ def _decode_offset_delete_response_topics_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 6, "topics.partitions")
         item.partitions, at = _decode_offset_delete_response_topics_partitions_v0(
@@ -384,7 +384,7 @@ def _decode_offset_delete_response_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.error_code, item.throttle_time_ms, count = _unpack_int16_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "h i i", "error_code", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "h i i", "error_code", "throttle_time_ms", "topics") from None
     at += 10
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_delete_response_topics_v0(data, at, end, count)

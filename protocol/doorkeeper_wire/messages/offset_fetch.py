@@ -18,7 +18,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -557,7 +557,7 @@ def _decode_offset_fetch_request_topics_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -567,7 +567,7 @@ def _decode_offset_fetch_request_topics_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partition_indexes") from None
+            raise truncation(data, at, "i", "topics.partition_indexes") from None
         at += 4
         count, at = array(data, at, count, 4, "topics.partition_indexes")
         item.partition_indexes = unpack_from(f">{count}i", data, at)
@@ -583,7 +583,7 @@ def _decode_offset_fetch_request_v1(data: bytes, at: int, end: int) -> tuple[Any
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "group_id") from None
+        raise truncation(data, at, "h", "group_id") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -593,7 +593,7 @@ def _decode_offset_fetch_request_v1(data: bytes, at: int, end: int) -> tuple[Any
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_fetch_request_topics_v1(data, at, end, count)
@@ -629,7 +629,7 @@ def _decode_offset_fetch_request_v2(data: bytes, at: int, end: int) -> tuple[Any
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "group_id") from None
+        raise truncation(data, at, "h", "group_id") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -639,7 +639,7 @@ def _decode_offset_fetch_request_v2(data: bytes, at: int, end: int) -> tuple[Any
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = nullable_array(data, at, count, 6, "topics")
     if count < 0:
@@ -675,7 +675,7 @@ def _decode_offset_fetch_request_topics_v6(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -685,7 +685,7 @@ def _decode_offset_fetch_request_topics_v6(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partition_indexes") from None
+            raise truncation(data, at, "B", "topics.partition_indexes") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "topics.partition_indexes")
         item.partition_indexes = unpack_from(f">{count}i", data, at)
@@ -693,7 +693,7 @@ def _decode_offset_fetch_request_topics_v6(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -709,7 +709,7 @@ def _decode_offset_fetch_request_v6(data: bytes, at: int, end: int) -> tuple[Any
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "group_id") from None
+        raise truncation(data, at, "B", "group_id") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -719,7 +719,7 @@ def _decode_offset_fetch_request_v6(data: bytes, at: int, end: int) -> tuple[Any
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 3, "topics")
     if count < 0:
@@ -731,7 +731,7 @@ def _decode_offset_fetch_request_v6(data: bytes, at: int, end: int) -> tuple[Any
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -772,7 +772,7 @@ def _decode_offset_fetch_request_v7(data: bytes, at: int, end: int) -> tuple[Any
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "group_id") from None
+        raise truncation(data, at, "B", "group_id") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -782,7 +782,7 @@ def _decode_offset_fetch_request_v7(data: bytes, at: int, end: int) -> tuple[Any
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "topics") from None
+        raise truncation(data, at, "B", "topics") from None
     at += 1
     count, at = compact_nullable_array(data, at, count, 3, "topics")
     if count < 0:
@@ -793,7 +793,7 @@ def _decode_offset_fetch_request_v7(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.require_stable, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "require_stable", "unknown_tags") from None
+        raise truncation(data, at, "? B", "require_stable", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -826,7 +826,7 @@ def _decode_offset_fetch_request_groups_topics_v8(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics.name") from None
+            raise truncation(data, at, "B", "groups.topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -836,7 +836,7 @@ def _decode_offset_fetch_request_groups_topics_v8(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics.partition_indexes") from None
+            raise truncation(data, at, "B", "groups.topics.partition_indexes") from None
         at += 1
         count, at = compact_array(data, at, count, 4, "groups.topics.partition_indexes")
         item.partition_indexes = unpack_from(f">{count}i", data, at)
@@ -845,7 +845,7 @@ def _decode_offset_fetch_request_groups_topics_v8(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.topics.unknown_tags")
@@ -865,7 +865,7 @@ def _decode_offset_fetch_request_groups_v8(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -875,7 +875,7 @@ def _decode_offset_fetch_request_groups_v8(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics") from None
+            raise truncation(data, at, "B", "groups.topics") from None
         at += 1
         count, at = compact_nullable_array(data, at, count, 3, "groups.topics")
         if count < 0:
@@ -887,7 +887,7 @@ def _decode_offset_fetch_request_groups_v8(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.unknown_tags")
@@ -903,7 +903,7 @@ def _decode_offset_fetch_request_v8(data: bytes, at: int, end: int) -> tuple[Any
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "groups") from None
+        raise truncation(data, at, "B", "groups") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "groups")
     item.groups, at = _decode_offset_fetch_request_groups_v8(data, at, end, count)
@@ -912,7 +912,7 @@ def _decode_offset_fetch_request_v8(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.require_stable, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "require_stable", "unknown_tags") from None
+        raise truncation(data, at, "? B", "require_stable", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -968,7 +968,7 @@ def _decode_offset_fetch_request_groups_v9(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -978,7 +978,7 @@ def _decode_offset_fetch_request_groups_v9(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.member_id") from None
+            raise truncation(data, at, "B", "groups.member_id") from None
         at += 1
         if size == 0:
             item.member_id = None
@@ -990,7 +990,7 @@ def _decode_offset_fetch_request_groups_v9(
         try:
             item.member_epoch, count = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "groups.member_epoch", "groups.topics") from None
+            raise truncation(data, at, "i B", "groups.member_epoch", "groups.topics") from None
         at += 5
         count, at = compact_nullable_array(data, at, count, 3, "groups.topics")
         if count < 0:
@@ -1000,7 +1000,7 @@ def _decode_offset_fetch_request_groups_v9(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.unknown_tags")
@@ -1016,7 +1016,7 @@ def _decode_offset_fetch_request_v9(data: bytes, at: int, end: int) -> tuple[Any
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "groups") from None
+        raise truncation(data, at, "B", "groups") from None
     at += 1
     count, at = compact_array(data, at, count, 8, "groups")
     item.groups, at = _decode_offset_fetch_request_groups_v9(data, at, end, count)
@@ -1025,7 +1025,7 @@ def _decode_offset_fetch_request_v9(data: bytes, at: int, end: int) -> tuple[Any
     try:
         item.require_stable, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "require_stable", "unknown_tags") from None
+        raise truncation(data, at, "? B", "require_stable", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1073,7 +1073,7 @@ def _decode_offset_fetch_request_groups_topics_v10(
         try:
             item.topic_id, count = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "16s B", "groups.topics.topic_id", "groups.topics.partition_indexes"
             ) from None
         at += 17
@@ -1084,7 +1084,7 @@ def _decode_offset_fetch_request_groups_topics_v10(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.topics.unknown_tags")
@@ -1104,7 +1104,7 @@ def _decode_offset_fetch_request_groups_v10(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -1114,7 +1114,7 @@ def _decode_offset_fetch_request_groups_v10(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.member_id") from None
+            raise truncation(data, at, "B", "groups.member_id") from None
         at += 1
         if size == 0:
             item.member_id = None
@@ -1126,7 +1126,7 @@ def _decode_offset_fetch_request_groups_v10(
         try:
             item.member_epoch, count = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(data, at, "i B", "groups.member_epoch", "groups.topics") from None
+            raise truncation(data, at, "i B", "groups.member_epoch", "groups.topics") from None
         at += 5
         count, at = compact_nullable_array(data, at, count, 18, "groups.topics")
         if count < 0:
@@ -1136,7 +1136,7 @@ def _decode_offset_fetch_request_groups_v10(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.unknown_tags")
@@ -1152,7 +1152,7 @@ def _decode_offset_fetch_request_v10(data: bytes, at: int, end: int) -> tuple[An
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "groups") from None
+        raise truncation(data, at, "B", "groups") from None
     at += 1
     count, at = compact_array(data, at, count, 8, "groups")
     item.groups, at = _decode_offset_fetch_request_groups_v10(data, at, end, count)
@@ -1161,7 +1161,7 @@ def _decode_offset_fetch_request_v10(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.require_stable, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "require_stable", "unknown_tags") from None
+        raise truncation(data, at, "? B", "require_stable", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1222,7 +1222,7 @@ def _decode_offset_fetch_response_topics_partitions_v1(
         try:
             item.partition_index, item.committed_offset, size = _unpack_int32_int64_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q h",
@@ -1243,7 +1243,7 @@ def _decode_offset_fetch_response_topics_partitions_v1(
         try:
             (item.error_code,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.partitions.error_code") from None
+            raise truncation(data, at, "h", "topics.partitions.error_code") from None
         at += 2
         item.__class__ = OffsetFetchResponsePartition
         found.append(item)
@@ -1259,7 +1259,7 @@ def _decode_offset_fetch_response_topics_v1(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1269,7 +1269,7 @@ def _decode_offset_fetch_response_topics_v1(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 16, "topics.partitions")
         item.partitions, at = _decode_offset_fetch_response_topics_partitions_v1(
@@ -1286,7 +1286,7 @@ def _decode_offset_fetch_response_v1(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_fetch_response_topics_v1(data, at, end, count)
@@ -1329,7 +1329,7 @@ def _decode_offset_fetch_response_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_fetch_response_topics_v1(data, at, end, count)
@@ -1339,7 +1339,7 @@ def _decode_offset_fetch_response_v2(data: bytes, at: int, end: int) -> tuple[An
     try:
         (item.error_code,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "error_code") from None
+        raise truncation(data, at, "h", "error_code") from None
     at += 2
     item.__class__ = OffsetFetchResponse
     return item, at
@@ -1358,7 +1358,7 @@ def _decode_offset_fetch_response_v3(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "topics") from None
     at += 8
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_fetch_response_topics_v1(data, at, end, count)
@@ -1367,7 +1367,7 @@ def _decode_offset_fetch_response_v3(data: bytes, at: int, end: int) -> tuple[An
     try:
         (item.error_code,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "error_code") from None
+        raise truncation(data, at, "h", "error_code") from None
     at += 2
     item.__class__ = OffsetFetchResponse
     return item, at
@@ -1392,7 +1392,7 @@ def _decode_offset_fetch_response_topics_partitions_v5(
                 _unpack_int32_int64_int32_int16(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q i h",
@@ -1413,7 +1413,7 @@ def _decode_offset_fetch_response_topics_partitions_v5(
         try:
             (item.error_code,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.partitions.error_code") from None
+            raise truncation(data, at, "h", "topics.partitions.error_code") from None
         at += 2
         item.__class__ = OffsetFetchResponsePartition
         found.append(item)
@@ -1429,7 +1429,7 @@ def _decode_offset_fetch_response_topics_v5(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.name") from None
+            raise truncation(data, at, "h", "topics.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1439,7 +1439,7 @@ def _decode_offset_fetch_response_topics_v5(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 20, "topics.partitions")
         item.partitions, at = _decode_offset_fetch_response_topics_partitions_v5(
@@ -1456,7 +1456,7 @@ def _decode_offset_fetch_response_v5(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "topics") from None
     at += 8
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_fetch_response_topics_v5(data, at, end, count)
@@ -1465,7 +1465,7 @@ def _decode_offset_fetch_response_v5(data: bytes, at: int, end: int) -> tuple[An
     try:
         (item.error_code,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "error_code") from None
+        raise truncation(data, at, "h", "error_code") from None
     at += 2
     item.__class__ = OffsetFetchResponse
     return item, at
@@ -1511,7 +1511,7 @@ def _decode_offset_fetch_response_topics_partitions_v6(
                 _unpack_int32_int64_int32_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q i B",
@@ -1531,7 +1531,7 @@ def _decode_offset_fetch_response_topics_partitions_v6(
         try:
             item.error_code, tagged = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "topics.partitions.error_code", "topics.partitions.unknown_tags"
             ) from None
         at += 3
@@ -1553,7 +1553,7 @@ def _decode_offset_fetch_response_topics_v6(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.name") from None
+            raise truncation(data, at, "B", "topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1563,7 +1563,7 @@ def _decode_offset_fetch_response_topics_v6(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 20, "topics.partitions")
         item.partitions, at = _decode_offset_fetch_response_topics_partitions_v6(
@@ -1572,7 +1572,7 @@ def _decode_offset_fetch_response_topics_v6(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -1588,7 +1588,7 @@ def _decode_offset_fetch_response_v6(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_offset_fetch_response_topics_v6(data, at, end, count)
@@ -1596,7 +1596,7 @@ def _decode_offset_fetch_response_v6(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.error_code, tagged = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "unknown_tags") from None
+        raise truncation(data, at, "h B", "error_code", "unknown_tags") from None
     at += 3
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1647,7 +1647,7 @@ def _decode_offset_fetch_response_groups_topics_partitions_v8(
                 _unpack_int32_int64_int32_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q i B",
@@ -1669,7 +1669,7 @@ def _decode_offset_fetch_response_groups_topics_partitions_v8(
         try:
             item.error_code, tagged = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h B",
@@ -1695,7 +1695,7 @@ def _decode_offset_fetch_response_groups_topics_v8(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics.name") from None
+            raise truncation(data, at, "B", "groups.topics.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1705,7 +1705,7 @@ def _decode_offset_fetch_response_groups_topics_v8(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics.partitions") from None
+            raise truncation(data, at, "B", "groups.topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 20, "groups.topics.partitions")
         item.partitions, at = _decode_offset_fetch_response_groups_topics_partitions_v8(
@@ -1715,7 +1715,7 @@ def _decode_offset_fetch_response_groups_topics_v8(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.topics.unknown_tags")
@@ -1735,7 +1735,7 @@ def _decode_offset_fetch_response_groups_v8(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -1745,14 +1745,14 @@ def _decode_offset_fetch_response_groups_v8(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics") from None
+            raise truncation(data, at, "B", "groups.topics") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "groups.topics")
         item.topics, at = _decode_offset_fetch_response_groups_topics_v8(data, at, end, count)
         try:
             item.error_code, tagged = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "groups.error_code", "groups.unknown_tags") from None
+            raise truncation(data, at, "h B", "groups.error_code", "groups.unknown_tags") from None
         at += 3
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.unknown_tags")
@@ -1768,7 +1768,7 @@ def _decode_offset_fetch_response_v8(data: bytes, at: int, end: int) -> tuple[An
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "groups") from None
     at += 5
     count, at = compact_array(data, at, count, 5, "groups")
     item.groups, at = _decode_offset_fetch_response_groups_v8(data, at, end, count)
@@ -1777,7 +1777,7 @@ def _decode_offset_fetch_response_v8(data: bytes, at: int, end: int) -> tuple[An
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1835,7 +1835,7 @@ def _decode_offset_fetch_response_groups_topics_v10(
         try:
             item.topic_id, count = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "16s B", "groups.topics.topic_id", "groups.topics.partitions"
             ) from None
         at += 17
@@ -1847,7 +1847,7 @@ def _decode_offset_fetch_response_groups_topics_v10(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.topics.unknown_tags")
@@ -1867,7 +1867,7 @@ def _decode_offset_fetch_response_groups_v10(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -1877,14 +1877,14 @@ def _decode_offset_fetch_response_groups_v10(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topics") from None
+            raise truncation(data, at, "B", "groups.topics") from None
         at += 1
         count, at = compact_array(data, at, count, 18, "groups.topics")
         item.topics, at = _decode_offset_fetch_response_groups_topics_v10(data, at, end, count)
         try:
             item.error_code, tagged = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "groups.error_code", "groups.unknown_tags") from None
+            raise truncation(data, at, "h B", "groups.error_code", "groups.unknown_tags") from None
         at += 3
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.unknown_tags")
@@ -1900,7 +1900,7 @@ def _decode_offset_fetch_response_v10(data: bytes, at: int, end: int) -> tuple[A
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "groups") from None
     at += 5
     count, at = compact_array(data, at, count, 5, "groups")
     item.groups, at = _decode_offset_fetch_response_groups_v10(data, at, end, count)
@@ -1909,7 +1909,7 @@ def _decode_offset_fetch_response_v10(data: bytes, at: int, end: int) -> tuple[A
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import Frozen, Message, Record, Tags, new
-from doorkeeper_wire.reading import array, compact_array, compact_text, tags, text, truncated
+from doorkeeper_wire.reading import array, compact_array, compact_text, tags, text, truncation
 from doorkeeper_wire.writing import COMPACT_TEXT, TEXT, UVARINT, absent, replace_empty_tags
 
 __all__ = [
@@ -312,7 +312,7 @@ def _decode_offset_for_leader_epoch_request_topics_partitions_v2(
                 _unpack_int32_int32_int32(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i i",
@@ -335,7 +335,7 @@ def _decode_offset_for_leader_epoch_request_topics_v2(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.topic") from None
+            raise truncation(data, at, "h", "topics.topic") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -345,7 +345,7 @@ def _decode_offset_for_leader_epoch_request_topics_v2(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 12, "topics.partitions")
         item.partitions, at = _decode_offset_for_leader_epoch_request_topics_partitions_v2(
@@ -362,7 +362,7 @@ def _decode_offset_for_leader_epoch_request_v2(data: bytes, at: int, end: int) -
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "topics") from None
+        raise truncation(data, at, "i", "topics") from None
     at += 4
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_for_leader_epoch_request_topics_v2(data, at, end, count)
@@ -403,7 +403,7 @@ def _decode_offset_for_leader_epoch_request_v3(data: bytes, at: int, end: int) -
     try:
         item.replica_id, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "replica_id", "topics") from None
+        raise truncation(data, at, "i i", "replica_id", "topics") from None
     at += 8
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_for_leader_epoch_request_topics_v2(data, at, end, count)
@@ -430,7 +430,7 @@ def _decode_offset_for_leader_epoch_request_topics_partitions_v4(
                 _unpack_int32_int32_int32_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i i B",
@@ -458,7 +458,7 @@ def _decode_offset_for_leader_epoch_request_topics_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.topic") from None
+            raise truncation(data, at, "B", "topics.topic") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -468,7 +468,7 @@ def _decode_offset_for_leader_epoch_request_topics_v4(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 13, "topics.partitions")
         item.partitions, at = _decode_offset_for_leader_epoch_request_topics_partitions_v4(
@@ -477,7 +477,7 @@ def _decode_offset_for_leader_epoch_request_topics_v4(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -493,14 +493,14 @@ def _decode_offset_for_leader_epoch_request_v4(data: bytes, at: int, end: int) -
     try:
         item.replica_id, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "replica_id", "topics") from None
+        raise truncation(data, at, "i B", "replica_id", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_offset_for_leader_epoch_request_topics_v4(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -552,7 +552,7 @@ def _decode_offset_for_leader_epoch_response_topics_partitions_v2(
                 _unpack_int16_int32_int32_int64(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h i i q",
@@ -576,7 +576,7 @@ def _decode_offset_for_leader_epoch_response_topics_v2(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topics.topic") from None
+            raise truncation(data, at, "h", "topics.topic") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -586,7 +586,7 @@ def _decode_offset_for_leader_epoch_response_topics_v2(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topics.partitions") from None
+            raise truncation(data, at, "i", "topics.partitions") from None
         at += 4
         count, at = array(data, at, count, 18, "topics.partitions")
         item.partitions, at = _decode_offset_for_leader_epoch_response_topics_partitions_v2(
@@ -603,7 +603,7 @@ def _decode_offset_for_leader_epoch_response_v2(data: bytes, at: int, end: int) 
     try:
         item.throttle_time_ms, count = _unpack_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i i", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i i", "throttle_time_ms", "topics") from None
     at += 8
     count, at = array(data, at, count, 6, "topics")
     item.topics, at = _decode_offset_for_leader_epoch_response_topics_v2(data, at, end, count)
@@ -651,7 +651,7 @@ def _decode_offset_for_leader_epoch_response_topics_partitions_v4(
                 _unpack_int16_int32_int32_int64_byte(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h i i q B",
@@ -680,7 +680,7 @@ def _decode_offset_for_leader_epoch_response_topics_v4(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.topic") from None
+            raise truncation(data, at, "B", "topics.topic") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.topic = data[at:stop].decode("utf-8", JAVA)
@@ -690,7 +690,7 @@ def _decode_offset_for_leader_epoch_response_topics_v4(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.partitions") from None
+            raise truncation(data, at, "B", "topics.partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 19, "topics.partitions")
         item.partitions, at = _decode_offset_for_leader_epoch_response_topics_partitions_v4(
@@ -699,7 +699,7 @@ def _decode_offset_for_leader_epoch_response_topics_v4(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topics.unknown_tags") from None
+            raise truncation(data, at, "B", "topics.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topics.unknown_tags")
@@ -715,14 +715,14 @@ def _decode_offset_for_leader_epoch_response_v4(data: bytes, at: int, end: int) 
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "topics") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "topics") from None
     at += 5
     count, at = compact_array(data, at, count, 3, "topics")
     item.topics, at = _decode_offset_for_leader_epoch_response_topics_v4(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -18,7 +18,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     tags,
     text,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -408,7 +408,7 @@ def _decode_produce_request_topic_data_partition_data_v0(
         try:
             item.index, size = _unpack_int32_int32(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i",
@@ -438,7 +438,7 @@ def _decode_produce_request_topic_data_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "topic_data.name") from None
+            raise truncation(data, at, "h", "topic_data.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -448,7 +448,7 @@ def _decode_produce_request_topic_data_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "topic_data.partition_data") from None
+            raise truncation(data, at, "i", "topic_data.partition_data") from None
         at += 4
         count, at = array(data, at, count, 8, "topic_data.partition_data")
         item.partition_data, at = _decode_produce_request_topic_data_partition_data_v0(
@@ -466,7 +466,7 @@ def _decode_produce_request_v0(data: bytes, at: int, end: int) -> tuple[Any, int
     try:
         item.acks, item.timeout_ms, count = _unpack_int16_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "h i i", "acks", "timeout_ms", "topic_data") from None
+        raise truncation(data, at, "h i i", "acks", "timeout_ms", "topic_data") from None
     at += 10
     count, at = array(data, at, count, 6, "topic_data")
     item.topic_data, at = _decode_produce_request_topic_data_v0(data, at, end, count)
@@ -509,7 +509,7 @@ def _decode_produce_request_v3(data: bytes, at: int, end: int) -> tuple[Any, int
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "transactional_id") from None
+        raise truncation(data, at, "h", "transactional_id") from None
     at += 2
     if size < 0:
         item.transactional_id = None
@@ -521,7 +521,7 @@ def _decode_produce_request_v3(data: bytes, at: int, end: int) -> tuple[Any, int
     try:
         item.acks, item.timeout_ms, count = _unpack_int16_int32_int32(data, at)
     except StructError:
-        raise truncated(data, at, "h i i", "acks", "timeout_ms", "topic_data") from None
+        raise truncation(data, at, "h i i", "acks", "timeout_ms", "topic_data") from None
     at += 10
     count, at = array(data, at, count, 6, "topic_data")
     item.topic_data, at = _decode_produce_request_topic_data_v0(data, at, end, count)
@@ -549,7 +549,7 @@ def _decode_produce_request_topic_data_partition_data_v9(
         try:
             item.index, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i B",
@@ -569,7 +569,7 @@ def _decode_produce_request_topic_data_partition_data_v9(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topic_data.partition_data.unknown_tags") from None
+            raise truncation(data, at, "B", "topic_data.partition_data.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topic_data.partition_data.unknown_tags")
@@ -589,7 +589,7 @@ def _decode_produce_request_topic_data_v9(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topic_data.name") from None
+            raise truncation(data, at, "B", "topic_data.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -599,7 +599,7 @@ def _decode_produce_request_topic_data_v9(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topic_data.partition_data") from None
+            raise truncation(data, at, "B", "topic_data.partition_data") from None
         at += 1
         count, at = compact_array(data, at, count, 6, "topic_data.partition_data")
         item.partition_data, at = _decode_produce_request_topic_data_partition_data_v9(
@@ -609,7 +609,7 @@ def _decode_produce_request_topic_data_v9(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topic_data.unknown_tags") from None
+            raise truncation(data, at, "B", "topic_data.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topic_data.unknown_tags")
@@ -625,7 +625,7 @@ def _decode_produce_request_v9(data: bytes, at: int, end: int) -> tuple[Any, int
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "transactional_id") from None
+        raise truncation(data, at, "B", "transactional_id") from None
     at += 1
     if size == 0:
         item.transactional_id = None
@@ -637,14 +637,14 @@ def _decode_produce_request_v9(data: bytes, at: int, end: int) -> tuple[Any, int
     try:
         item.acks, item.timeout_ms, count = _unpack_int16_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h i B", "acks", "timeout_ms", "topic_data") from None
+        raise truncation(data, at, "h i B", "acks", "timeout_ms", "topic_data") from None
     at += 7
     count, at = compact_array(data, at, count, 3, "topic_data")
     item.topic_data, at = _decode_produce_request_topic_data_v9(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -696,7 +696,7 @@ def _decode_produce_request_topic_data_v13(
         try:
             item.topic_id, count = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "16s B", "topic_data.topic_id", "topic_data.partition_data"
             ) from None
         at += 17
@@ -708,7 +708,7 @@ def _decode_produce_request_topic_data_v13(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "topic_data.unknown_tags") from None
+            raise truncation(data, at, "B", "topic_data.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "topic_data.unknown_tags")
@@ -724,7 +724,7 @@ def _decode_produce_request_v13(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "transactional_id") from None
+        raise truncation(data, at, "B", "transactional_id") from None
     at += 1
     if size == 0:
         item.transactional_id = None
@@ -736,14 +736,14 @@ def _decode_produce_request_v13(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         item.acks, item.timeout_ms, count = _unpack_int16_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h i B", "acks", "timeout_ms", "topic_data") from None
+        raise truncation(data, at, "h i B", "acks", "timeout_ms", "topic_data") from None
     at += 7
     count, at = compact_array(data, at, count, 18, "topic_data")
     item.topic_data, at = _decode_produce_request_topic_data_v13(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -789,7 +789,7 @@ def _decode_produce_response_responses_partition_responses_v0(
         try:
             item.index, item.error_code, item.base_offset = _unpack_int32_int16_int64(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h q",
@@ -812,7 +812,7 @@ def _decode_produce_response_responses_v0(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "responses.name") from None
+            raise truncation(data, at, "h", "responses.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -822,7 +822,7 @@ def _decode_produce_response_responses_v0(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "responses.partition_responses") from None
+            raise truncation(data, at, "i", "responses.partition_responses") from None
         at += 4
         count, at = array(data, at, count, 14, "responses.partition_responses")
         item.partition_responses, at = _decode_produce_response_responses_partition_responses_v0(
@@ -840,7 +840,7 @@ def _decode_produce_response_v0(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "responses") from None
+        raise truncation(data, at, "i", "responses") from None
     at += 4
     count, at = array(data, at, count, 6, "responses")
     item.responses, at = _decode_produce_response_responses_v0(data, at, end, count)
@@ -877,7 +877,7 @@ def _decode_produce_response_v1(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "responses") from None
+        raise truncation(data, at, "i", "responses") from None
     at += 4
     count, at = array(data, at, count, 6, "responses")
     item.responses, at = _decode_produce_response_responses_v0(data, at, end, count)
@@ -885,7 +885,7 @@ def _decode_produce_response_v1(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (item.throttle_time_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "throttle_time_ms") from None
+        raise truncation(data, at, "i", "throttle_time_ms") from None
     at += 4
     item.__class__ = ProduceResponse
     return item, at
@@ -914,7 +914,7 @@ def _decode_produce_response_responses_partition_responses_v2(
                 _unpack_int32_int16_int64_int64(data, at)
             )
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h q q",
@@ -938,7 +938,7 @@ def _decode_produce_response_responses_v2(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "responses.name") from None
+            raise truncation(data, at, "h", "responses.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -948,7 +948,7 @@ def _decode_produce_response_responses_v2(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "responses.partition_responses") from None
+            raise truncation(data, at, "i", "responses.partition_responses") from None
         at += 4
         count, at = array(data, at, count, 22, "responses.partition_responses")
         item.partition_responses, at = _decode_produce_response_responses_partition_responses_v2(
@@ -966,7 +966,7 @@ def _decode_produce_response_v2(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "responses") from None
+        raise truncation(data, at, "i", "responses") from None
     at += 4
     count, at = array(data, at, count, 6, "responses")
     item.responses, at = _decode_produce_response_responses_v2(data, at, end, count)
@@ -974,7 +974,7 @@ def _decode_produce_response_v2(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (item.throttle_time_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "throttle_time_ms") from None
+        raise truncation(data, at, "i", "throttle_time_ms") from None
     at += 4
     item.__class__ = ProduceResponse
     return item, at
@@ -1025,7 +1025,7 @@ def _decode_produce_response_responses_partition_responses_v5(
                 item.log_start_offset,
             ) = _unpack_int32_int16_int64_int64_int64(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h q q q",
@@ -1050,7 +1050,7 @@ def _decode_produce_response_responses_v5(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "responses.name") from None
+            raise truncation(data, at, "h", "responses.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1060,7 +1060,7 @@ def _decode_produce_response_responses_v5(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "responses.partition_responses") from None
+            raise truncation(data, at, "i", "responses.partition_responses") from None
         at += 4
         count, at = array(data, at, count, 30, "responses.partition_responses")
         item.partition_responses, at = _decode_produce_response_responses_partition_responses_v5(
@@ -1078,7 +1078,7 @@ def _decode_produce_response_v5(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "responses") from None
+        raise truncation(data, at, "i", "responses") from None
     at += 4
     count, at = array(data, at, count, 6, "responses")
     item.responses, at = _decode_produce_response_responses_v5(data, at, end, count)
@@ -1086,7 +1086,7 @@ def _decode_produce_response_v5(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (item.throttle_time_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "throttle_time_ms") from None
+        raise truncation(data, at, "i", "throttle_time_ms") from None
     at += 4
     item.__class__ = ProduceResponse
     return item, at
@@ -1132,7 +1132,7 @@ def _decode_produce_response_responses_partition_responses_record_errors_v8(
         try:
             item.batch_index, size = _unpack_int32_int16(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h",
@@ -1174,7 +1174,7 @@ def _decode_produce_response_responses_partition_responses_v8(
                 count,
             ) = _unpack_int32_int16_int64_int64_int64_int32(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h q q q i",
@@ -1195,7 +1195,7 @@ def _decode_produce_response_responses_partition_responses_v8(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "responses.partition_responses.error_message") from None
+            raise truncation(data, at, "h", "responses.partition_responses.error_message") from None
         at += 2
         if size < 0:
             item.error_message = None
@@ -1221,7 +1221,7 @@ def _decode_produce_response_responses_v8(
         try:
             (size,) = _unpack_int16(data, at)
         except StructError:
-            raise truncated(data, at, "h", "responses.name") from None
+            raise truncation(data, at, "h", "responses.name") from None
         at += 2
         if size >= 0 and (stop := at + size) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1231,7 +1231,7 @@ def _decode_produce_response_responses_v8(
         try:
             (count,) = _unpack_int32(data, at)
         except StructError:
-            raise truncated(data, at, "i", "responses.partition_responses") from None
+            raise truncation(data, at, "i", "responses.partition_responses") from None
         at += 4
         count, at = array(data, at, count, 36, "responses.partition_responses")
         item.partition_responses, at = _decode_produce_response_responses_partition_responses_v8(
@@ -1249,7 +1249,7 @@ def _decode_produce_response_v8(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (count,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "responses") from None
+        raise truncation(data, at, "i", "responses") from None
     at += 4
     count, at = array(data, at, count, 6, "responses")
     item.responses, at = _decode_produce_response_responses_v8(data, at, end, count)
@@ -1257,7 +1257,7 @@ def _decode_produce_response_v8(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         (item.throttle_time_ms,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "throttle_time_ms") from None
+        raise truncation(data, at, "i", "throttle_time_ms") from None
     at += 4
     item.__class__ = ProduceResponse
     return item, at
@@ -1319,7 +1319,7 @@ def _decode_produce_response_responses_partition_responses_record_errors_v9(
         try:
             item.batch_index, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i B",
@@ -1342,7 +1342,7 @@ def _decode_produce_response_responses_partition_responses_record_errors_v9(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "responses.partition_responses.record_errors.unknown_tags"
             ) from None
         at += 1
@@ -1373,7 +1373,7 @@ def _decode_produce_response_responses_partition_responses_v9(
                 count,
             ) = _unpack_int32_int16_int64_int64_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h q q q B",
@@ -1394,7 +1394,7 @@ def _decode_produce_response_responses_partition_responses_v9(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.partition_responses.error_message") from None
+            raise truncation(data, at, "B", "responses.partition_responses.error_message") from None
         at += 1
         if size == 0:
             item.error_message = None
@@ -1408,7 +1408,7 @@ def _decode_produce_response_responses_partition_responses_v9(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.partition_responses.unknown_tags") from None
+            raise truncation(data, at, "B", "responses.partition_responses.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(
@@ -1430,7 +1430,7 @@ def _decode_produce_response_responses_v9(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.name") from None
+            raise truncation(data, at, "B", "responses.name") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.name = data[at:stop].decode("utf-8", JAVA)
@@ -1440,7 +1440,7 @@ def _decode_produce_response_responses_v9(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.partition_responses") from None
+            raise truncation(data, at, "B", "responses.partition_responses") from None
         at += 1
         count, at = compact_array(data, at, count, 33, "responses.partition_responses")
         item.partition_responses, at = _decode_produce_response_responses_partition_responses_v9(
@@ -1450,7 +1450,7 @@ def _decode_produce_response_responses_v9(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.unknown_tags") from None
+            raise truncation(data, at, "B", "responses.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "responses.unknown_tags")
@@ -1466,14 +1466,14 @@ def _decode_produce_response_v9(data: bytes, at: int, end: int) -> tuple[Any, in
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "responses") from None
+        raise truncation(data, at, "B", "responses") from None
     at += 1
     count, at = compact_array(data, at, count, 3, "responses")
     item.responses, at = _decode_produce_response_responses_v9(data, at, end, count)
     try:
         item.throttle_time_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -1542,7 +1542,7 @@ def _decode_produce_response_responses_v13(
         try:
             item.topic_id, count = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "16s B", "responses.topic_id", "responses.partition_responses"
             ) from None
         at += 17
@@ -1554,7 +1554,7 @@ def _decode_produce_response_responses_v13(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "responses.unknown_tags") from None
+            raise truncation(data, at, "B", "responses.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "responses.unknown_tags")
@@ -1570,14 +1570,14 @@ def _decode_produce_response_v13(data: bytes, at: int, end: int) -> tuple[Any, i
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "responses") from None
+        raise truncation(data, at, "B", "responses") from None
     at += 1
     count, at = compact_array(data, at, count, 18, "responses")
     item.responses, at = _decode_produce_response_responses_v13(data, at, end, count)
     try:
         item.throttle_time_ms, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

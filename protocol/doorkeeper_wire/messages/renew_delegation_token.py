@@ -7,7 +7,7 @@ from typing import Any, Self, cast
 
 from doorkeeper_wire.layout import Layout
 from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import compact_octets, octets, tags, truncated
+from doorkeeper_wire.reading import compact_octets, octets, tags, truncation
 from doorkeeper_wire.writing import UVARINT, absent, replace_empty_tags
 
 __all__ = ["RenewDelegationTokenRequest", "RenewDelegationTokenResponse"]
@@ -124,7 +124,7 @@ def _decode_renew_delegation_token_request_v0(data: bytes, at: int, end: int) ->
     try:
         (size,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "hmac") from None
+        raise truncation(data, at, "i", "hmac") from None
     at += 4
     if size >= 0 and (stop := at + size) <= end:
         item.hmac = data[at:stop]
@@ -135,7 +135,7 @@ def _decode_renew_delegation_token_request_v0(data: bytes, at: int, end: int) ->
     try:
         (item.renew_period_ms,) = _unpack_int64(data, at)
     except StructError:
-        raise truncated(data, at, "q", "renew_period_ms") from None
+        raise truncation(data, at, "q", "renew_period_ms") from None
     at += 8
     item.__class__ = RenewDelegationTokenRequest
     return item, at
@@ -152,7 +152,7 @@ def _decode_renew_delegation_token_request_v2(data: bytes, at: int, end: int) ->
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "hmac") from None
+        raise truncation(data, at, "B", "hmac") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.hmac = data[at:stop]
@@ -162,7 +162,7 @@ def _decode_renew_delegation_token_request_v2(data: bytes, at: int, end: int) ->
     try:
         item.renew_period_ms, tagged = _unpack_int64_byte(data, at)
     except StructError:
-        raise truncated(data, at, "q B", "renew_period_ms", "unknown_tags") from None
+        raise truncation(data, at, "q B", "renew_period_ms", "unknown_tags") from None
     at += 9
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -186,7 +186,7 @@ def _decode_renew_delegation_token_response_v0(data: bytes, at: int, end: int) -
             _unpack_int16_int64_int32(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "h q i", "error_code", "expiry_timestamp_ms", "throttle_time_ms"
         ) from None
     at += 14
@@ -209,7 +209,7 @@ def _decode_renew_delegation_token_response_v2(data: bytes, at: int, end: int) -
             _unpack_int16_int64_int32_byte(data, at)
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data,
             at,
             "h q i B",

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Layout
 from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import nullable_text, tags, truncated
+from doorkeeper_wire.reading import nullable_text, tags, truncation
 from doorkeeper_wire.writing import NULLABLE_TEXT, absent, replace_empty_tags
 
 __all__ = ["RequestHeader"]
@@ -79,7 +79,7 @@ def _decode_request_header_v0(data: bytes, at: int, end: int) -> tuple[Any, int]
     try:
         item.api_key, item.api_version, item.correlation_id = _unpack_int16_int16_int32(data, at)
     except StructError:
-        raise truncated(data, at, "h h i", "api_key", "api_version", "correlation_id") from None
+        raise truncation(data, at, "h h i", "api_key", "api_version", "correlation_id") from None
     at += 8
     item.__class__ = RequestHeader
     return item, at
@@ -98,7 +98,7 @@ def _decode_request_header_v1(data: bytes, at: int, end: int) -> tuple[Any, int]
             data, at
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "h h i h", "api_key", "api_version", "correlation_id", "client_id"
         ) from None
     at += 10
@@ -130,7 +130,7 @@ def _decode_request_header_v2(data: bytes, at: int, end: int) -> tuple[Any, int]
             data, at
         )
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "h h i h", "api_key", "api_version", "correlation_id", "client_id"
         ) from None
     at += 10
@@ -144,7 +144,7 @@ def _decode_request_header_v2(data: bytes, at: int, end: int) -> tuple[Any, int]
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -7,7 +7,7 @@ from typing import Any, Self, cast
 
 from doorkeeper_wire.layout import Layout
 from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import tags, truncated
+from doorkeeper_wire.reading import tags, truncation
 from doorkeeper_wire.writing import absent, replace_empty_tags
 
 __all__ = ["ResponseHeader"]
@@ -63,7 +63,7 @@ def _decode_response_header_v0(data: bytes, at: int, end: int) -> tuple[Any, int
     try:
         (item.correlation_id,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "correlation_id") from None
+        raise truncation(data, at, "i", "correlation_id") from None
     at += 4
     item.__class__ = ResponseHeader
     return item, at
@@ -80,7 +80,7 @@ def _decode_response_header_v1(data: bytes, at: int, end: int) -> tuple[Any, int
     try:
         item.correlation_id, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "correlation_id", "unknown_tags") from None
+        raise truncation(data, at, "i B", "correlation_id", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

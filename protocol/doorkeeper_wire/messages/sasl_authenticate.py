@@ -14,7 +14,7 @@ from doorkeeper_wire.reading import (
     nullable_text,
     octets,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -138,7 +138,7 @@ def _decode_sasl_authenticate_request_v0(data: bytes, at: int, end: int) -> tupl
     try:
         (size,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "auth_bytes") from None
+        raise truncation(data, at, "i", "auth_bytes") from None
     at += 4
     if size >= 0 and (stop := at + size) <= end:
         item.auth_bytes = data[at:stop]
@@ -161,7 +161,7 @@ def _decode_sasl_authenticate_request_v2(data: bytes, at: int, end: int) -> tupl
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "auth_bytes") from None
+        raise truncation(data, at, "B", "auth_bytes") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.auth_bytes = data[at:stop]
@@ -171,7 +171,7 @@ def _decode_sasl_authenticate_request_v2(data: bytes, at: int, end: int) -> tupl
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -192,7 +192,7 @@ def _decode_sasl_authenticate_response_v0(data: bytes, at: int, end: int) -> tup
     try:
         item.error_code, size = _unpack_int16_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h h", "error_code", "error_message") from None
+        raise truncation(data, at, "h h", "error_code", "error_message") from None
     at += 4
     if size < 0:
         item.error_message = None
@@ -204,7 +204,7 @@ def _decode_sasl_authenticate_response_v0(data: bytes, at: int, end: int) -> tup
     try:
         (size,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "auth_bytes") from None
+        raise truncation(data, at, "i", "auth_bytes") from None
     at += 4
     if size >= 0 and (stop := at + size) <= end:
         item.auth_bytes = data[at:stop]
@@ -233,7 +233,7 @@ def _decode_sasl_authenticate_response_v1(data: bytes, at: int, end: int) -> tup
     try:
         item.error_code, size = _unpack_int16_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h h", "error_code", "error_message") from None
+        raise truncation(data, at, "h h", "error_code", "error_message") from None
     at += 4
     if size < 0:
         item.error_message = None
@@ -245,7 +245,7 @@ def _decode_sasl_authenticate_response_v1(data: bytes, at: int, end: int) -> tup
     try:
         (size,) = _unpack_int32(data, at)
     except StructError:
-        raise truncated(data, at, "i", "auth_bytes") from None
+        raise truncation(data, at, "i", "auth_bytes") from None
     at += 4
     if size >= 0 and (stop := at + size) <= end:
         item.auth_bytes = data[at:stop]
@@ -256,7 +256,7 @@ def _decode_sasl_authenticate_response_v1(data: bytes, at: int, end: int) -> tup
     try:
         (item.session_lifetime_ms,) = _unpack_int64(data, at)
     except StructError:
-        raise truncated(data, at, "q", "session_lifetime_ms") from None
+        raise truncation(data, at, "q", "session_lifetime_ms") from None
     at += 8
     item.__class__ = SaslAuthenticateResponse
     return item, at
@@ -279,7 +279,7 @@ def _decode_sasl_authenticate_response_v2(data: bytes, at: int, end: int) -> tup
     try:
         item.error_code, size = _unpack_int16_byte(data, at)
     except StructError:
-        raise truncated(data, at, "h B", "error_code", "error_message") from None
+        raise truncation(data, at, "h B", "error_code", "error_message") from None
     at += 3
     if size == 0:
         item.error_message = None
@@ -291,7 +291,7 @@ def _decode_sasl_authenticate_response_v2(data: bytes, at: int, end: int) -> tup
     try:
         size = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "auth_bytes") from None
+        raise truncation(data, at, "B", "auth_bytes") from None
     at += 1
     if 0 < size < 128 and (stop := at + size - 1) <= end:
         item.auth_bytes = data[at:stop]
@@ -301,7 +301,7 @@ def _decode_sasl_authenticate_response_v2(data: bytes, at: int, end: int) -> tup
     try:
         item.session_lifetime_ms, tagged = _unpack_int64_byte(data, at)
     except StructError:
-        raise truncated(data, at, "q B", "session_lifetime_ms", "unknown_tags") from None
+        raise truncation(data, at, "q B", "session_lifetime_ms", "unknown_tags") from None
     at += 9
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
 from doorkeeper_wire.message import NEVER, Frozen, Message, new
-from doorkeeper_wire.reading import array, text, texts, truncated
+from doorkeeper_wire.reading import array, text, texts, truncation
 from doorkeeper_wire.writing import TEXT
 
 __all__ = ["SaslHandshakeRequest", "SaslHandshakeResponse"]
@@ -95,7 +95,7 @@ def _decode_sasl_handshake_request_v0(data: bytes, at: int, end: int) -> tuple[A
     try:
         (size,) = _unpack_int16(data, at)
     except StructError:
-        raise truncated(data, at, "h", "mechanism") from None
+        raise truncation(data, at, "h", "mechanism") from None
     at += 2
     if size >= 0 and (stop := at + size) <= end:
         item.mechanism = data[at:stop].decode("utf-8", JAVA)
@@ -115,7 +115,7 @@ def _decode_sasl_handshake_response_v0(data: bytes, at: int, end: int) -> tuple[
     try:
         item.error_code, count = _unpack_int16_int32(data, at)
     except StructError:
-        raise truncated(data, at, "h i", "error_code", "mechanisms") from None
+        raise truncation(data, at, "h i", "error_code", "mechanisms") from None
     at += 6
     count, at = array(data, at, count, 2, "mechanisms")
     item.mechanisms, at = texts(data, at, count, "mechanisms")

@@ -14,7 +14,7 @@ from doorkeeper_wire.reading import (
     compact_text,
     compact_texts,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -360,14 +360,14 @@ def _decode_share_group_describe_request_v1(data: bytes, at: int, end: int) -> t
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "group_ids") from None
+        raise truncation(data, at, "B", "group_ids") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "group_ids")
     item.group_ids, at = compact_texts(data, at, count, "group_ids")
     try:
         item.include_authorized_operations, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "include_authorized_operations", "unknown_tags") from None
+        raise truncation(data, at, "? B", "include_authorized_operations", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -394,7 +394,7 @@ def _decode_share_group_describe_response_groups_members_assignment_topic_partit
         try:
             item.topic_id, size = _unpack_uuid_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "16s B",
@@ -412,7 +412,7 @@ def _decode_share_group_describe_response_groups_members_assignment_topic_partit
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.topic_partitions.partitions"
             ) from None
         at += 1
@@ -424,7 +424,7 @@ def _decode_share_group_describe_response_groups_members_assignment_topic_partit
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.topic_partitions.unknown_tags"
             ) from None
         at += 1
@@ -448,7 +448,7 @@ def _decode_share_group_describe_response_groups_members_assignment_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.assignment.topic_partitions") from None
+            raise truncation(data, at, "B", "groups.members.assignment.topic_partitions") from None
         at += 1
         count, at = compact_array(data, at, count, 19, "groups.members.assignment.topic_partitions")
         item.topic_partitions, at = (
@@ -459,7 +459,7 @@ def _decode_share_group_describe_response_groups_members_assignment_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.assignment.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.members.assignment.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.members.assignment.unknown_tags")
@@ -479,7 +479,7 @@ def _decode_share_group_describe_response_groups_members_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.member_id") from None
+            raise truncation(data, at, "B", "groups.members.member_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -489,7 +489,7 @@ def _decode_share_group_describe_response_groups_members_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.rack_id") from None
+            raise truncation(data, at, "B", "groups.members.rack_id") from None
         at += 1
         if size == 0:
             item.rack_id = None
@@ -501,7 +501,7 @@ def _decode_share_group_describe_response_groups_members_v1(
         try:
             item.member_epoch, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.members.member_epoch", "groups.members.client_id"
             ) from None
         at += 5
@@ -513,7 +513,7 @@ def _decode_share_group_describe_response_groups_members_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_host") from None
+            raise truncation(data, at, "B", "groups.members.client_host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.client_host = data[at:stop].decode("utf-8", JAVA)
@@ -523,7 +523,7 @@ def _decode_share_group_describe_response_groups_members_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.subscribed_topic_names") from None
+            raise truncation(data, at, "B", "groups.members.subscribed_topic_names") from None
         at += 1
         count, at = compact_array(data, at, count, 1, "groups.members.subscribed_topic_names")
         item.subscribed_topic_names, at = compact_texts(
@@ -535,7 +535,7 @@ def _decode_share_group_describe_response_groups_members_v1(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.members.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.members.unknown_tags")
@@ -555,7 +555,7 @@ def _decode_share_group_describe_response_groups_v1(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "groups.error_code", "groups.error_message") from None
+            raise truncation(data, at, "h B", "groups.error_code", "groups.error_message") from None
         at += 3
         if size == 0:
             item.error_message = None
@@ -567,7 +567,7 @@ def _decode_share_group_describe_response_groups_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -577,7 +577,7 @@ def _decode_share_group_describe_response_groups_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_state") from None
+            raise truncation(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -587,7 +587,7 @@ def _decode_share_group_describe_response_groups_v1(
         try:
             item.group_epoch, item.assignment_epoch, size = _unpack_int32_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i B",
@@ -604,7 +604,7 @@ def _decode_share_group_describe_response_groups_v1(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members") from None
+            raise truncation(data, at, "B", "groups.members") from None
         at += 1
         count, at = compact_array(data, at, count, 12, "groups.members")
         item.members, at = _decode_share_group_describe_response_groups_members_v1(
@@ -613,7 +613,7 @@ def _decode_share_group_describe_response_groups_v1(
         try:
             item.authorized_operations, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.authorized_operations", "groups.unknown_tags"
             ) from None
         at += 5
@@ -631,14 +631,14 @@ def _decode_share_group_describe_response_v1(data: bytes, at: int, end: int) -> 
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "groups") from None
     at += 5
     count, at = compact_array(data, at, count, 20, "groups")
     item.groups, at = _decode_share_group_describe_response_groups_v1(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -15,7 +15,7 @@ from doorkeeper_wire.reading import (
     compact_text,
     compact_texts,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, COMPACT_TEXT, UVARINT, replace_empty_tags
 
@@ -682,14 +682,14 @@ def _decode_streams_group_describe_request_v0(data: bytes, at: int, end: int) ->
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "group_ids") from None
+        raise truncation(data, at, "B", "group_ids") from None
     at += 1
     count, at = compact_array(data, at, count, 1, "group_ids")
     item.group_ids, at = compact_texts(data, at, count, "group_ids")
     try:
         item.include_authorized_operations, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "include_authorized_operations", "unknown_tags") from None
+        raise truncation(data, at, "? B", "include_authorized_operations", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -716,7 +716,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_state_
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "B",
@@ -736,7 +736,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_state_
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "B",
@@ -756,7 +756,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_state_
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "B",
@@ -786,7 +786,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_state_
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.topology.subtopologies.state_changelog_topics.name"
             ) from None
         at += 1
@@ -800,7 +800,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_state_
         try:
             item.partitions, item.replication_factor, count = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -820,7 +820,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_state_
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.topology.subtopologies.state_changelog_topics.unknown_tags"
             ) from None
         at += 1
@@ -847,7 +847,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_repart
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "B",
@@ -867,7 +867,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_repart
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "B",
@@ -887,7 +887,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_repart
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "B",
@@ -917,7 +917,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_repart
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.topology.subtopologies.repartition_source_topics.name"
             ) from None
         at += 1
@@ -931,7 +931,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_repart
         try:
             item.partitions, item.replication_factor, count = _unpack_int32_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i h B",
@@ -955,7 +955,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_repart
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "B",
@@ -985,7 +985,9 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topology.subtopologies.subtopology_id") from None
+            raise truncation(
+                data, at, "B", "groups.topology.subtopologies.subtopology_id"
+            ) from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.subtopology_id = data[at:stop].decode("utf-8", JAVA)
@@ -997,7 +999,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topology.subtopologies.source_topics") from None
+            raise truncation(data, at, "B", "groups.topology.subtopologies.source_topics") from None
         at += 1
         count, at = compact_array(data, at, count, 1, "groups.topology.subtopologies.source_topics")
         item.source_topics, at = compact_texts(
@@ -1006,7 +1008,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.topology.subtopologies.repartition_sink_topics"
             ) from None
         at += 1
@@ -1019,7 +1021,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.topology.subtopologies.state_changelog_topics"
             ) from None
         at += 1
@@ -1034,7 +1036,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.topology.subtopologies.repartition_source_topics"
             ) from None
         at += 1
@@ -1049,7 +1051,7 @@ def _decode_streams_group_describe_response_groups_topology_subtopologies_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topology.subtopologies.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.topology.subtopologies.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(
@@ -1071,7 +1073,7 @@ def _decode_streams_group_describe_response_groups_topology_v0(
         try:
             item.epoch, count = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.topology.epoch", "groups.topology.subtopologies"
             ) from None
         at += 5
@@ -1087,7 +1089,7 @@ def _decode_streams_group_describe_response_groups_topology_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.topology.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.topology.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.topology.unknown_tags")
@@ -1107,7 +1109,7 @@ def _decode_streams_group_describe_response_groups_members_user_endpoint_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.user_endpoint.host") from None
+            raise truncation(data, at, "B", "groups.members.user_endpoint.host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.host = data[at:stop].decode("utf-8", JAVA)
@@ -1117,7 +1119,7 @@ def _decode_streams_group_describe_response_groups_members_user_endpoint_v0(
         try:
             item.port, tagged = _unpack_uint16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "H B",
@@ -1145,7 +1147,7 @@ def _decode_streams_group_describe_response_groups_members_client_tags_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_tags.key") from None
+            raise truncation(data, at, "B", "groups.members.client_tags.key") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.key = data[at:stop].decode("utf-8", JAVA)
@@ -1155,7 +1157,7 @@ def _decode_streams_group_describe_response_groups_members_client_tags_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_tags.value") from None
+            raise truncation(data, at, "B", "groups.members.client_tags.value") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.value = data[at:stop].decode("utf-8", JAVA)
@@ -1165,7 +1167,7 @@ def _decode_streams_group_describe_response_groups_members_client_tags_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_tags.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.members.client_tags.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(
@@ -1187,7 +1189,7 @@ def _decode_streams_group_describe_response_groups_members_task_offsets_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.task_offsets.subtopology_id") from None
+            raise truncation(data, at, "B", "groups.members.task_offsets.subtopology_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.subtopology_id = data[at:stop].decode("utf-8", JAVA)
@@ -1199,7 +1201,7 @@ def _decode_streams_group_describe_response_groups_members_task_offsets_v0(
         try:
             item.partition, item.offset, tagged = _unpack_int32_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q B",
@@ -1228,7 +1230,7 @@ def _decode_streams_group_describe_response_groups_members_task_end_offsets_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.task_end_offsets.subtopology_id"
             ) from None
         at += 1
@@ -1242,7 +1244,7 @@ def _decode_streams_group_describe_response_groups_members_task_end_offsets_v0(
         try:
             item.partition, item.offset, tagged = _unpack_int32_int64_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i q B",
@@ -1271,7 +1273,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_active_tas
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.active_tasks.subtopology_id"
             ) from None
         at += 1
@@ -1285,7 +1287,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_active_tas
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.active_tasks.partitions"
             ) from None
         at += 1
@@ -1297,7 +1299,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_active_tas
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.active_tasks.unknown_tags"
             ) from None
         at += 1
@@ -1321,7 +1323,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_standby_ta
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.standby_tasks.subtopology_id"
             ) from None
         at += 1
@@ -1335,7 +1337,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_standby_ta
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.standby_tasks.partitions"
             ) from None
         at += 1
@@ -1347,7 +1349,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_standby_ta
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.standby_tasks.unknown_tags"
             ) from None
         at += 1
@@ -1371,7 +1373,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_warmup_tas
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.warmup_tasks.subtopology_id"
             ) from None
         at += 1
@@ -1385,7 +1387,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_warmup_tas
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.warmup_tasks.partitions"
             ) from None
         at += 1
@@ -1397,7 +1399,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_warmup_tas
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.assignment.warmup_tasks.unknown_tags"
             ) from None
         at += 1
@@ -1421,7 +1423,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.assignment.active_tasks") from None
+            raise truncation(data, at, "B", "groups.members.assignment.active_tasks") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "groups.members.assignment.active_tasks")
         item.active_tasks, at = (
@@ -1432,7 +1434,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.assignment.standby_tasks") from None
+            raise truncation(data, at, "B", "groups.members.assignment.standby_tasks") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "groups.members.assignment.standby_tasks")
         item.standby_tasks, at = (
@@ -1443,7 +1445,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.assignment.warmup_tasks") from None
+            raise truncation(data, at, "B", "groups.members.assignment.warmup_tasks") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "groups.members.assignment.warmup_tasks")
         item.warmup_tasks, at = (
@@ -1454,7 +1456,7 @@ def _decode_streams_group_describe_response_groups_members_assignment_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.assignment.unknown_tags") from None
+            raise truncation(data, at, "B", "groups.members.assignment.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "groups.members.assignment.unknown_tags")
@@ -1474,7 +1476,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_act
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.active_tasks.subtopology_id"
             ) from None
         at += 1
@@ -1488,7 +1490,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_act
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.active_tasks.partitions"
             ) from None
         at += 1
@@ -1500,7 +1502,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_act
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.active_tasks.unknown_tags"
             ) from None
         at += 1
@@ -1524,7 +1526,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_sta
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.standby_tasks.subtopology_id"
             ) from None
         at += 1
@@ -1538,7 +1540,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_sta
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.standby_tasks.partitions"
             ) from None
         at += 1
@@ -1550,7 +1552,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_sta
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.standby_tasks.unknown_tags"
             ) from None
         at += 1
@@ -1574,7 +1576,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_war
         try:
             size = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.warmup_tasks.subtopology_id"
             ) from None
         at += 1
@@ -1588,7 +1590,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_war
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.warmup_tasks.partitions"
             ) from None
         at += 1
@@ -1600,7 +1602,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_war
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.warmup_tasks.unknown_tags"
             ) from None
         at += 1
@@ -1624,7 +1626,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.active_tasks"
             ) from None
         at += 1
@@ -1639,7 +1641,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.standby_tasks"
             ) from None
         at += 1
@@ -1654,7 +1656,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.warmup_tasks"
             ) from None
         at += 1
@@ -1669,7 +1671,7 @@ def _decode_streams_group_describe_response_groups_members_target_assignment_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(
+            raise truncation(
                 data, at, "B", "groups.members.target_assignment.unknown_tags"
             ) from None
         at += 1
@@ -1693,7 +1695,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.member_id") from None
+            raise truncation(data, at, "B", "groups.members.member_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.member_id = data[at:stop].decode("utf-8", JAVA)
@@ -1703,7 +1705,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             item.member_epoch, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.members.member_epoch", "groups.members.instance_id"
             ) from None
         at += 5
@@ -1719,7 +1721,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.rack_id") from None
+            raise truncation(data, at, "B", "groups.members.rack_id") from None
         at += 1
         if size == 0:
             item.rack_id = None
@@ -1731,7 +1733,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_id") from None
+            raise truncation(data, at, "B", "groups.members.client_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.client_id = data[at:stop].decode("utf-8", JAVA)
@@ -1741,7 +1743,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_host") from None
+            raise truncation(data, at, "B", "groups.members.client_host") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.client_host = data[at:stop].decode("utf-8", JAVA)
@@ -1751,7 +1753,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             item.topology_epoch, size = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.members.topology_epoch", "groups.members.process_id"
             ) from None
         at += 5
@@ -1763,7 +1765,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             (count,) = _unpack_int8(data, at)
         except StructError:
-            raise truncated(data, at, "b", "groups.members.user_endpoint") from None
+            raise truncation(data, at, "b", "groups.members.user_endpoint") from None
         at += 1
         if count < 0:
             item.user_endpoint = None
@@ -1776,7 +1778,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.client_tags") from None
+            raise truncation(data, at, "B", "groups.members.client_tags") from None
         at += 1
         count, at = compact_array(data, at, count, 3, "groups.members.client_tags")
         item.client_tags, at = (
@@ -1787,7 +1789,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.task_offsets") from None
+            raise truncation(data, at, "B", "groups.members.task_offsets") from None
         at += 1
         count, at = compact_array(data, at, count, 14, "groups.members.task_offsets")
         item.task_offsets, at = (
@@ -1798,7 +1800,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members.task_end_offsets") from None
+            raise truncation(data, at, "B", "groups.members.task_end_offsets") from None
         at += 1
         count, at = compact_array(data, at, count, 14, "groups.members.task_end_offsets")
         item.task_end_offsets, at = (
@@ -1817,7 +1819,7 @@ def _decode_streams_group_describe_response_groups_members_v0(
         try:
             item.is_classic, tagged = _unpack_bool_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "? B", "groups.members.is_classic", "groups.members.unknown_tags"
             ) from None
         at += 2
@@ -1839,7 +1841,7 @@ def _decode_streams_group_describe_response_groups_v0(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(data, at, "h B", "groups.error_code", "groups.error_message") from None
+            raise truncation(data, at, "h B", "groups.error_code", "groups.error_message") from None
         at += 3
         if size == 0:
             item.error_message = None
@@ -1851,7 +1853,7 @@ def _decode_streams_group_describe_response_groups_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_id") from None
+            raise truncation(data, at, "B", "groups.group_id") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_id = data[at:stop].decode("utf-8", JAVA)
@@ -1861,7 +1863,7 @@ def _decode_streams_group_describe_response_groups_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.group_state") from None
+            raise truncation(data, at, "B", "groups.group_state") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.group_state = data[at:stop].decode("utf-8", JAVA)
@@ -1871,7 +1873,7 @@ def _decode_streams_group_describe_response_groups_v0(
         try:
             item.group_epoch, item.assignment_epoch, count = _unpack_int32_int32_int8(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "i i b",
@@ -1889,7 +1891,7 @@ def _decode_streams_group_describe_response_groups_v0(
         try:
             count = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "groups.members") from None
+            raise truncation(data, at, "B", "groups.members") from None
         at += 1
         count, at = compact_array(data, at, count, 28, "groups.members")
         item.members, at = _decode_streams_group_describe_response_groups_members_v0(
@@ -1898,7 +1900,7 @@ def _decode_streams_group_describe_response_groups_v0(
         try:
             item.authorized_operations, tagged = _unpack_int32_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "i B", "groups.authorized_operations", "groups.unknown_tags"
             ) from None
         at += 5
@@ -1916,14 +1918,14 @@ def _decode_streams_group_describe_response_v0(data: bytes, at: int, end: int) -
     try:
         item.throttle_time_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "throttle_time_ms", "groups") from None
+        raise truncation(data, at, "i B", "throttle_time_ms", "groups") from None
     at += 5
     count, at = compact_array(data, at, count, 20, "groups")
     item.groups, at = _decode_streams_group_describe_response_groups_v0(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Layout
 from doorkeeper_wire.message import Frozen, Message, Tags, new
-from doorkeeper_wire.reading import compact_nullable_text, tags, truncated
+from doorkeeper_wire.reading import compact_nullable_text, tags, truncation
 from doorkeeper_wire.writing import COMPACT_NULLABLE_TEXT, replace_empty_tags
 
 __all__ = ["UnregisterBrokerRequest", "UnregisterBrokerResponse"]
@@ -113,7 +113,7 @@ def _decode_unregister_broker_request_v0(data: bytes, at: int, end: int) -> tupl
     try:
         item.broker_id, tagged = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "broker_id", "unknown_tags") from None
+        raise truncation(data, at, "i B", "broker_id", "unknown_tags") from None
     at += 5
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -134,7 +134,7 @@ def _decode_unregister_broker_response_v0(data: bytes, at: int, end: int) -> tup
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -148,7 +148,7 @@ def _decode_unregister_broker_response_v0(data: bytes, at: int, end: int) -> tup
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -13,7 +13,7 @@ from doorkeeper_wire.reading import (
     compact_nullable_text,
     compact_text,
     tags,
-    truncated,
+    truncation,
 )
 from doorkeeper_wire.writing import (
     COMPACT_NULLABLE_TEXT,
@@ -252,7 +252,7 @@ def _decode_update_features_request_feature_updates_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "feature_updates.feature") from None
+            raise truncation(data, at, "B", "feature_updates.feature") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.feature = data[at:stop].decode("utf-8", JAVA)
@@ -263,7 +263,7 @@ def _decode_update_features_request_feature_updates_v0(
         try:
             item.max_version_level, item.allow_downgrade, tagged = _unpack_int16_bool_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h ? B",
@@ -286,7 +286,7 @@ def _decode_update_features_request_v0(data: bytes, at: int, end: int) -> tuple[
     try:
         item.timeout_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "timeout_ms", "feature_updates") from None
+        raise truncation(data, at, "i B", "timeout_ms", "feature_updates") from None
     at += 5
     count, at = compact_array(data, at, count, 5, "feature_updates")
     item.feature_updates, at = _decode_update_features_request_feature_updates_v0(
@@ -296,7 +296,7 @@ def _decode_update_features_request_v0(data: bytes, at: int, end: int) -> tuple[
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -337,7 +337,7 @@ def _decode_update_features_request_feature_updates_v1(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "feature_updates.feature") from None
+            raise truncation(data, at, "B", "feature_updates.feature") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.feature = data[at:stop].decode("utf-8", JAVA)
@@ -348,7 +348,7 @@ def _decode_update_features_request_feature_updates_v1(
         try:
             item.max_version_level, item.upgrade_type, tagged = _unpack_int16_int8_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data,
                 at,
                 "h b B",
@@ -371,7 +371,7 @@ def _decode_update_features_request_v1(data: bytes, at: int, end: int) -> tuple[
     try:
         item.timeout_ms, count = _unpack_int32_byte(data, at)
     except StructError:
-        raise truncated(data, at, "i B", "timeout_ms", "feature_updates") from None
+        raise truncation(data, at, "i B", "timeout_ms", "feature_updates") from None
     at += 5
     count, at = compact_array(data, at, count, 5, "feature_updates")
     item.feature_updates, at = _decode_update_features_request_feature_updates_v1(
@@ -380,7 +380,7 @@ def _decode_update_features_request_v1(data: bytes, at: int, end: int) -> tuple[
     try:
         item.validate_only, tagged = _unpack_bool_byte(data, at)
     except StructError:
-        raise truncated(data, at, "? B", "validate_only", "unknown_tags") from None
+        raise truncation(data, at, "? B", "validate_only", "unknown_tags") from None
     at += 2
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -419,7 +419,7 @@ def _decode_update_features_response_results_v0(
         try:
             size = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.feature") from None
+            raise truncation(data, at, "B", "results.feature") from None
         at += 1
         if 0 < size < 128 and (stop := at + size - 1) <= end:
             item.feature = data[at:stop].decode("utf-8", JAVA)
@@ -429,7 +429,7 @@ def _decode_update_features_response_results_v0(
         try:
             item.error_code, size = _unpack_int16_byte(data, at)
         except StructError:
-            raise truncated(
+            raise truncation(
                 data, at, "h B", "results.error_code", "results.error_message"
             ) from None
         at += 3
@@ -443,7 +443,7 @@ def _decode_update_features_response_results_v0(
         try:
             tagged = data[at]
         except IndexError:
-            raise truncated(data, at, "B", "results.unknown_tags") from None
+            raise truncation(data, at, "B", "results.unknown_tags") from None
         at += 1
         if tagged:
             item.unknown_tags, at = tags(data, at, tagged, "results.unknown_tags")
@@ -459,7 +459,7 @@ def _decode_update_features_response_v0(data: bytes, at: int, end: int) -> tuple
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -473,14 +473,14 @@ def _decode_update_features_response_v0(data: bytes, at: int, end: int) -> tuple
     try:
         count = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "results") from None
+        raise truncation(data, at, "B", "results") from None
     at += 1
     count, at = compact_array(data, at, count, 5, "results")
     item.results, at = _decode_update_features_response_results_v0(data, at, end, count)
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
@@ -519,7 +519,7 @@ def _decode_update_features_response_v2(data: bytes, at: int, end: int) -> tuple
     try:
         item.throttle_time_ms, item.error_code, size = _unpack_int32_int16_byte(data, at)
     except StructError:
-        raise truncated(
+        raise truncation(
             data, at, "i h B", "throttle_time_ms", "error_code", "error_message"
         ) from None
     at += 7
@@ -534,7 +534,7 @@ def _decode_update_features_response_v2(data: bytes, at: int, end: int) -> tuple
     try:
         tagged = data[at]
     except IndexError:
-        raise truncated(data, at, "B", "unknown_tags") from None
+        raise truncation(data, at, "B", "unknown_tags") from None
     at += 1
     if tagged:
         item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")

@@ -58,7 +58,7 @@ class IdentityFile:
         """The newest acknowledged revision."""
 
     @property
-    def expected(self) -> ExpectedStore:
+    def expected_store(self) -> ExpectedStore:
         return self._expected._replace(revision=self.revision)
 
     @classmethod

@@ -406,7 +406,7 @@ class _Writer(Lease):
             store_id = str(schema.meta(fresh, "store_id"))
             found = ExpectedStore(self._identity.cluster_id, store_id, schema.last_revision(fresh))
             check_expected_store(
-                self._identity_file.path, str(self._path), self._identity_file.expected, found
+                self._identity_file.path, str(self._path), self._identity_file.expected_store, found
             )
         except (StorageError, apsw.Error) as error:
             self._lose(reason(error))

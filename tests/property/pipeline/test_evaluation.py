@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from doorkeeper.acl.decision import Policy, Question, explain
 from doorkeeper.acl.model import AclBinding
-from doorkeeper_pipeline.evaluation.deciding import decided
-from doorkeeper_pipeline.evaluation.index import compiled, distinct
-from doorkeeper_pipeline.evaluation.usage import added, parts_of
+from doorkeeper_pipeline.evaluation.deciding import add_decisions
+from doorkeeper_pipeline.evaluation.index import compile_index, distinct
+from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
 from testkit import reference
 from testkit.acl_worlds import loaded, networked_worlds, policies, questions, worlds
 from testkit.asked import asked
@@ -24,9 +24,9 @@ def test_decisions_agree(world: list[AclBinding], policy: Policy, asking: list[Q
     """Every question has the same answer, rule and binding in all three."""
     bindings = distinct(world)
     snapshot = loaded(*bindings)
-    index = pickle.loads(pickle.dumps(compiled(bindings, policy)))
+    index = pickle.loads(pickle.dumps(compile_index(bindings, policy)))
 
-    rows = decided(index, asked(asking)).to_pylist()
+    rows = add_decisions(index, asked(asking)).to_pylist()
 
     for question, row in zip(asking, rows, strict=True):
         binding = None if row["binding"] is None else bindings[row["binding"]]
@@ -45,9 +45,9 @@ def test_decisions_about_networks_agree(
     """By the rules of 4.4 and of 4.3 the evaluator names the binding that the engine names."""
     bindings = distinct(world)
     snapshot = loaded(*bindings).with_network_matching(enabled=networks)
-    index = pickle.loads(pickle.dumps(compiled(bindings, policy, networks=networks)))
+    index = pickle.loads(pickle.dumps(compile_index(bindings, policy, networks=networks)))
 
-    rows = decided(index, asked(asking)).to_pylist()
+    rows = add_decisions(index, asked(asking)).to_pylist()
 
     for question, row in zip(asking, rows, strict=True):
         binding = None if row["binding"] is None else bindings[row["binding"]]
@@ -67,7 +67,7 @@ def test_used_and_decisive_by_brute_force(
     """Used: it matches on the side that decided. Decisive: without it the decision is the other."""
     bindings = distinct(world)
 
-    rows = added([parts_of(compiled(bindings, policy), asked(asking))]).to_dicts()
+    rows = sum_uses([parts_of(compile_index(bindings, policy), asked(asking))]).to_dicts()
 
     found = {row["binding"]: (row["uses"], row["decisive_uses"]) for row in rows}
     answers = [reference.decide(policy, bindings, question) for question in asking]

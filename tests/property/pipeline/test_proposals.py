@@ -16,11 +16,11 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper_pipeline.evaluation import needs as needed
-from doorkeeper_pipeline.evaluation.index import compiled, distinct
+from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.evaluation.overbroad import need_of
-from doorkeeper_pipeline.evaluation.privileges import Need, grant_of, known_of, least
-from doorkeeper_pipeline.evaluation.unused import keepers_of, ranked, unused
-from doorkeeper_pipeline.evaluation.usage import added, parts_of
+from doorkeeper_pipeline.evaluation.privileges import Need, grant_of, history_names, least
+from doorkeeper_pipeline.evaluation.unused import keepers_of, rank_bindings, unused_bindings
+from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
 from testkit import reference
 from testkit.acl import DESCRIBE, PREFIXED, READ, allow, topic
 from testkit.acl_worlds import policies, questions, worlds
@@ -58,10 +58,12 @@ def test_the_whole_removal_set_turns_nothing(
 ) -> None:
     """All bindings that are marked so can go together, and every decision stays as it was."""
     bindings = distinct(world)
-    index, table = compiled(bindings, policy), asked(asking)
-    totals = added([parts_of(index, table)])
+    index, table = compile_index(bindings, policy), asked(asking)
+    totals = sum_uses([parts_of(index, table)])
 
-    found = unused(bindings, totals, keepers_of(ranked(index, totals), table), policy)
+    found = unused_bindings(
+        bindings, totals, keepers_of(rank_bindings(index, totals), table), policy
+    )
 
     going = {bindings[each.binding] for each in found if each.removable}
     left = [each for each in bindings if each not in going]
@@ -80,7 +82,7 @@ def test_least_privilege_is_what_was_used(
     bindings = distinct(world)
     asking = data.draw(many_questions)
 
-    privileges = least(_needs(policy, bindings, asking), known_of({}, (), ()))
+    privileges = least(_needs(policy, bindings, asking), history_names({}, (), ()))
 
     denies = [each for each in bindings if each.entry.permission_type is AclPermissionType.DENY]
     before = answers(policy, bindings, asking)
@@ -103,7 +105,7 @@ def test_prefixes_cover_no_name_of_others(world: list[AclBinding], asking: list[
     for need in needs:
         owners[need.name].add(need.principal)
 
-    privileges = least(needs, known_of(names, needs, bindings), prefixes=True)
+    privileges = least(needs, history_names(names, needs, bindings), prefixes=True)
 
     proposed = [each.binding for each in privileges]
     before, after = answers(Policy(), bindings, asking), answers(Policy(), proposed, asking)
@@ -121,6 +123,6 @@ def test_prefixes_cover_no_name_of_others(world: list[AclBinding], asking: list[
 
 
 def _needs(policy: Policy, bindings: "Sequence[AclBinding]", asking: list[Question]) -> list[Need]:
-    index = compiled(bindings, policy)
+    index = compile_index(bindings, policy)
     table = needed.needs_of(needed.grants_of(index, bindings), asked(asking))
-    return [need_of(row) for row in needed.added(table).rows()]
+    return [need_of(row) for row in needed.sum_needs(table).rows()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.cli import main
-from doorkeeper_pipeline.cli.failures import printable, told
+from doorkeeper_pipeline.cli.failures import printable, report_failures
 from doorkeeper_pipeline.tables import contents, places
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def main_of(name: str, *arguments: object) -> int:
 @pytest.mark.parametrize("error", [ValueError("of a\nkind"), Panic("of a kind"), MemoryError()])
 def test_what_nobody_thought_of(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
     """It is told in one line with its place, and has the status of a failure."""
-    with pytest.raises(SystemExit) as end, told():
+    with pytest.raises(SystemExit) as end, report_failures():
         raise error
 
     lines = capsys.readouterr().err.splitlines()

@@ -4,8 +4,13 @@ import pyarrow as pa
 
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import ResourceType
-from doorkeeper_pipeline.evaluation.backtest import TURNED, Sets, turned, turned_from_record
-from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.backtest import (
+    CHANGED,
+    Sets,
+    changed_decisions,
+    turned_from_record,
+)
+from doorkeeper_pipeline.evaluation.index import compile_index
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.asked import asked
 
@@ -21,10 +26,12 @@ AFTER = [allow("c", READ, topic("x")), allow("a", WRITE, topic("orders"))]
 
 def test_both_ways() -> None:
     """Who loses and who gains is told with the rule and the binding before and after."""
-    table = turned(Sets(compiled(BEFORE), compiled(AFTER)), asked(QUESTIONS, [5, 7, 9]))
+    table = changed_decisions(
+        Sets(compile_index(BEFORE), compile_index(AFTER)), asked(QUESTIONS, [5, 7, 9])
+    )
 
     loses, gains = table.to_pylist()
-    assert table.schema == TURNED
+    assert table.schema == CHANGED
     assert {name: loses[name] for name in ("principal", "operation", "turn", "count")} == {
         "principal": "User:a",
         "operation": "READ",
@@ -41,7 +48,7 @@ def test_times_are_kept() -> None:
     """A turned decision has the first and the last time of the question."""
     table = asked(QUESTIONS[:1])
 
-    found = turned(Sets(compiled(BEFORE), compiled([])), table)
+    found = changed_decisions(Sets(compile_index(BEFORE), compile_index([])), table)
 
     assert found.column("first_ts") == table.column("first_ts")
     assert found.column("last_ts") == table.column("last_ts")
@@ -49,17 +56,21 @@ def test_times_are_kept() -> None:
 
 def test_the_same_set_turns_nothing() -> None:
     """A set against itself gives an empty table of the same schema; so does an empty history."""
-    sets = Sets(compiled(BEFORE), compiled(BEFORE[::-1]))
+    sets = Sets(compile_index(BEFORE), compile_index(BEFORE[::-1]))
 
-    assert turned(sets, asked(QUESTIONS)).equals(TURNED.empty_table())
-    assert turned(Sets(compiled(BEFORE), compiled([])), asked([])).num_rows == 0
+    assert changed_decisions(sets, asked(QUESTIONS)).equals(CHANGED.empty_table())
+    assert (
+        changed_decisions(Sets(compile_index(BEFORE), compile_index([])), asked([])).num_rows == 0
+    )
 
 
 def test_policies_turn_decisions_too() -> None:
     """The two sets may have their own policies: a super user less is somebody who breaks."""
     policy = Policy(super_users=frozenset({"User:b"}))
 
-    table = turned(Sets(compiled(BEFORE, policy), compiled(BEFORE)), asked(QUESTIONS))
+    table = changed_decisions(
+        Sets(compile_index(BEFORE, policy), compile_index(BEFORE)), asked(QUESTIONS)
+    )
 
     [row] = table.to_pylist()
     assert (row["principal"], row["rule_before"], row["binding_after"]) == (
@@ -73,7 +84,9 @@ def test_more_columns_are_left_behind() -> None:
     """Columns that belong to no question do no harm."""
     table = asked(QUESTIONS).append_column("api", pa.array(["Fetch"] * 3))
 
-    assert turned(Sets(compiled(BEFORE), compiled([])), table).schema == TURNED
+    assert (
+        changed_decisions(Sets(compile_index(BEFORE), compile_index([])), table).schema == CHANGED
+    )
 
 
 def test_against_what_was_recorded() -> None:
@@ -84,10 +97,10 @@ def test_against_what_was_recorded() -> None:
         .append_column("rule", pa.array(["MatchingAcl", "", "DefaultDeny"]))
     )
 
-    found = turned_from_record(compiled([allow("*", WRITE, topic("orders"))]), table)
+    found = turned_from_record(compile_index([allow("*", WRITE, topic("orders"))]), table)
 
     [row] = found.to_pylist()
-    assert found.schema == TURNED
+    assert found.schema == CHANGED
     assert (row["operation"], row["turn"], row["principal"]) == ("READ", "ALLOW_TO_DENY", "User:a")
     assert (row["rule_before"], row["binding_before"]) == ("MatchingAcl", None)
     assert (row["rule_after"], row["binding_after"]) == ("DefaultDeny", None)

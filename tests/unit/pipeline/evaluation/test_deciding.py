@@ -6,8 +6,8 @@ import pytest
 
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
-from doorkeeper_pipeline.evaluation.deciding import decided
-from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.deciding import add_decisions
+from doorkeeper_pipeline.evaluation.index import compile_index
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.asked import asked
 
@@ -25,7 +25,9 @@ def ask(
     policy: Policy | None = None,
 ) -> Answer:
     question = Question(principal, host, operation, ResourceType.TOPIC, name)
-    [row] = decided(compiled(bindings, policy or Policy()), asked([question])).to_pylist()
+    [row] = add_decisions(
+        compile_index(bindings, policy or Policy()), asked([question])
+    ).to_pylist()
     return row["allowed"], row["rule"], row["binding"]
 
 
@@ -47,7 +49,7 @@ def test_networks(hosts: list[tuple[Any, str]], networks: bool, answer: Answer) 
     bindings = [verb("a", READ, topic("orders"), host) for verb, host in hosts]
     question = Question("User:a", "10.0.0.1", READ, ResourceType.TOPIC, "orders")
 
-    [row] = decided(compiled(bindings, networks=networks), asked([question])).to_pylist()
+    [row] = add_decisions(compile_index(bindings, networks=networks), asked([question])).to_pylist()
 
     assert (row["allowed"], row["rule"], row["binding"]) == answer
 

@@ -5,8 +5,8 @@ from doorkeeper.acl.model import ResourceType
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.acl_sets import in_force
 from doorkeeper_pipeline.evaluation.grants import grant_usage
-from doorkeeper_pipeline.evaluation.index import compiled
-from doorkeeper_pipeline.evaluation.usage import added, parts_of
+from doorkeeper_pipeline.evaluation.index import compile_index
+from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
 from doorkeeper_pipeline.schemas import GRANT_USAGE
 from testkit.acl import READ, allow, topic
 from testkit.acl_tables import bindings_table
@@ -19,7 +19,7 @@ QUESTION = Question("User:a", "10.0.0.1", READ, ResourceType.TOPIC, "orders")
 def test_used_and_unused() -> None:
     """Every binding has a row: what was used says how, what was not says nothing."""
     acls = in_force(bindings_table([USED, UNUSED]))
-    totals = added([parts_of(compiled(acls.bindings), asked([QUESTION], [7]))])
+    totals = sum_uses([parts_of(compile_index(acls.bindings), asked([QUESTION], [7]))])
 
     table = grant_usage(acls, totals, days_observed=3)
 
@@ -44,7 +44,7 @@ def test_used_and_unused() -> None:
 
 def test_nothing() -> None:
     """Without ACLs the table is empty; without a history nothing was used."""
-    nothing = added([])
+    nothing = sum_uses([])
 
     assert grant_usage(in_force(bindings_table([])), nothing, 0).num_rows == 0
     [row] = grant_usage(in_force(bindings_table([USED])), nothing, 0).to_pylist()

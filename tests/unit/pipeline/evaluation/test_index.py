@@ -7,7 +7,7 @@ import pytest
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import AclOperation
-from doorkeeper_pipeline.evaluation.index import NO_NODE, NO_SCORE, compiled, distinct
+from doorkeeper_pipeline.evaluation.index import NO_NODE, NO_SCORE, compile_index, distinct
 from testkit.acl import LITERAL, PREFIXED, READ, WRITE, allow, deny, group, topic
 
 ALL = AclOperation.ALL
@@ -15,7 +15,7 @@ ALL = AclOperation.ALL
 
 def test_the_worked_example() -> None:
     """A DENY ALL on a literal scores 0, the ALLOW READ around it 2; the least decides."""
-    index = compiled([allow("a", READ, topic("a", PREFIXED)), deny("a", ALL, topic("ab"))])
+    index = compile_index([allow("a", READ, topic("a", PREFIXED)), deny("a", ALL, topic("ab"))])
 
     assert index.entry_bindings.tolist() == [1, 0]
     assert index.parents.tolist() == [NO_NODE, 0]
@@ -25,7 +25,7 @@ def test_the_worked_example() -> None:
 
 def test_implication_is_compiled_in() -> None:
     """ALLOW READ is also about DESCRIBE; DENY READ is about READ alone."""
-    index = compiled([allow("a", READ, topic("t")), deny("b", READ, topic("t"))])
+    index = compile_index([allow("a", READ, topic("t")), deny("b", READ, topic("t"))])
 
     about = {
         bool(denies): {AclOperation(code) for code in AclOperation if asks >> code & 1}
@@ -44,14 +44,14 @@ def test_rows_are_principal_host_and_type() -> None:
         allow("a", READ, group("x")),
     ]
 
-    assert len(compiled(same).rows) == 1
-    assert len(compiled(same + others).rows) == 4
+    assert len(compile_index(same).rows) == 1
+    assert len(compile_index(same + others).rows) == 4
 
 
 def test_bindings_of_scores() -> None:
     """A score leads back to the binding, of a DENY as of an ALLOW."""
     bindings = [allow("a", READ, topic("a", PREFIXED)), deny("a", ALL, topic("ab"))]
-    index = compiled(bindings)
+    index = compile_index(bindings)
 
     assert index.bindings_of(index.best[:, READ]).tolist() == [0, 1]
 
@@ -59,7 +59,7 @@ def test_bindings_of_scores() -> None:
 def test_coverage_counts_and_names_the_only_one() -> None:
     """With allow.everyone every cell knows how many bindings cover it; of one, which."""
     bindings = [allow("a", READ, topic("a", PREFIXED)), allow("b", READ, topic("ab", LITERAL))]
-    index = compiled(bindings, Policy(allow_everyone=True))
+    index = compile_index(bindings, Policy(allow_everyone=True))
     assert index.coverage is not None
     counts, sums = index.coverage
     kind = bindings[0].pattern.resource_type
@@ -74,7 +74,7 @@ def test_coverage_counts_and_names_the_only_one() -> None:
 
 def test_coverage_costs_nothing_where_it_does_not_count() -> None:
     """Without allow.everyone there is no coverage."""
-    assert compiled([allow("a", READ, topic("a"))]).coverage is None
+    assert compile_index([allow("a", READ, topic("a"))]).coverage is None
 
 
 def test_twice_the_same() -> None:
@@ -82,20 +82,20 @@ def test_twice_the_same() -> None:
     one, other = allow("b", READ, topic("t")), allow("a", READ, topic("t"))
 
     with pytest.raises(ValueError, match="same binding twice"):
-        compiled([one, other, one])
+        compile_index([one, other, one])
     assert distinct([one, other, one]) == (one, other)
 
 
 def test_nothing() -> None:
     """An empty set has neither rows nor nodes."""
-    index = compiled([])
+    index = compile_index([])
 
     assert (index.size, index.entries, len(index.rows), len(index.parents)) == (0, 0, 0, 0)
 
 
 def test_a_copy_is_the_same() -> None:
     """What reaches a worker is equal in every array."""
-    index = compiled([allow("a", READ, topic("a", PREFIXED)), deny("a", ALL, topic("*"))])
+    index = compile_index([allow("a", READ, topic("a", PREFIXED)), deny("a", ALL, topic("*"))])
 
     copy = pickle.loads(pickle.dumps(index))
 
@@ -106,6 +106,6 @@ def test_a_copy_is_the_same() -> None:
 
 def test_deep_nesting() -> None:
     """Prefixes within each other, hundreds deep, are a chain of nodes."""
-    index = compiled([allow("a", READ, topic("x" * size, PREFIXED)) for size in range(1, 400)])
+    index = compile_index([allow("a", READ, topic("x" * size, PREFIXED)) for size in range(1, 400)])
 
     assert index.parents.tolist() == list(range(-1, 398))

@@ -4,9 +4,9 @@ import pytest
 
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
-from doorkeeper_pipeline.evaluation.index import compiled
+from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.matching import matches
-from doorkeeper_pipeline.evaluation.questions import encoded, texts_of
+from doorkeeper_pipeline.evaluation.questions import encode, texts_of
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.asked import asked
 
@@ -18,8 +18,8 @@ OTHER = allow("b", WRITE, topic("orders"))
 
 def found(bindings: list[AclBinding], policy: Policy) -> dict[int, str]:
     """Return by binding: u where it was used, d where it was decisive."""
-    index = compiled(bindings, policy)
-    pairs = matches(index, encoded(index, texts_of(asked([QUESTION]))))
+    index = compile_index(bindings, policy)
+    pairs = matches(index, encode(index, texts_of(asked([QUESTION]))))
     assert pairs.questions.tolist() == [0] * len(pairs.bindings)
     return {
         binding: "u" * used + "d" * decisive

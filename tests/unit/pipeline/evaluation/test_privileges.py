@@ -10,7 +10,7 @@ from doorkeeper_pipeline.evaluation.privileges import (
     Need,
     Privilege,
     grant_of,
-    known_of,
+    history_names,
     least,
 )
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic
@@ -37,7 +37,7 @@ def proposed(
 ) -> list[Privilege]:
     """Return what is proposed where prefixes are asked for, in a history that has other names."""
     names = {TOPIC: [*(each.name for each in needs), *others]}
-    return least(needs, known_of(names, needs, acls), prefixes=True)
+    return least(needs, history_names(names, needs, acls), prefixes=True)
 
 
 def bindings(privileges: list[Privilege]) -> list[AclBinding]:
@@ -73,7 +73,7 @@ def test_no_prefix_unless_asked_for() -> None:
     """Names that share a prefix stay literals where nobody asks for prefixes."""
     needs = [need(f"orders.{letter}") for letter in "abc"]
 
-    found = least(needs, known_of({TOPIC: [each.name for each in needs]}, needs, ()))
+    found = least(needs, history_names({TOPIC: [each.name for each in needs]}, needs, ()))
 
     assert {each.kind for each in found} == {"LITERAL"}
     assert len(found) == 3

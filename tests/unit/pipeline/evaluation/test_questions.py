@@ -5,18 +5,18 @@ import pytest
 
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclOperation, ResourceType
-from doorkeeper_pipeline.evaluation.index import EVERYONE, compiled
+from doorkeeper_pipeline.evaluation.index import EVERYONE, compile_index
 from doorkeeper_pipeline.evaluation.questions import (
     UNNAMED,
     BadQuestions,
     blocks,
-    encoded,
+    encode,
     texts_of,
 )
 from testkit.acl import READ, allow, topic
 from testkit.asked import asked
 
-INDEX = compiled(
+INDEX = compile_index(
     [allow("a", READ, topic("t"), "10.0.0.1")], Policy(super_users=frozenset({"User:root"}))
 )
 QUESTIONS = [
@@ -28,7 +28,7 @@ QUESTIONS = [
 
 def test_texts_become_numbers() -> None:
     """Who is named by a binding has a number, others have none; codes are Kafka's."""
-    found = encoded(INDEX, texts_of(asked(QUESTIONS)))
+    found = encode(INDEX, texts_of(asked(QUESTIONS)))
 
     assert found.size == 3
     assert found.principals.tolist() == [1, UNNAMED, EVERYONE]
@@ -43,7 +43,7 @@ def test_texts_become_numbers() -> None:
 def test_record_batches_and_dictionaries() -> None:
     """A record batch, a table of several chunks and dictionary columns give the same numbers."""
     table = asked(QUESTIONS)
-    whole = encoded(INDEX, texts_of(table))
+    whole = encode(INDEX, texts_of(table))
     names = table.schema.get_field_index("resource_name")
     forms = (
         table.to_batches()[0],
@@ -58,12 +58,12 @@ def test_record_batches_and_dictionaries() -> None:
     )
 
     for form in forms:
-        assert encoded(INDEX, texts_of(form)).cells.tolist() == whole.cells.tolist()
+        assert encode(INDEX, texts_of(form)).cells.tolist() == whole.cells.tolist()
 
 
 def test_no_rows() -> None:
     """A table without rows has no questions."""
-    assert encoded(INDEX, texts_of(asked([]))).size == 0
+    assert encode(INDEX, texts_of(asked([]))).size == 0
 
 
 def test_what_is_no_question() -> None:
@@ -73,11 +73,11 @@ def test_what_is_no_question() -> None:
     nulls = table.set_column(1, "host", pa.array(["h", None, None], pa.string()))
 
     with pytest.raises(BadQuestions, match="no column host; found: principal, operation"):
-        encoded(INDEX, texts_of(table.drop_columns(["host"])))
+        encode(INDEX, texts_of(table.drop_columns(["host"])))
     with pytest.raises(BadQuestions, match="column host: 2 rows are null"):
-        encoded(INDEX, texts_of(nulls))
+        encode(INDEX, texts_of(nulls))
     with pytest.raises(BadQuestions, match="column operation: found 'PEEK'; allowed: UNKNOWN, ANY"):
-        encoded(INDEX, texts_of(words))
+        encode(INDEX, texts_of(words))
 
 
 def test_blocks() -> None:

@@ -2,9 +2,15 @@
 
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclBinding, ResourceType
-from doorkeeper_pipeline.evaluation.index import compiled
-from doorkeeper_pipeline.evaluation.unused import KEPT, Unused, keepers_of, ranked, unused
-from doorkeeper_pipeline.evaluation.usage import added, parts_of
+from doorkeeper_pipeline.evaluation.index import compile_index
+from doorkeeper_pipeline.evaluation.unused import (
+    KEPT,
+    Unused,
+    keepers_of,
+    rank_bindings,
+    unused_bindings,
+)
+from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.asked import asked
 
@@ -20,9 +26,11 @@ def found(
     bindings: list[AclBinding], questions: list[Question], policy: Policy | None = None
 ) -> list[Unused]:
     policy = policy or Policy()
-    index, table = compiled(bindings, policy), asked(questions)
-    totals = added([parts_of(index, table)])
-    return unused(bindings, totals, keepers_of(ranked(index, totals), table), policy)
+    index, table = compile_index(bindings, policy), asked(questions)
+    totals = sum_uses([parts_of(index, table)])
+    return unused_bindings(
+        bindings, totals, keepers_of(rank_bindings(index, totals), table), policy
+    )
 
 
 def test_never_matched() -> None:
@@ -81,8 +89,8 @@ def test_what_closes_a_resource_stays() -> None:
 
 def test_nothing() -> None:
     """An empty history keeps nothing; an empty set has nothing unused."""
-    index = compiled([ONE])
-    keepers = keepers_of(ranked(index, added([])), asked([]))
+    index = compile_index([ONE])
+    keepers = keepers_of(rank_bindings(index, sum_uses([])), asked([]))
 
     assert keepers.equals(KEPT.empty_table())
     assert found([], [ORDERS]) == []

@@ -6,7 +6,7 @@ from doorkeeper.acl.decision import Question
 from doorkeeper.acl.model import ResourceType
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.jobs.denied import denied
+from doorkeeper_pipeline.jobs.denied import denied_accesses
 from doorkeeper_pipeline.schemas import DENIED
 from testkit.acl import READ, allow, deny, topic
 from testkit.histories import Asking, asked_of
@@ -25,7 +25,7 @@ BINDINGS = [REFUSAL, allow("alice", READ, topic("orders"))]
 
 def test_refusals_and_probes(tmp_path: Path) -> None:
     """Refusals over days and addresses are one row, probes another; what was allowed is none."""
-    table = denied(asked_of(tmp_path, HISTORY, BINDINGS))["denied"]
+    table = denied_accesses(asked_of(tmp_path, HISTORY, BINDINGS))["denied"]
 
     real, probe = table.to_pylist()
     assert table.schema.equals(arrow_schema(DENIED))
@@ -36,11 +36,11 @@ def test_refusals_and_probes(tmp_path: Path) -> None:
 
 def test_without_acls(tmp_path: Path) -> None:
     """Where no ACLs are given the recorded rule is the reason."""
-    rows = denied(asked_of(tmp_path, HISTORY, BINDINGS, known=False))["denied"].to_pylist()
+    rows = denied_accesses(asked_of(tmp_path, HISTORY, BINDINGS, known=False))["denied"].to_pylist()
 
     assert {(row["reason"], row["denied_by"]) for row in rows} == {("DENY", text_of(REFUSAL))}
 
 
 def test_nothing(tmp_path: Path) -> None:
     """An empty history refused nothing."""
-    assert denied(asked_of(tmp_path, [], BINDINGS))["denied"].num_rows == 0
+    assert denied_accesses(asked_of(tmp_path, [], BINDINGS))["denied"].num_rows == 0

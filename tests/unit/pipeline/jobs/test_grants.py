@@ -9,7 +9,7 @@ from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper_pipeline.bindings import command_of, id_of, text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.jobs import grants as job
-from doorkeeper_pipeline.jobs.backtest import turned_by
+from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.grants import grants
 from doorkeeper_pipeline.schemas import GRANT_USAGE, OVERBROAD_GRANTS, UNUSED_GRANTS
 from testkit.acl import READ, allow, topic
@@ -77,7 +77,7 @@ def test_a_backtest_stands_before_every_proposal(
 ) -> None:
     """Where the removal set would turn a decision after all, nothing is proposed."""
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
-    turning = turned_by(asked, BINDINGS, [])
+    turning = changes_by(asked, BINDINGS, [])
     assert turning.num_rows == 1
     monkeypatch.setattr(job, "turned_by", lambda *_: turning)
 

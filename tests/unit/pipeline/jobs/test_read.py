@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.jobs.read import ReadTask, read_range, tasks_of
-from doorkeeper_pipeline.sources.files import described
+from doorkeeper_pipeline.sources.files import identify
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def test_a_task_writes_rows_and_gives_counts(tmp_path: Path) -> None:
     """Rows are in Parquet, what comes back is small."""
     log = tmp_path / "a.log"
     log.write_text(LINE + "bad\n" + LINE)
-    file = described(log)
+    file = identify(log)
     assert file is not None
 
     (task,) = tasks_of([("id", file)], "UTC", tmp_path / "staging")
@@ -42,7 +42,7 @@ def test_a_log_that_is_rotated_meanwhile(tmp_path: Path) -> None:
     """A file that has another one's name by now is no part of that one; a grown one is the same."""
     log = tmp_path / "a.log"
     log.write_text(LINE)
-    file = described(log)
+    file = identify(log)
     assert file is not None
     (task,) = tasks_of([("id", file)], "UTC", tmp_path / "staging")
     log.write_text(LINE + LINE)
@@ -59,7 +59,7 @@ def test_large_files_first(tmp_path: Path) -> None:
     files = []
     for name, count in (("a", 1), ("b", 9)):
         (tmp_path / name).write_text(LINE * count)
-        file = described(tmp_path / name)
+        file = identify(tmp_path / name)
         assert file is not None
         files.append((name, file))
 

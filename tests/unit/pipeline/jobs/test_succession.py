@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from doorkeeper.acl.formats.names import binding_of
-from doorkeeper_pipeline.jobs.succession import followed
+from doorkeeper_pipeline.jobs.succession import follow
 from doorkeeper_pipeline.sources.acl_sets import table_of
 from doorkeeper_pipeline.tables import contents
 
@@ -52,15 +52,15 @@ def rows(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
 
 def test_the_first_set_was_always_there() -> None:
     """Nothing came where nothing was known before."""
-    found = followed(contents.empty("bindings"), listed("a"), at(1))
+    found = follow(contents.empty("bindings"), listed("a"), at(1))
 
     assert rows(found) == [("a", None, None)]
 
 
 def test_what_comes_and_goes_and_comes_again() -> None:
     """Each set after another gives times to what is different, and to nothing else."""
-    second = followed(listed("a", "b"), listed("b", "c"), at(2))
-    third = followed(second, listed("a", "b"), at(3))
+    second = follow(listed("a", "b"), listed("b", "c"), at(2))
+    third = follow(second, listed("a", "b"), at(3))
 
     assert rows(second) == [("a", None, at(2)), ("b", None, None), ("c", at(2), None)]
     assert rows(third) == [
@@ -69,26 +69,26 @@ def test_what_comes_and_goes_and_comes_again() -> None:
         ("b", None, None),
         ("c", at(2), at(3)),
     ]
-    assert followed(third, listed("a", "b"), at(4)).equals(third)
+    assert follow(third, listed("a", "b"), at(4)).equals(third)
 
 
 def test_a_clock_that_was_set_back() -> None:
     """A binding does not go before it came."""
-    second = followed(listed("a"), listed("a", "b"), at(5))
+    second = follow(listed("a"), listed("a", "b"), at(5))
 
-    assert rows(followed(second, listed("a"), at(2)))[1] == ("b", at(5), at(5))
+    assert rows(follow(second, listed("a"), at(2)))[1] == ("b", at(5), at(5))
 
 
 def test_a_change_log_knows_better() -> None:
     """Its own times count, for what is in force and for what is gone."""
     log = pl.concat([logged("a", 1), logged("b", 1, 2)])
 
-    assert rows(followed(listed("a", "b"), log, at(9))) == [
+    assert rows(follow(listed("a", "b"), log, at(9))) == [
         ("a", at(1), None),
         ("b", at(1), at(2)),
     ]
-    assert rows(followed(log, log, at(9))) == rows(log)
-    assert rows(followed(log, listed("a", "c"), at(9))) == [
+    assert rows(follow(log, log, at(9))) == rows(log)
+    assert rows(follow(log, listed("a", "c"), at(9))) == [
         ("a", at(1), None),
         ("b", at(1), at(2)),
         ("c", at(9), None),

@@ -68,6 +68,6 @@ def test_ranges_of_days_are_short() -> None:
 
 def test_one_is_not_many() -> None:
     """Words have a plural."""
-    assert amounts.counted(1, "grant") == "1 grant"
-    assert amounts.counted(1_000, "grant") == "1,000 grants"
-    assert amounts.counted(0, "is", "are") == "0 are"
+    assert amounts.amount(1, "grant") == "1 grant"
+    assert amounts.amount(1_000, "grant") == "1,000 grants"
+    assert amounts.amount(0, "is", "are") == "0 are"

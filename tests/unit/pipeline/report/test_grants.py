@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from doorkeeper_pipeline.report.grants import NO_ACLS, overbroad_of, unused_of
+from doorkeeper_pipeline.report.grants import NO_ACLS, overbroad_of, unused_section
 from doorkeeper_pipeline.report.model import About, Commands, Resource, Share
 from testkit.report_tables import table_of
 
@@ -13,7 +13,7 @@ ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC), tables="out", rows_max=2)
 
 def test_without_acls_nothing_is_known_about_grants() -> None:
     """The section says why it is empty, and what to do."""
-    assert unused_of({}, ABOUT).missing == NO_ACLS
+    assert unused_section({}, ABOUT).missing == NO_ACLS
     assert overbroad_of({}, ABOUT).missing == NO_ACLS
 
 
@@ -25,7 +25,7 @@ def test_grants_are_divided_by_what_they_were_good_for() -> None:
     )
     unused = table_of("unused_grants", [{"reason": "COVERED", "proposal": "KEEP"}])
 
-    section = unused_of({"grant_usage": usage, "unused_grants": unused}, ABOUT)
+    section = unused_section({"grant_usage": usage, "unused_grants": unused}, ABOUT)
 
     assert section.whole is not None
     assert [part.size for part in section.whole.parts] == [1, 2, 4]
@@ -45,7 +45,7 @@ def test_what_can_go_comes_first_and_the_rest_is_counted() -> None:
         "grant_usage": table_of("grant_usage", [{}] * 3),
     }
 
-    (table,) = unused_of(frames, ABOUT).tables
+    (table,) = unused_section(frames, ABOUT).tables
 
     assert [row[0] for row in table.rows] == ["User:b", "User:c"]
     assert (table.total, table.whole) == (3, "out/gold/unused_grants")

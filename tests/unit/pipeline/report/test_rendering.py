@@ -18,7 +18,7 @@ from doorkeeper_pipeline.report.rendering import (
     html_of,
     html_parts,
     kind_of,
-    shown,
+    show_name,
     shown_whole,
 )
 from doorkeeper_pipeline.worlds.shape import SMALL
@@ -216,15 +216,15 @@ def test_the_page_comes_in_pieces() -> None:
 )
 def test_names_as_html(name: str, html: str) -> None:
     """Escaped, isolated from the direction of what stands around, escapes marked."""
-    assert shown(name) == html
+    assert show_name(name) == html
 
 
 def test_long_names_and_commands() -> None:
     """A long name loses its middle, which a pointer shows; a command loses nothing."""
     name = "<" * 500
 
-    assert "\u2026 396 characters \u2026" in shown(name)
-    assert "&lt;" * 500 in shown(name)
+    assert "\u2026 396 characters \u2026" in show_name(name)
+    assert "&lt;" * 500 in show_name(name)
     assert shown_whole(name) == f"<bdi>{'&lt;' * 500}</bdi>"
 
 

@@ -13,7 +13,7 @@ from doorkeeper_pipeline.report.visible import (
     escape_of,
     pieces,
     plain,
-    shortened,
+    shorten,
     warning_of,
 )
 
@@ -67,12 +67,12 @@ def test_long_names_lose_their_middle() -> None:
     """Begin, end and the number of characters between them; a name that fits stays whole."""
     name = "".join(chr(97 + number % 26) for number in range(1_000))
 
-    begin, end, left_out = shortened(name)
+    begin, end, left_out = shorten(name)
 
     assert name.startswith(begin)
     assert name.endswith(end)
     assert len(begin) + left_out + len(end) == 1_000
-    assert shortened("x" * NAME_LENGTH_MAX) == ("x" * NAME_LENGTH_MAX, "", 0)
+    assert shorten("x" * NAME_LENGTH_MAX) == ("x" * NAME_LENGTH_MAX, "", 0)
 
 
 def test_letters_that_look_alike_are_told() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.errors import Unreadable
-from doorkeeper_pipeline.sources.files import described, listed
+from doorkeeper_pipeline.sources.files import identify, list_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,17 +28,17 @@ def test_files_folders_and_patterns(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(LOG)
 
-    assert names(listed([str(tmp_path)]), tmp_path) == ["a.log", "b.log.gz", "deep/d.log"]
-    assert names(listed([f"{tmp_path}/*.log", f"{tmp_path}/a.log"]), tmp_path) == ["a.log"]
-    assert names(listed([f"{tmp_path}/**/d*"]), tmp_path) == ["deep/d.log"]
-    assert names(listed([f"{tmp_path}/c.jsonl.open"]), tmp_path) == ["c.jsonl.open"]
+    assert names(list_files([str(tmp_path)]), tmp_path) == ["a.log", "b.log.gz", "deep/d.log"]
+    assert names(list_files([f"{tmp_path}/*.log", f"{tmp_path}/a.log"]), tmp_path) == ["a.log"]
+    assert names(list_files([f"{tmp_path}/**/d*"]), tmp_path) == ["deep/d.log"]
+    assert names(list_files([f"{tmp_path}/c.jsonl.open"]), tmp_path) == ["c.jsonl.open"]
 
 
 @pytest.mark.parametrize("place", ["nothing", "*.nothing"])
 def test_a_place_without_files(tmp_path: Path, place: str) -> None:
     """A place that is not there is an error: a typing mistake must not look like a quiet day."""
     with pytest.raises(Unreadable, match="no such file"):
-        listed([str(tmp_path / place)])
+        list_files([str(tmp_path / place)])
 
 
 def test_a_compressed_file_begins_as_it_did(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_compressed_file_begins_as_it_did(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(LOG * 200)
     (tmp_path / "a.log.gz").write_bytes(gzip.compress(LOG * 200))
 
-    plain, packed = (described(tmp_path / name) for name in ("a.log", "a.log.gz"))
+    plain, packed = (identify(tmp_path / name) for name in ("a.log", "a.log.gz"))
 
     assert plain is not None
     assert packed is not None
@@ -61,11 +61,11 @@ def test_what_nothing_tells(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
 
     with pytest.raises(Unreadable, match="--source"):
-        described(tmp_path / "x")
-    forced = described(tmp_path / "x", "trail")
+        identify(tmp_path / "x")
+    forced = identify(tmp_path / "x", "trail")
     assert forced is not None
     assert forced.source == "trail"
-    assert described(tmp_path / "empty") is None
+    assert identify(tmp_path / "empty") is None
 
 
 def test_a_log_in_which_nothing_was_written(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_a_log_in_which_nothing_was_written(tmp_path: Path) -> None:
     (tmp_path / "a.log.gz").write_bytes(gzip.compress(b""))
     (tmp_path / "b.log").write_bytes(b"\r\n")
 
-    assert described(tmp_path / "a.log.gz") is None
-    assert described(tmp_path / "b.log", "trail") is None
+    assert identify(tmp_path / "a.log.gz") is None
+    assert identify(tmp_path / "b.log", "trail") is None
 
 
 def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_a_folder_that_may_not_be_listed(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "scandir", scandir)
 
     with pytest.raises(Unreadable, match="shut: Permission denied"):
-        listed([str(tmp_path)])
+        list_files([str(tmp_path)])
 
 
 def test_a_file_by_all_its_names(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_a_file_by_all_its_names(tmp_path: Path) -> None:
     (tmp_path / "a.log").symlink_to("b.log")
     (tmp_path / "lost.log").symlink_to("nothing")
 
-    found = listed([str(tmp_path), f"{tmp_path}/../{tmp_path.name}"])
+    found = list_files([str(tmp_path), f"{tmp_path}/../{tmp_path.name}"])
 
     assert [path.name for path in found] == ["b.log", "lost.log", "lost.log"]
     with pytest.raises(Unreadable, match="No such file"):
-        described(found[1])
+        identify(found[1])

@@ -61,7 +61,7 @@ def test_a_range_has_its_own_lines(tmp_path: Path) -> None:
 def test_numbers_make_sense(row: Decided) -> None:
     """Counts are positive, times are of this age and run forward, names are not empty."""
     with pytest.raises(ValueError, match=r".+"):
-        json_lines.checked(row)
+        json_lines.check_row(row)
 
 
 def test_a_mark_of_windows(tmp_path: Path) -> None:

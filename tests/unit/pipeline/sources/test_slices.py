@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.sources import authorizer_log
-from doorkeeper_pipeline.sources.files import described
+from doorkeeper_pipeline.sources.files import identify
 from doorkeeper_pipeline.sources.slices import slices
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def test_ranges_hold_every_record_once(tmp_path: Path) -> None:
     """Whatever the size of a range, each record is in one of them, whole."""
     path = tmp_path / "a.log"
     path.write_text("".join(map(record, range(40))))
-    file = described(path)
+    file = identify(path)
     assert file is not None
 
     for size in (1, 100, 333, 1000, 1 << 20):
@@ -43,7 +43,7 @@ def test_compressed_files_are_one_range(tmp_path: Path) -> None:
 
     path = tmp_path / "a.log.gz"
     path.write_bytes(gzip.compress("".join(map(record, range(40))).encode()))
-    file = described(path)
+    file = identify(path)
 
     assert file is not None
     assert slices(file, 10) == [(0, None)]
@@ -53,7 +53,7 @@ def test_lines_of_json(tmp_path: Path) -> None:
     """Files of lines are cut at line breaks."""
     path = tmp_path / "a.jsonl"
     path.write_text('{"kind": "x", "seq": 1}\n' * 10)
-    file = described(path)
+    file = identify(path)
 
     assert file is not None
     assert slices(file, 30) == [(0, 48), (48, 96), (96, 144), (144, 192), (192, 240)]

@@ -13,7 +13,7 @@ import pytest
 
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
-from doorkeeper_pipeline.streaming.batches import Batches, finished, name_of
+from doorkeeper_pipeline.streaming.batches import Batches, finished_files, name_of
 from testkit.trail_files import write_file
 
 
@@ -86,9 +86,9 @@ def test_finished_files(tmp_path: Path) -> None:
     ):
         (tmp_path / name).touch()
 
-    assert [path.name for path in finished(tmp_path)] == ["a.jsonl.zst", "b.jsonl"]
+    assert [path.name for path in finished_files(tmp_path)] == ["a.jsonl.zst", "b.jsonl"]
     with pytest.raises(Unreadable, match="nowhere"):
-        finished(tmp_path / "nowhere")
+        finished_files(tmp_path / "nowhere")
 
 
 KILLED = """
@@ -121,7 +121,7 @@ def test_a_killed_batch(tmp_path: Path, step: str) -> None:
     batches.add(0, [file], LocalEngine())
 
     assert names(batches) == ["t1", "t2", "t3"]
-    assert batches.seen() == {name_of(file)}
+    assert batches.file_names() == {name_of(file)}
 
 
 def test_what_cannot_be_opened_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

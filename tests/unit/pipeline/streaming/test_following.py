@@ -11,8 +11,8 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.streaming.batches import Batches, FileResult
-from doorkeeper_pipeline.streaming.following import StreamRequest, follow, told
-from doorkeeper_pipeline.tables.staging import locked
+from doorkeeper_pipeline.streaming.following import StreamRequest, batch_line, follow
+from doorkeeper_pipeline.tables.staging import lock
 from testkit.trail_files import write_file
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def test_what_a_killed_stream_did_not_show(tmp_path: Path) -> None:
 def test_one_stream_at_a_time(tmp_path: Path) -> None:
     """A second stream into the same folder is refused."""
     request = asked(tmp_path, once=True)
-    with locked(request.out / "stream"), pytest.raises(Busy):
+    with lock(request.out / "stream"), pytest.raises(Busy):
         follow(request, LocalEngine(), print, lambda _: False)
 
 
@@ -85,5 +85,5 @@ def test_what_is_told_of_a_batch() -> None:
     result = FileResult(path="a", lines=5, decisions=4, quarantined=0, missing=0)
     odd = FileResult(path="a", lines=5, decisions=4, quarantined=1, missing=9)
 
-    assert told(3, [result], {"denied": 2}) == "batch 3: 1 files, 4 decisions; denied 2"
-    assert "1 pieces in quarantine; 9 missing" in told(3, [odd], {})
+    assert batch_line(3, [result], {"denied": 2}) == "batch 3: 1 files, 4 decisions; denied 2"
+    assert "1 pieces in quarantine; 9 missing" in batch_line(3, [odd], {})

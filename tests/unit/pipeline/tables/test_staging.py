@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
-from doorkeeper_pipeline.tables.staging import COMMIT, STAGING, Staged, locked, recover, settle
+from doorkeeper_pipeline.tables.staging import COMMIT, STAGING, Staged, lock, recover, settle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def test_a_kill_leaves_old_or_new(tmp_path: Path, step: str) -> None:
     if before:
         assert tables(tmp_path) == OLD
 
-    with locked(tmp_path):
+    with lock(tmp_path):
         pass
 
     assert tables(tmp_path) == (OLD if before else NEW)
@@ -108,14 +108,14 @@ def test_what_is_read_inside_of_a_change(tmp_path: Path) -> None:
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     """A second process is told, not made to wait."""
-    with locked(tmp_path), pytest.raises(Busy, match="another"), locked(tmp_path):
+    with lock(tmp_path), pytest.raises(Busy, match="another"), lock(tmp_path):
         pass
 
 
 def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     """A file in the place of the folder is an error."""
     (tmp_path / "file").touch()
-    with pytest.raises(PipelineError, match="file"), locked(tmp_path / "file"):
+    with pytest.raises(PipelineError, match="file"), lock(tmp_path / "file"):
         pass
 
 
@@ -146,7 +146,7 @@ def test_who_only_reads_finds_whole_tables(tmp_path: Path) -> None:
 
 def test_a_change_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     """What was staged goes with the failure: it may be a full disk that made it fail."""
-    with pytest.raises(OSError, match="full"), locked(filled(tmp_path)):  # noqa: PT012  the point
+    with pytest.raises(OSError, match="full"), lock(filled(tmp_path)):  # noqa: PT012  the point
         staged = Staged(tmp_path, "run-1")
         staged.path("t/a").parent.mkdir(parents=True)
         staged.path("t/a").write_text("new a")
