@@ -84,7 +84,7 @@ GOLD_JOBS: tuple[str, ...] = (
     "doorkeeper_pipeline.jobs.drift:drift",
     "doorkeeper_pipeline.jobs.new_access:new_access",
     "doorkeeper_pipeline.jobs.grants:grants",
-    "doorkeeper_pipeline.jobs.denied:denied",
+    "doorkeeper_pipeline.jobs.denied:denied_accesses",
     "doorkeeper_pipeline.jobs.least_privilege:least_privilege",
 )
 """The jobs, as module:function; imported when they run, so that the start of a command is quick."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.streaming.batches import Batches
 
 VIEWS = {
-    "denied": "doorkeeper_pipeline.jobs.denied:denied",
+    "denied": "doorkeeper_pipeline.jobs.denied:denied_accesses",
     "new_access": "doorkeeper_pipeline.jobs.new_access:new_access",
 }
 """The tables, and the gold jobs that make them."""

@@ -131,6 +131,7 @@ def lint(
             found.append(finding)
         found += (finding for rule in _RULES if (finding := rule(binding)) is not None)
     found += _missing_groups(policy, snapshot, bindings)
+    # Rules are cheap: they run for all codes, and the findings are selected here.
     chosen = (each for each in found if each.code in codes)
     return sorted(chosen, key=lambda each: (each.code, each.bindings))
 
@@ -194,6 +195,7 @@ def _host(binding: AclBinding, *, networks: bool) -> Finding | None:
             "W005", "hosts are compared as texts of addresses: a name or a network never matches",
             binding, fix=Fix("write the addresses, each in an ACL of its own"),
         )  # fmt: skip
+    # Java writes addresses in one form, and Kafka compares texts: any other form never matches.
     if host == written:
         return None
     return _warning(

@@ -51,6 +51,7 @@ def decision_event(seen: Seen) -> Decision:
     principal = f"{context.principal.principal_type}:{context.principal.name}"
     resource = action.resource
     rule = binding = None
+    # Here, in the writer's thread, and from the ACLs that decided: they may have changed since.
     if seen.policy is not None and seen.snapshot is not None:
         question = Question(
             principal,
@@ -90,6 +91,7 @@ def decision_event(seen: Seen) -> Decision:
         outcome="ALLOWED" if seen.allowed else "DENIED",
         rule=rule,
         binding=binding,
+        # Handlers clear this flag where a denial only shortens the response.
         purpose="access" if action.log_if_denied else "probe",
         log_if_allowed=action.log_if_allowed,
         log_if_denied=action.log_if_denied,
@@ -214,6 +216,7 @@ def change_from_results(items: Sequence[Any], results: Sequence[Any]) -> Change:
     """
     if results and isinstance(results[0], AclDeleteResult):
         gone = (each for result in results for each in result.bindings if each.error is None)
+        # A binding that several filters match is reported under each, and was deleted once.
         names = dict.fromkeys(each.binding for each in gone)
         return edit(ACL, deleted=[StoredBinding("", each) for each in names])
     pairs = zip(items, results, strict=True)
@@ -223,4 +226,5 @@ def change_from_results(items: Sequence[Any], results: Sequence[Any]) -> Change:
 
 def api_name(api_key: int) -> str:
     """Return Kafka's name of an API, or its number if it is unknown."""
+    # A plug-in may report changes for a request that it made up.
     return API_NAMES.get(api_key, str(api_key))

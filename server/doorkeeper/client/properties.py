@@ -105,6 +105,7 @@ def _login(values: Mapping[str, str]) -> Login:
     if len(modules) != 1:
         raise CommandConfigError(f"{key}: found {len(modules)} login modules; a client has one")
     (module,) = modules
+    # A Java client would load any class named here; this one knows these only.
     if module.name != MODULES[mechanism]:
         raise CommandConfigError(
             f"{key}: found {module.name}; {mechanism} needs {MODULES[mechanism]}"
@@ -147,6 +148,7 @@ def _tls(values: Mapping[str, str], protocol: str) -> ssl.SSLContext:
         given_as={key: key for key in values},
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # An empty algorithm switches the check off, as in Java clients.
     context.check_hostname = bool(values.get("ssl.endpoint.identification.algorithm", "https"))
     try:
         _load(context, settings)

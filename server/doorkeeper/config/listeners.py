@@ -113,6 +113,7 @@ def inter_broker_listener_of(given: RawConfig, listeners: Sequence[Listener]) ->
     wanted = given.text(place.key).upper()
     if wanted in names:
         return wanted
+    # A name must be given exactly; a protocol is looked for.
     if place is protocol_place:
         for listener in listeners:
             if listener.advertised and listener.security_protocol == wanted:
@@ -175,6 +176,7 @@ def _advertised_addresses(
         place = KeyPath("listeners")
     else:
         addresses = _addresses(given, "advertised.listeners")
+    # A node here serves clients on brokers' listeners in any role.
     if bound and not any(address.name not in controllers for address in bound):
         text = "all listeners are controller listeners: clients have none to dial"
         given.problem(KeyPath("listeners"), text)

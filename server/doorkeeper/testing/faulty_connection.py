@@ -84,6 +84,7 @@ class FaultyConnection(Connection):
         serve = super()._serve
         if decoded is not None:
             result = serve(header, body, decoded)
+            # Updates and chunked responses are not answered yet: ``complete`` drops these.
             return DROPPED if isinstance(result, bytes) and self._loses(header) else result
 
         def proceed(_now_s: float) -> Advance:
@@ -114,6 +115,7 @@ class FaultyConnection(Connection):
         fault = self._faults.strikes(FaultKind.DELAY, header.api_key)
         if fault is None:
             return None
+        # The channel waits for it like for a mechanism that verifies a token, and reads no further.
         held = DelayedRequest(_after(fault.delay_s), header)
         held.proceed = proceed
         return held

@@ -156,9 +156,11 @@ def _identity_in_pem(
 def _identity_in_store(settings: TlsSettings, data: bytes, password: str) -> ServerIdentity:
     if data.startswith(_JKS):
         return _identity_in_jks(settings, data, password)
+    # By the first bytes, not by ``ssl.keystore.type``: Java too reads both types as either one.
     found = _pkcs12(settings, KEY_STORE, data, password)
     if found.key is None or found.cert is None:
         raise _problem(settings, KEY_STORE, "found no private key with its certificate")
+    # PKCS12 does not order certificates: ``_chain`` does, from the key's own one to its issuers.
     others = [each.certificate for each in found.additional_certs]
     return ServerIdentity(found.key, tuple(_chain(found.cert.certificate, others)))
 

@@ -88,6 +88,7 @@ class SignedTokens:
             raise TokenRefused("a signed token has three parts with dots between them")
         kid, algorithm = _header(parts[0])
         keys = self._keys(kid, algorithm)
+        # Only a named key can be missing for now: the provider may have rotated its keys since.
         if not keys and kid is not None:
             newer = self._source.fetch_newer()
             if newer is not None:
@@ -100,6 +101,7 @@ class SignedTokens:
         return self._validate(token, self._keys(*_header(token.partition(".")[0])))
 
     def _keys(self, kid: str | None, algorithm: str) -> list[VerificationKey]:
+        # Bounded, because anyone who can connect may send such tokens.
         return list(islice(self._source.keys.candidates(kid, algorithm), KEYS_TRIED_MAX))
 
     def _validate(self, token: str, keys: list[VerificationKey]) -> ValidatedToken:

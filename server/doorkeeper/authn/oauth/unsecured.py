@@ -95,12 +95,14 @@ class UnsecuredTokens:
 def _claims(token: str) -> dict[str, object]:
     """Return the claims of a token whose header declares it unsigned."""
     parts = token.split(".")
+    # Two dots in a row would be an empty claims part, or an empty header.
     if len(parts) != 3 or ".." in token:
         raise TokenRefused("an unsigned token has two parts, each followed by a dot")
     try:
         header, claims = (lenient_json_object(decode_base64url(part)) for part in parts[:2])
     except InvalidJson as error:
         raise TokenRefused(str(error)) from None
+    # The third part is the signature, which stays empty.
     if _convert(header.get("alg")) != "none" or parts[2]:
         raise TokenRefused("the token has a signature; allowed here: none")
     return {name: _convert(value) for name, value in claims.items()}
@@ -167,6 +169,7 @@ def _option(options: Mapping[str, str], name: str) -> str:
 
 def _scope(text: str) -> tuple[str, ...]:
     items = tuple(item for item in text.split(" ") if item)
+    # RFC 6749, 3.3: the characters of a scope token.
     if not all(map(_SCOPE_ITEM.fullmatch, items)):
         raise ValueError(
             f"{REQUIRED_SCOPE}: found a scope with a character that is not allowed; allowed are"
