@@ -1,7 +1,7 @@
 """Measure the words of the code: ``PYTHONPATH=tests python -m testkit.prose [--list]``.
 
 Only files written by hand are measured. Without an option the command prints a table, a row for
-each component; ``--list`` names the places in the server that raise its numbers.
+each component; ``--list`` names the places that raise its numbers.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from testkit.checkout import ROOT, is_generated, modules, name_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+COMPONENTS = ("server", "protocol", "pipeline")
 
 SUBJECTS = frozenset(
     {"who", "what", "whoever", "whatever", "nobody", "somebody", "anybody", "everybody"}
@@ -278,12 +280,12 @@ def places(measurement: Measurement) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Print the table; with ``--list`` also the places in the server."""
-    components = ("server", "protocol", "pipeline")
-    measurements = {name: measure_files(written_by_hand(name)) for name in components}
+    """Print the table; with ``--list`` also the places."""
+    measurements = {name: measure_files(written_by_hand(name)) for name in COMPONENTS}
     sys.stdout.write(table(measurements))
     if "--list" in arguments:
-        sys.stdout.write(places(measurements["server"]))
+        for measurement in measurements.values():
+            sys.stdout.write(places(measurement))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def test_a_backtest_stands_before_every_proposal(
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
     turning = changes_by(asked, BINDINGS, [])
     assert turning.num_rows == 1
-    monkeypatch.setattr(job, "turned_by", lambda *_: turning)
+    monkeypatch.setattr(job, "changes_by", lambda *_: turning)
 
     rows = grants(asked)["unused_grants"].to_pylist()
 
