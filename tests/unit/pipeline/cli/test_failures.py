@@ -111,7 +111,7 @@ def test_ctrl_c(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("doorkeeper_pipeline.jobs.backtest.turned_by", interrupted)
+    monkeypatch.setattr("doorkeeper_pipeline.jobs.backtest.changes_by", interrupted)
 
     assert main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml") == 130
 

@@ -41,7 +41,7 @@ def filled(root: Path) -> Path:
 CHANGE = """
 import os, signal, sys
 from pathlib import Path
-from doorkeeper_pipeline.tables.staging import Staged, locked
+from doorkeeper_pipeline.tables.staging import Staged, lock
 
 root, stop_at = Path(sys.argv[1]), sys.argv[2]
 
@@ -49,7 +49,7 @@ def checkpoint(step):
     if step == stop_at:
         os.kill(os.getpid(), signal.SIGKILL)
 
-with locked(root):
+with lock(root):
     staged = Staged(root, "run-1")
     for name in ("t/a", "v/d"):
         staged.path(name).parent.mkdir(parents=True)
