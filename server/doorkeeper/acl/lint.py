@@ -164,6 +164,7 @@ def _principal_type(binding: AclBinding) -> Finding | None:
         reason, name = "the principal has no type", principal
     elif not principal_type:
         reason = "the principal's type is empty"
+    # Any other type may come from a principal builder of the site's own.
     elif principal_type != "User" and principal_type.lower() == "user":
         reason = f"Kafka writes the type User, not {principal_type}"
     else:

@@ -134,6 +134,7 @@ class ServerSecurity:
         if problems:
             for provider in made:
                 await self._close(provider)
+            # Two listeners with the same wrong key report the same problem.
             raise StartError(*dict.fromkeys(problems))
         for provider in made:
             self._providers.append(provider)
@@ -176,6 +177,7 @@ class ServerSecurity:
 
     async def close(self) -> None:
         """Close all providers, after all connections have ended."""
+        # Before the providers: a task may be in the middle of a refresh.
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -207,6 +209,7 @@ class ServerSecurity:
         instances = []
         for settings in listener.mechanisms:
             instance = known.get(settings.name)
+            # An unchanged mechanism stays: a new one would fetch keys and read files again.
             if instance is None or not is_unchanged(instance.settings, settings):
                 try:
                     instance = self._room(settings)

@@ -110,6 +110,7 @@ class Reconfiguration:
 
         """
         keys = self._keys()
+        # Changed keys that need a restart keep their old values until then.
         entries = [each for each in self.settings.given if not self._is_reloaded(each.key, keys)]
         return entries + [each for each in new if self._is_reloaded(each.key, keys)]
 

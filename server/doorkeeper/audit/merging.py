@@ -230,6 +230,7 @@ class Merging:
             return None
         recorded = RecordedDecision((context, actions, results))
         # If some had no room or were handed over, the next request counts one by one again.
+        # Only then do the entries cover every action of the request.
         if len(entries) == wanted and self._window is window:
             recorded.entries, recorded.window = entries, window
             client.recorded, client.policy, client.snapshot = recorded, policy, snapshot
@@ -266,6 +267,7 @@ class Merging:
         count = len(decisions) + len(logins)
         if not count:
             return
+        # All or nothing: a part of a window would need its own counts.
         if not self._queue.has_room(count):
             # Counting on costs no space; there may be room at the end of the next window.
             self._start_timer()

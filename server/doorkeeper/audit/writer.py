@@ -145,10 +145,12 @@ class Writer:
         self._unsure = None
         if batch.lost is not None:
             self._lost[QUEUE] = batch.lost.and_also(self._lost.get(QUEUE))
+        # Held changes first: the order of events is that of their changes.
         self._record([*self._held, *batch.items])
         if self._is_sync_due(batch):
             self._sync()
         self._notify(batch.waiting, self.failing if self._held else self._unsure)
+        # After the waiters: compression of a closed file takes time.
         if self._file is not None and self._is_old(self._file):
             self._close_file()
 
@@ -204,6 +206,7 @@ class Writer:
         self._meter.record_written(count)
         if self._unsynced_since_s is None:
             self._unsynced_since_s = self._clocks.steady_s()
+        # With strict the disk counts as working only when the reserve is back too.
         if self._reserved or not self._strict:
             self._recover()
 

@@ -207,6 +207,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         principal, host = f"{user.principal_type}:{user.name}", context.client_address
         is_super = principal in self._policy.super_users
         state = self._log.state
+        # A node that is cut off from its store may miss a DENY.
         if state.stale and not is_super:
             return self._deny_stale(context, actions)
         snapshot = state.acls
@@ -223,6 +224,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
                 raise AuthorizerNotReady("the ACLs are not loaded yet")
             else:
                 # The operations of one resource are often asked for in a row (KIP-430).
+                # By identity: equal patterns of one request are usually one object.
                 if resource is not last:
                     last = resource
                     mask = snapshot.effective_mask(resource[0], resource[1], principal, host)

@@ -143,6 +143,7 @@ class ClientConnection:
         # A TLS peer may never send its close_notify: wait for a bounded time, then abort.
         leaving = asyncio.ensure_future(self._writer.wait_closed())
         await asyncio.wait([self._reading, leaving], timeout=_FAREWELL_S)
+        # Also after a regular close, where it does nothing.
         self._writer.transport.abort()
         leaving.cancel()
         if leaving.done() and not leaving.cancelled():
@@ -179,6 +180,7 @@ class ClientConnection:
             found, at = decode_response_header(frame, request.API_KEY, version)
         except Malformed as error:
             raise self._unreadable(str(error)) from error
+        # The order is lost: no later response can be matched either.
         if found.correlation_id != header.correlation_id:
             raise self._unreadable("it belongs to another request")
         return frame, at

@@ -131,6 +131,7 @@ def resolve(
     """
     # Static values alone first: they are what a reload compares and keeps.
     static, warnings = _last_of_each(entries)
+    # Dynamic values come last: they win over the file, as on a broker.
     final, _ = _last_of_each((*static.values(), *dynamic.entries()))
     given = RawConfig()
     given.entries = final
@@ -140,6 +141,7 @@ def resolve(
             given.problem(KeyPath(problem.key), problem.text)
         else:
             given.problems.append(problem)
+    # Only keys with an effect: plug-ins may have references of their own.
     _check_indirect(given, final)
     settings = _settings(given, tuple(static.values()), dynamic, jaas)
     if given.problems:

@@ -131,6 +131,7 @@ class Connection:
         self._limits = limits
         self._counts = counts
         context = AuthenticationContext(peer.listener_name, peer.security_protocol, peer.host)
+        # One for the whole connection: a reauthentication continues it (KIP-368).
         self.session = session = Session(mechanisms, context, builder)
         self._input = FrameBuffer(self._frame_bytes_max)
         self.frames: deque[bytes] = deque()
@@ -426,6 +427,7 @@ class Connection:
         # Exact classes, not isinstance: this is the path of every request.
         if outcome.__class__ is Update:
             return PendingUpdate(outcome, api, request, header)
+        # A long body would hold up all other connections if it were built in one turn.
         if outcome.__class__ is Description and outcome.is_long:
             kept = effects if counters == self._effect_counters() else None
             chunks = outcome.chunks(header.api_version, len(add_header(header, b"")))
@@ -457,6 +459,7 @@ class Connection:
             # The body is not read: the layout of the version is unknown.
             response = api.refuse(None, header.api_version, error)
             assert response is not None, "ApiVersions has a form for errors"
+            # Version 0 is the only one that every client can read (KIP-511).
             return self._encode(header, response, version=0)
         raise unsupported_version(header, self.session.principal)
 

@@ -179,6 +179,7 @@ async def offline_log(
         opened.push_async_callback(store.aclose)
         log = StateLog(store)
         opened.push_async_callback(log.aclose)
+        # As ``app.assembly`` does for a server.
         log.subscribe(audit_log.record_commit)
         yield log, audit_log
 

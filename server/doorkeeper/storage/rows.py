@@ -64,6 +64,7 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int) -> list[Statement]
         item = 0
         for kind, edit in change.items():
             name, encode = kind.name, kind.codec.encode
+            # Deletions first: a key may be deleted and set again in one change.
             for deleted, rows in ((1, edit.deleted), (0, edit.set)):
                 if is_large and rows:
                     head = (revision, name, deleted, time_ms, *author)

@@ -156,6 +156,7 @@ class SqliteStore(Store):
                     now_ms=now_ms(),
                     initial=initial,
                 )
+                # A new file's name is durable only when its folder is.
                 sync_folder(data_dir)
             else:
                 if expected is not None:

@@ -126,6 +126,7 @@ class _ForkServerProcess:
             (stdout, its_stdout), (stderr, its_stderr) = pipes
             # In the order in which the fork server unpacks them.
             passed = (its_stdout, its_stderr, its_about, its_control)
+            # The descriptors travel with this single byte; the request itself follows on ``about``.
             socket.send_fds(self._ask, [bytes([needs])], [each.fileno() for each in passed])
             # Before anything is read: the end of a stream is seen only when no process holds the
             # other end.

@@ -218,6 +218,7 @@ class _ForkServer:
 
     def _signal_all(self, number: int) -> None:
         for pid in self._abouts:
+            # Children that have ended are zombies until ``waitpid``: no id can have been reused.
             os.kill(pid, number)
 
 

@@ -90,6 +90,7 @@ class Layer(NamedTuple):
         for part in parts(topics):
             for topic in part:
                 names.add(topic.name)
+                # An equal topic keeps its object, and its place in the maps.
                 if self.by_name.get(topic.name) != topic:
                     changing.add(topic)
             yield
@@ -106,6 +107,7 @@ def let_go(layers: list[Layer]) -> Slices[None]:
 
     Freeing 20,000 topics at once takes about ten milliseconds. Other references would prevent it.
     """
+    # The references here let the map go first; the topics follow part by part.
     held: list[Sequence[Topic]] = []
     for part in parts(layers.pop().by_name.values()):
         held.append(part)
