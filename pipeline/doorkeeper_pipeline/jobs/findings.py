@@ -18,13 +18,13 @@ LISTED_MAX: Final = 3
 def findings_of(tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
     """Return the findings of the gold tables ``SUMMARIZED``, the most frequent first."""
     return (
-        *_refused(tables["denied"]),
+        *_denials(tables["denied"]),
         *_removable(tables["unused_grants"]),
         *_wide(tables["overbroad_grants"]),
     )
 
 
-def _refused(denied: pl.DataFrame) -> Iterator[str]:
+def _denials(denied: pl.DataFrame) -> Iterator[str]:
     """Name each DENY that refuses, then principals that lack an ALLOW."""
     real = denied.filter(~pl.col("probe"))
     total = int(real["count"].sum())
