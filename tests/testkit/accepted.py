@@ -62,6 +62,9 @@ DESCRIPTION = re.compile(r"Request\(.*\)", re.DOTALL)
 REFUSAL = re.compile(r"\) (is not authorized|needs \w+ permission)\.$")
 CORDONED = " or some brokers have all their log directories cordoned"
 DECLARED = re.compile(r" already exists: it is declared in .*")
+BOUNDS = re.compile(
+    r"^(\S+) must be (?:in the range|greater than or equal to|less than or equal to) .*"
+)
 CONNECTION = re.compile(r"processor=\d+|connectionId=[^,]*|Session@[0-9a-f]+")
 
 
@@ -317,6 +320,12 @@ def _without_newer_keys(request: str, answer: Any, other: Any) -> Any:
     return answer
 
 
+def _bounds(request: str, answer: Any, _other: Any) -> Any:
+    if not request.startswith(("AlterConfigs", "IncrementalAlterConfigs")):
+        return answer
+    return _texts(answer, lambda text: BOUNDS.sub(r"\1 is beyond its bounds", text))
+
+
 def _refused_early(request: str, answer: Any, other: Any) -> Any:
     if not request.startswith(("AlterConfigs", "IncrementalAlterConfigs")):
         return answer
@@ -529,6 +538,15 @@ NEWER_ACCEPTED: tuple[Accepted, ...] = (
         " as by 4.3.1; a broker 4.4.0 authorizes first",
         witness=change_configs(1, (BROKER, "1", (("node.id", 0, "7"),)))._replace(user="alice"),
         mask=_refused_early,
+    ),
+    Accepted(
+        name="bounds-of-groups",
+        reason="a value of a group beyond its bounds is refused with the text of 4.3.1, which names"
+        " the key of the bound; a broker 4.4.0 tells the bounds",
+        witness=change_configs(
+            1, (32, "g", (("consumer.session.timeout.ms", 0, "1"),)), validate=True
+        ),
+        mask=_bounds,
     ),
 )
 """What is accepted besides where a broker 4.4.0 is the reference."""
