@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from testkit import tool_cases
+from testkit import client_cases, tool_cases
+from testkit.client_programs import PROGRAMS
+from testkit.clients import WrongPython
 from testkit.kafka_jars import TOOLS, VERSIONS, Unavailable, cannot, tool_jars
 from testkit.kafka_tools import KafkaTools
 from testkit.pairs import Pair
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from testkit.client_cases import ClientCalls
     from testkit.oracle_totals import Totals
 
 
@@ -60,4 +63,40 @@ def test_tools(release_tools: KafkaTools, own_pair: Pair, totals: Totals, tmp_pa
         totals.compared[f"commands of Kafka's tools {release_tools.version}"] += 1
         if outcome != tool_cases.kind(expected):
             wrong += [f"{line.tool} {line.user} {line.words}: {outcome}, not {expected}", *unequal]
+    assert not wrong, "\n".join(wrong)
+
+
+QUICK = "java-admin"
+"""The program that runs in the quick suite."""
+
+
+@pytest.mark.parametrize(
+    "client",
+    [
+        pytest.param(each, id=each.program, marks=() if each.program == QUICK else pytest.mark.slow)
+        for each in client_cases.clients()
+    ],
+)
+def test_clients(client: ClientCalls, own_pair: Pair, totals: Totals) -> None:
+    """Each method is called, and each call has the outcome that the page tells."""
+    try:
+        command = PROGRAMS[client.program]()
+    except WrongPython as reason:
+        pytest.skip(str(reason))
+    except Unavailable as missing:
+        cannot(str(missing))
+    own_pair.clear()
+    addresses = (own_pair.reference.target.plain, own_pair.ours.target.plain)
+
+    (theirs, ours), not_called = client_cases.run_programs(command, addresses)
+
+    assert not_called == set(client.not_called)
+    assert [call.name for call in theirs] == [call.name for call in ours] == list(client.outcomes)
+    wrong = []
+    for reference, found in zip(theirs, ours, strict=True):
+        outcome, unequal = client_cases.compared(reference, found)
+        totals.compared[f"calls of {client.name} {client.release}"] += 1
+        expected = client.outcomes[found.name]
+        if outcome != tool_cases.kind(expected):
+            wrong += [f"{found.name}: {outcome}, not {expected}", *unequal]
     assert not wrong, "\n".join(wrong)

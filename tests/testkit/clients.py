@@ -66,7 +66,7 @@ class Client:
             "do": operations,
         }
         done = subprocess.run(
-            self._command(),
+            self.command(DRIVERS / self.driver),
             input=json.dumps(script),
             capture_output=True,
             text=True,
@@ -88,11 +88,17 @@ class Client:
         (found,) = self._environment().glob("lib/python3*/site-packages")
         return found
 
-    def _command(self) -> list[str]:
+    def command(self, program: Path) -> list[str]:
+        """Return the words that run a program of ours with the library; it is installed if need be.
+
+        Raises:
+            Unavailable: the environment cannot be made on this machine.
+            WrongPython: see ``python``.
+        """
         folder = self._environment()
         if self.is_node:
-            return ["node", str(DRIVERS / self.driver), str(folder)]
-        return [str(folder / "bin" / "python"), str(DRIVERS / self.driver)]
+            return ["node", str(program), str(folder)]
+        return [str(folder / "bin" / "python"), str(program)]
 
     def _environment(self) -> Path:
         folder = ENVIRONMENTS / self.name
@@ -104,7 +110,7 @@ class Client:
             if not (stamp.exists() and stamp.read_text() == wanted):
                 shutil.rmtree(folder, ignore_errors=True)
                 if self.is_node:
-                    _install_node(folder)
+                    _install_node(folder, DRIVERS / self.name)
                 else:
                     _install_python(folder, self._interpreter(), self._lock_file())
                 stamp.write_text(wanted)
@@ -112,7 +118,7 @@ class Client:
 
     def _lock_file(self) -> Path:
         if self.is_node:
-            return DRIVERS / "kafkajs" / "package-lock.json"
+            return DRIVERS / self.name / "package-lock.json"
         return DRIVERS / "requirements" / f"{self.name}.txt"
 
     def _wanted(self) -> str:
@@ -146,13 +152,13 @@ def _install_python(folder: Path, interpreter: str, lock_file: Path) -> None:
     )
 
 
-def _install_node(folder: Path) -> None:
+def _install_node(folder: Path, source: Path) -> None:
     for program in ("node", "npm"):
         if shutil.which(program) is None:
             raise Unavailable(f"{program} is not installed (make setup-system)")
     folder.mkdir(parents=True)
     for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(DRIVERS / "kafkajs" / name, folder / name)
+        shutil.copy(source / name, folder / name)
     _run(["npm", "ci", "--prefix", str(folder)])
 
 

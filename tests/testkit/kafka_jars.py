@@ -116,7 +116,7 @@ def broker_jars(version: str) -> Jars:
     return Jars(version=version, lib=lib, classes=lib)
 
 
-def client_jars(release: str) -> Jars:
+def client_jars(release: str, program: Path = CLIENTS) -> Jars:
     """Return the Java clients of any release of Kafka, and the program of ours that uses them.
 
     Raises:
@@ -127,8 +127,23 @@ def client_jars(release: str) -> Jars:
     home.mkdir(parents=True, exist_ok=True)
     with _locked(home / "lock"):
         lib = _fetched(home, release, CLIENTS / "pom.xml")
-        classes = _compiled(home, lib, CLIENTS)
+        classes = _compiled(home, lib, program)
     return Jars(version=release, lib=lib, classes=classes)
+
+
+def program_jars(program: Path) -> Jars:
+    """Return the jars of the pom beside a Java program, and the program.
+
+    Raises:
+        Unavailable: as ``jars``.
+    """
+    _require_java()
+    home = CACHE / program.name
+    home.mkdir(parents=True, exist_ok=True)
+    with _locked(home / "lock"):
+        lib = _fetched(home, program.name, program / "pom.xml")
+        classes = _compiled(home, lib, program)
+    return Jars(version=program.name, lib=lib, classes=classes)
 
 
 def logging_by_log4j(jars: Jars) -> Jars:

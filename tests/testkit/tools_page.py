@@ -6,11 +6,12 @@ Run it with ``PYTHONPATH=tests``. The suite runs every case of the page and asse
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from testkit import tool_cases
+from testkit import client_cases, tool_cases
 from testkit.checkout import ROOT
 from testkit.kafka_jars import TOOLS
 from testkit.tool_cases import DIFFERS, REFUSED, WORKS
@@ -18,6 +19,7 @@ from testkit.tool_cases import DIFFERS, REFUSED, WORKS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from testkit.client_cases import ClientCalls
     from testkit.tool_cases import Line
 
 PAGE = ROOT / "docs" / "tools-and-clients.md"
@@ -51,7 +53,44 @@ def page() -> str:
     """Return the text of the page."""
     lines = list(tool_cases.lines())
     tools = (_tool(tool, of_it) for tool, of_it in groupby(lines, lambda line: line.tool))
-    return f"{HEAD}{_summary(lines)}{''.join(tools)}{_files()}{_differences()}"
+    parts = (
+        (HEAD, _summary(lines), _summary_of_clients()),
+        tools,
+        (_files(),),
+        map(_client, client_cases.clients()),
+        (_differences(),),
+    )
+    return "".join(text for part in parts for text in part)
+
+
+def _summary_of_clients() -> str:
+    rows = "".join(
+        f"| [{client.name}](#{_anchor(client)}) | {client.release} |"
+        f" {_of(sum(tool_cases.kind(each) != DIFFERS for each in outcomes), len(outcomes))} |\n"
+        for client in client_cases.clients()
+        for outcomes in [list(client.outcomes.values())]
+    )
+    head = "| client | release | calls |\n|---|---|---|\n"
+    return f"\n## Calls that are answered as by a broker\n\n{head}{rows}"
+
+
+def _anchor(client: ClientCalls) -> str:
+    """Return the anchor of a client's heading, as GitHub makes it."""
+    kept = re.sub(r"[^\w\- ]", "", _title(client).lower())
+    return kept.replace(" ", "-")
+
+
+def _title(client: ClientCalls) -> str:
+    return f"{client.name} {client.release}"
+
+
+def _client(client: ClientCalls) -> str:
+    left_out = ", ".join(f"`{name}`" for name in client.not_called)
+    note = f"Not called: {left_out}.\n\n" if left_out else ""
+    rows = "".join(
+        f"| `{name}` | {_word(outcome)} |\n" for name, outcome in client.outcomes.items()
+    )
+    return f"\n## {_title(client)}\n\n{note}| call | |\n|---|---|\n{rows}"
 
 
 def _summary(lines: Iterable[Line]) -> str:
@@ -93,7 +132,10 @@ def _asked(line: Line) -> str:
 
 
 def _cell(outcomes: Mapping[str, str], release: str) -> str:
-    outcome = outcomes.get(release, "")
+    return _word(outcomes.get(release, ""))
+
+
+def _word(outcome: str) -> str:
     return outcome if outcome in ("", WORKS, REFUSED) else f"[{outcome}](#differences)"
 
 

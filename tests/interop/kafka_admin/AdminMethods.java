@@ -374,6 +374,9 @@ public final class AdminMethods {
         if (value instanceof Throwable) {
             return failure((Throwable) value);
         }
+        if (value instanceof Config) {
+            return shown(((Config) value).entries());
+        }
         String type = value.getClass().getName();
         if (!type.startsWith(PACKAGE) || !type.endsWith("Result")) {
             return String.valueOf(value);

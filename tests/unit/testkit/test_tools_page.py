@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testkit import tool_cases, tools_page
+from testkit import client_cases, tool_cases, tools_page
 
 
 def test_the_page_is_current() -> None:
@@ -12,7 +12,9 @@ def test_the_page_is_current() -> None:
 
 def test_differences_are_explained_and_used() -> None:
     """Each difference of a line has a reason, and each reason a line."""
-    outcomes = {outcome for line in tool_cases.lines() for outcome in line.outcomes.values()}
+    of_cases = [case.outcomes for case in tool_cases.lines()]
+    of_cases += [client.outcomes for client in client_cases.clients()]
+    outcomes = {outcome for each in of_cases for outcome in each.values()}
 
     assert outcomes - {tool_cases.WORKS, tool_cases.REFUSED} == set(tool_cases.differences())
 
