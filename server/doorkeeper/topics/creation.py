@@ -125,7 +125,8 @@ def _creation(
     """Return a topic as its policy sees it: with numbers, or with chosen brokers."""
     if not wanted.assignments:
         return TopicCreation(wanted.name, partitions, replication_factor, None, dict(configs))
-    chosen = {partition: list(replicas) for partition, replicas in wanted.assignments}
+    # A controller has them in the order of partitions, and a policy tells its first finding.
+    chosen = {partition: list(replicas) for partition, replicas in sorted(wanted.assignments)}
     return TopicCreation(wanted.name, None, None, chosen, dict(configs))
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.policies import CreateTopicPolicy, TopicCreation
+from doorkeeper.policies.guard import Policies
 from doorkeeper.topics.creation import (
     WantedTopic,
     created_automatically,
@@ -17,6 +19,16 @@ from doorkeeper.topics.creation import (
 from testkit.nodes import a_topic, brokers_of, node_of
 
 PREFIX = "The manual partition assignment includes"
+
+
+class NotingPolicy(CreateTopicPolicy):
+    """Accept every topic, and note what it was asked."""
+
+    def __init__(self) -> None:
+        self.seen: list[TopicCreation] = []
+
+    def validate(self, request: TopicCreation) -> None:
+        self.seen.append(request)
 
 
 async def test_a_plan_has_everything_that_is_stored() -> None:
@@ -99,6 +111,19 @@ async def test_an_assignment_says_how_many() -> None:
     assert (plan.partitions, plan.replication_factor) == (2, 2)
     assert partitions_of(wanted, node) == 2
     assert plan.assignments == ("1,2", "2,1")
+
+
+async def test_a_policy_sees_assignments_in_the_order_of_partitions() -> None:
+    """As on a controller, whatever order the request has: a policy tells its first finding."""
+    node = await node_of()
+    policy = NotingPolicy()
+    node.policies = Policies(policy)
+    wanted = WantedTopic("a", assignments=((2, (1,)), (0, (2,)), (1, (1,))))
+
+    plan_topic(wanted, node, brokers_of(1, 2))
+
+    (creation,) = policy.seen
+    assert list((creation.replicas_assignments or {}).items()) == [(0, [2]), (1, [1]), (2, [1])]
 
 
 async def test_a_topic_stays_on_the_brokers_of_its_creation() -> None:
