@@ -19,7 +19,7 @@ _OFFSET_FETCH_REQUEST_V1 = Record(
     ),
     absent=(
         Absent("groups", (), ignorable=False),
-        Absent("require_stable", False, ignorable=True),
+        Absent("require_stable", False, ignorable=False),
         Absent("unknown_tags", (), ignorable=False),
     ),
 )
@@ -38,7 +38,7 @@ _OFFSET_FETCH_REQUEST_V2 = Record(
     ),
     absent=(
         Absent("groups", (), ignorable=False),
-        Absent("require_stable", False, ignorable=True),
+        Absent("require_stable", False, ignorable=False),
         Absent("unknown_tags", (), ignorable=False),
     ),
 )
@@ -59,7 +59,7 @@ _OFFSET_FETCH_REQUEST_V6 = Record(
     tags=TagSection(),
     absent=(
         Absent("groups", (), ignorable=False),
-        Absent("require_stable", False, ignorable=True),
+        Absent("require_stable", False, ignorable=False),
     ),
 )
 _OFFSET_FETCH_REQUEST_V7 = Record(
@@ -231,7 +231,7 @@ _OFFSET_FETCH_RESPONSE_V1 = Record(
     absent=(
         Absent("throttle_time_ms", 0, ignorable=True),
         Absent("error_code", 0, ignorable=True),
-        Absent("groups", (), ignorable=True),
+        Absent("groups", (), ignorable=False),
         Absent("unknown_tags", (), ignorable=False),
     ),
 )
@@ -262,7 +262,7 @@ _OFFSET_FETCH_RESPONSE_V2 = Record(
     "error_code" / Int16sb,
     absent=(
         Absent("throttle_time_ms", 0, ignorable=True),
-        Absent("groups", (), ignorable=True),
+        Absent("groups", (), ignorable=False),
         Absent("unknown_tags", (), ignorable=False),
     ),
 )
@@ -293,7 +293,7 @@ _OFFSET_FETCH_RESPONSE_V3 = Record(
     ),
     "error_code" / Int16sb,
     absent=(
-        Absent("groups", (), ignorable=True),
+        Absent("groups", (), ignorable=False),
         Absent("unknown_tags", (), ignorable=False),
     ),
 )
@@ -322,7 +322,7 @@ _OFFSET_FETCH_RESPONSE_V5 = Record(
     ),
     "error_code" / Int16sb,
     absent=(
-        Absent("groups", (), ignorable=True),
+        Absent("groups", (), ignorable=False),
         Absent("unknown_tags", (), ignorable=False),
     ),
 )
@@ -353,7 +353,7 @@ _OFFSET_FETCH_RESPONSE_V6 = Record(
     ),
     "error_code" / Int16sb,
     tags=TagSection(),
-    absent=(Absent("groups", (), ignorable=True),),
+    absent=(Absent("groups", (), ignorable=False),),
 )
 _OFFSET_FETCH_RESPONSE_V8 = Record(
     "OffsetFetchResponse",
@@ -399,7 +399,7 @@ _OFFSET_FETCH_RESPONSE_V8 = Record(
     ),
     tags=TagSection(),
     absent=(
-        Absent("topics", (), ignorable=True),
+        Absent("topics", (), ignorable=False),
         Absent("error_code", 0, ignorable=True),
     ),
 )
@@ -441,7 +441,7 @@ _OFFSET_FETCH_RESPONSE_V10 = Record(
     ),
     tags=TagSection(),
     absent=(
-        Absent("topics", (), ignorable=True),
+        Absent("topics", (), ignorable=False),
         Absent("error_code", 0, ignorable=True),
     ),
 )

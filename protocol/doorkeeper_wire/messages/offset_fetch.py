@@ -618,6 +618,8 @@ def _encode_offset_fetch_request_topics_v1(out: list[bytes], items: Any) -> None
 def _encode_offset_fetch_request_v1(out: list[bytes], item: Any) -> None:
     if item.groups != ():
         raise absent("groups", item.groups)
+    if item.require_stable:
+        raise absent("require_stable", item.require_stable)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
     out += TEXT[item.group_id], _pack_int32(len(item.topics))
@@ -656,6 +658,8 @@ def _decode_offset_fetch_request_v2(data: bytes, at: int, end: int) -> tuple[Any
 def _encode_offset_fetch_request_v2(out: list[bytes], item: Any) -> None:
     if item.groups != ():
         raise absent("groups", item.groups)
+    if item.require_stable:
+        raise absent("require_stable", item.require_stable)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
     out.append(TEXT[item.group_id])
@@ -756,6 +760,8 @@ def _encode_offset_fetch_request_topics_v6(out: list[bytes], items: Any) -> None
 def _encode_offset_fetch_request_v6(out: list[bytes], item: Any) -> None:
     if item.groups != ():
         raise absent("groups", item.groups)
+    if item.require_stable:
+        raise absent("require_stable", item.require_stable)
     out.append(COMPACT_TEXT[item.group_id])
     if item.topics is None:
         out.append(b"\x00")
@@ -1318,6 +1324,8 @@ def _encode_offset_fetch_response_topics_v1(out: list[bytes], items: Any) -> Non
 
 
 def _encode_offset_fetch_response_v1(out: list[bytes], item: Any) -> None:
+    if item.groups != ():
+        raise absent("groups", item.groups)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
     out.append(_pack_int32(len(item.topics)))
@@ -1346,6 +1354,8 @@ def _decode_offset_fetch_response_v2(data: bytes, at: int, end: int) -> tuple[An
 
 
 def _encode_offset_fetch_response_v2(out: list[bytes], item: Any) -> None:
+    if item.groups != ():
+        raise absent("groups", item.groups)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
     out.append(_pack_int32(len(item.topics)))
@@ -1374,6 +1384,8 @@ def _decode_offset_fetch_response_v3(data: bytes, at: int, end: int) -> tuple[An
 
 
 def _encode_offset_fetch_response_v3(out: list[bytes], item: Any) -> None:
+    if item.groups != ():
+        raise absent("groups", item.groups)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
     out.append(_pack_int32_int32(item.throttle_time_ms, len(item.topics)))
@@ -1493,6 +1505,8 @@ def _encode_offset_fetch_response_topics_v5(out: list[bytes], items: Any) -> Non
 
 
 def _encode_offset_fetch_response_v5(out: list[bytes], item: Any) -> None:
+    if item.groups != ():
+        raise absent("groups", item.groups)
     if item.unknown_tags:
         raise absent("unknown_tags", item.unknown_tags)
     out.append(_pack_int32_int32(item.throttle_time_ms, len(item.topics)))
@@ -1629,6 +1643,8 @@ def _encode_offset_fetch_response_topics_v6(out: list[bytes], items: Any) -> Non
 
 
 def _encode_offset_fetch_response_v6(out: list[bytes], item: Any) -> None:
+    if item.groups != ():
+        raise absent("groups", item.groups)
     out += _pack_int32(item.throttle_time_ms), UVARINT[len(item.topics) + 1]
     _encode_offset_fetch_response_topics_v6(out, item.topics)
     out.append(_pack_int16_zero(item.error_code))
@@ -1819,6 +1835,8 @@ def _encode_offset_fetch_response_groups_v8(out: list[bytes], items: Any) -> Non
 
 
 def _encode_offset_fetch_response_v8(out: list[bytes], item: Any) -> None:
+    if item.topics != ():
+        raise absent("topics", item.topics)
     out += _pack_int32(item.throttle_time_ms), UVARINT[len(item.groups) + 1]
     _encode_offset_fetch_response_groups_v8(out, item.groups)
     out.append(b"\x00")
@@ -1939,6 +1957,8 @@ def _encode_offset_fetch_response_groups_v10(out: list[bytes], items: Any) -> No
 
 
 def _encode_offset_fetch_response_v10(out: list[bytes], item: Any) -> None:
+    if item.topics != ():
+        raise absent("topics", item.topics)
     out += _pack_int32(item.throttle_time_ms), UVARINT[len(item.groups) + 1]
     _encode_offset_fetch_response_groups_v10(out, item.groups)
     out.append(b"\x00")
