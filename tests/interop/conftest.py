@@ -81,11 +81,11 @@ def tools(request: pytest.FixtureRequest, kafka_tools: Callable[[str], KafkaTool
 def start_target() -> Callable[..., Target]:
     """Start a server of the kind under test, with keys of the caller's own; it must be closed."""
 
-    def start(catalog: str | None = None, **overrides: str) -> Target:
+    def start(catalog: str | None = None, version: str = REFERENCE, **overrides: str) -> Target:
         if not KAFKA_IS_TARGET:
-            return doorkeeper_target(catalog, **overrides)
+            return doorkeeper_target(catalog, version, **overrides)
         try:
-            return kafka_target(REFERENCE, **overrides)
+            return kafka_target(version, **overrides)
         except Unavailable as missing:
             cannot(str(missing))
 
@@ -94,13 +94,15 @@ def start_target() -> Callable[..., Target]:
 
 @pytest.fixture(scope="session")
 def target(
-    start_target: Callable[..., Target], kafka_tools: Callable[[str], KafkaTools]
+    request: pytest.FixtureRequest,
+    start_target: Callable[..., Target],
+    kafka_tools: Callable[[str], KafkaTools],
 ) -> Iterator[Target]:
-    """Give the server under test, one for the whole run.
+    """Give the server under test, one for the whole run; a parameter is the release to follow.
 
     It knows the topic "orders" and the group "payments" with one member.
     """
-    running = start_target(CATALOG)
+    running = start_target(CATALOG, getattr(request, "param", REFERENCE))
     try:
         if running.is_kafka:
             tools = kafka_tools(REFERENCE)

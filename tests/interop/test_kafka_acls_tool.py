@@ -1,6 +1,6 @@
 """kafka-acls.sh of both releases: every option, and the set of ACLs that each command leaves.
 
-The expectations hold on Kafka 4.3.1 (DOORKEEPER_INTEROP_TARGET=kafka runs them there).
+The expectations hold on Kafka 4.3.1 and 4.4.0 (DOORKEEPER_INTEROP_TARGET=kafka runs them there).
 """
 
 from collections.abc import Callable
@@ -8,8 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from testkit.kafka_acl_rows import Acls, Rows, allow, deny, listed
+from testkit.kafka_jars import BROKERS
 from testkit.kafka_target import Target
 from testkit.kafka_tools import Done, KafkaTools, command, run_on_terminal, run_process
+
+pytestmark = pytest.mark.parametrize("target", BROKERS, indirect=True)
 
 Run = Callable[..., Done]
 

@@ -32,8 +32,8 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.client import AdminClient, ClientConfig
 from testkit.kafka_broker import KafkaBroker
-from testkit.kafka_jars import Unavailable, cannot
-from testkit.kafka_target import Target, doorkeeper_target, kafka_target
+from testkit.kafka_jars import BROKERS, Unavailable, cannot
+from testkit.kafka_target import RELEASES, Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import KafkaTools
 from testkit.oracle_authorizer import AuthorizerOracle
 from testkit.oracle_totals import Totals
@@ -43,6 +43,7 @@ ACLS = 70
 NAMES = ("a", "ab", "abc", "b,c", 'q"x', "*", "主题")
 PRINCIPALS = ("User:a", "User:b", "User:CN=a,O=b c", "Group:a")
 HOSTS = ("10.0.0.1", "0:0:0:0:0:0:0:1")
+NETWORKS = ("10.0.0.0/8", "10.0.0.0/31", "11.0.0.0/8", "::/0", "::1/128", "0.0.0.0/0")
 OPTIONS = {
     ResourceType.TOPIC: "--topic",
     ResourceType.GROUP: "--group",
@@ -75,7 +76,7 @@ def world() -> list[AclBinding]:
             ),
             AccessControlEntry(
                 chance.choice((*PRINCIPALS, "User:*")),
-                chance.choice((*HOSTS, "*", "*")),
+                chance.choice((*HOSTS, *NETWORKS, "*", "*", "*")),
                 chance.choice(KNOWN),
                 chance.choice([AclPermissionType.ALLOW] * 2 + [AclPermissionType.DENY]),
             ),
@@ -117,6 +118,11 @@ def answers(
     return found
 
 
+def rules_of(version: str) -> tuple[str, str]:
+    """Return the option for files: a server tells its release itself."""
+    return "--kafka", RELEASES[version]
+
+
 def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, int) else value
 
@@ -134,11 +140,18 @@ def explained(question: Question, policy: tuple[str, bool] | None, *words: str) 
     return found
 
 
+@pytest.fixture(scope="module", params=BROKERS)
+def version(request: pytest.FixtureRequest) -> str:
+    """Name the releases of Kafka in turn."""
+    found: str = request.param
+    return found
+
+
 @pytest.fixture(scope="module")
-def oracle() -> Iterator[AuthorizerOracle]:
-    """Give the authorizer of 4.3.1."""
+def oracle(version: str) -> Iterator[AuthorizerOracle]:
+    """Give the authorizer of the release."""
     try:
-        judge = AuthorizerOracle("4.3.1")
+        judge = AuthorizerOracle(version)
     except Unavailable as missing:
         cannot(str(missing))
     yield judge
@@ -156,14 +169,14 @@ async def filled(address: str, bindings: Sequence[AclBinding]) -> None:
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[dict[str, Target]]:
+def servers(version: str) -> Iterator[dict[str, Target]]:
     """Give a broker and a Doorkeeper with the world's ACLs."""
     try:
-        broker = kafka_target("4.3.1")
+        broker = kafka_target(version)
     except Unavailable as missing:
         cannot(str(missing))
     try:
-        ours = doorkeeper_target()
+        ours = doorkeeper_target(version=version)
         try:
             for target in (broker, ours):
                 asyncio.run(filled(target.plain, world()))
@@ -191,7 +204,11 @@ def listing(
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_tools_list_is_judged_as_kafka_does(
-    listing: Path, oracle: AuthorizerOracle, policy: tuple[str, bool], totals: Totals
+    listing: Path,
+    oracle: AuthorizerOracle,
+    version: str,
+    policy: tuple[str, bool],
+    totals: Totals,
 ) -> None:
     """Decision and rule of every question, and each rule occurs."""
     assert sorted(read(listing.read_text(encoding="utf-8"))) == world()
@@ -200,7 +217,7 @@ def test_the_tools_list_is_judged_as_kafka_does(
 
     differing = []
     for question, theirs in zip(questions, kafkas, strict=True):
-        found = explained(question, policy, str(listing))
+        found = explained(question, policy, str(listing), *rules_of(version))
         if (found["allowed"], found["rule"]) != theirs:
             differing.append((question, theirs, found))
     totals.compared["explanations of ACLs that kafka-acls.sh listed"] += len(questions)
@@ -261,7 +278,7 @@ def test_a_brokers_own_file_says_what_decides(
 
 @pytest.mark.parametrize("how", [each.value for each in WRITTEN])
 def test_an_export_is_judged_as_the_broker(
-    servers: dict[str, Target], how: str, tmp_path: Path, totals: Totals
+    servers: dict[str, Target], version: str, how: str, tmp_path: Path, totals: Totals
 ) -> None:
     """In every format that is written."""
     address = servers["kafka"].plain
@@ -274,7 +291,10 @@ def test_an_export_is_judged_as_the_broker(
     for question in questions:
         live, file = (
             explained(question, POLICIES[1], *source)
-            for source in (("--bootstrap-server", address), (str(tmp_path / "export"),))
+            for source in (
+                ("--bootstrap-server", address),
+                (str(tmp_path / "export"), *rules_of(version)),
+            )
         )
         for part in ("allowed", "rule", "considered", "binding", "acls"):
             assert file[part] == live[part], (question, part)
@@ -283,7 +303,11 @@ def test_an_export_is_judged_as_the_broker(
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_would_turn_the_answer_turns_kafkas(
-    oracle: AuthorizerOracle, policy: tuple[str, bool], tmp_path: Path, totals: Totals
+    oracle: AuthorizerOracle,
+    version: str,
+    policy: tuple[str, bool],
+    tmp_path: Path,
+    totals: Totals,
 ) -> None:
     """The flip, as what-if of the command and as a change of Kafka's ACLs."""
     rows = "\n".join(row(each) for each in world())
@@ -292,7 +316,7 @@ def test_what_would_turn_the_answer_turns_kafkas(
     file.write_text(f"{header}\n{rows}\n", encoding="utf-8")
     turned = 0
     for question in random.Random(SEED + 2).sample(QUESTIONS, 80):
-        found = explained(question, policy, str(file))
+        found = explained(question, policy, str(file), *rules_of(version))
         added, removed = (
             read(json.dumps({"version": 1, "acls": found["flip"][each]}))
             for each in ("add", "remove")
@@ -302,7 +326,7 @@ def test_what_would_turn_the_answer_turns_kafkas(
             continue
         words = [word for each in added for word in ("--with", row(each))]
         words += [word for each in removed for word in ("--without", row(each))]
-        after = explained(question, policy, str(file), *words)
+        after = explained(question, policy, str(file), *rules_of(version), *words)
         left = sorted({*world(), *added} - set(removed))
         [theirs] = answers(oracle, left, policy, [question])
         assert (after["allowed"], after["rule"]) == theirs, question
@@ -316,13 +340,17 @@ def test_what_would_turn_the_answer_turns_kafkas(
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_kafka_decides_alike_without_what_can_go(
-    oracle: AuthorizerOracle, policy: tuple[str, bool], tmp_path: Path, totals: Totals
+    oracle: AuthorizerOracle,
+    version: str,
+    policy: tuple[str, bool],
+    tmp_path: Path,
+    totals: Totals,
 ) -> None:
     """The file that lint writes is smaller, and changes no answer."""
     full, lean = tmp_path / "full.csv", tmp_path / "lean.json"
     header = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
     full.write_text("\n".join([header, *map(row, world()), ""]), encoding="utf-8")
-    line = ["acls", "lint", str(full), "--fix-file", str(lean)]
+    line = ["acls", "lint", str(full), "--fix-file", str(lean), *rules_of(version)]
     line += ["--super-users", policy[0]] + (["--allow-everyone"] if policy[1] else [])
 
     result = CliRunner().invoke(doorkeeper, line)
