@@ -388,7 +388,11 @@ class Assembly:
         except StartError as error:
             problems += error.problems
         if self.authorizer is not None:
-            self.guarded = GuardedAuthorizer(self.authorizer, slow_ms=settings.authorizer_slow_ms)
+            self.guarded = GuardedAuthorizer(
+                self.authorizer,
+                slow_ms=settings.authorizer_slow_ms,
+                updates_in_thread=settings.authorizer_updates_thread,
+            )
             self._opened.callback(self._close_authorizer, self.guarded)
             if self.audit_log is not None:
                 watch(self.audit_log, self.guarded, self.authorizer)

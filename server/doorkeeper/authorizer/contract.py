@@ -1,7 +1,8 @@
 """The contract between the server and authorizers: KIP-504 in Python.
 
 The server calls, in this order: ``configure`` once, ``start`` once, then the other methods any
-number of times, then ``close`` once. All calls come from the event loop's thread. Reads
+number of times, then ``close`` once. All calls come from the event loop's thread, but for updates
+where ``doorkeeper.authorizer.updates.thread`` is set. Reads
 (``authorize``, ``acls``, ``acl_count``, ``authorize_by_resource_type``, ``authorized_operations``)
 answer at once and from local memory. Updates return one awaitable per item, in the order of the
 items; the refusal of an item is a value inside its result, never an exception.
@@ -50,8 +51,16 @@ Eventually = Awaitable[T] | concurrent.futures.Future[T]
 
 
 def completed(result: T) -> asyncio.Future[T]:
-    """Return a completed future, for an item whose result is known at once."""
-    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    """Return a completed future, for an item whose result is known at once.
+
+    On another thread than the event loop's it is a ``concurrent.futures.Future``, with the same
+    methods for a result.
+    """
+    future: asyncio.Future[T]
+    try:
+        future = asyncio.get_running_loop().create_future()
+    except RuntimeError:
+        future = concurrent.futures.Future()  # type: ignore[assignment]
     future.set_result(result)
     return future
 

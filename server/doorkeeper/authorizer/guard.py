@@ -6,13 +6,16 @@ the request. A fault never allows anything. An ``ApiError`` keeps its code on th
 ACLs too long for a response are refused without asking the authorizer.
 
 Calls run on the event loop, which serves nothing else meanwhile: slow ones are counted, and logged
-at most once a minute for each method.
+at most once a minute for each method. Updates of a plug-in may have a thread of their own, in which
+they run one after the other.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard, TypeVar
 
 from doorkeeper.acl.model import SortedBindings
@@ -29,6 +32,7 @@ from doorkeeper.authorizer.contract import (
 from doorkeeper.authorizer.result_checks import is_binding, is_create_result, is_delete_result
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.runtime.threads import beside
 from doorkeeper.state.outcome import Results
 from doorkeeper_wire.api_keys import API_NAMES
 
@@ -66,6 +70,8 @@ _LOG = logging.getLogger("doorkeeper.authorizer")
 # Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
 _ALLOWED = AuthorizationResult.ALLOWED
 _DENIED = AuthorizationResult.DENIED
+
+_UPDATES: Final = frozenset({"create_acls", "delete_acls"})
 
 _LISTS: Final[frozenset[type]] = frozenset({list, SortedBindings})
 
@@ -124,8 +130,10 @@ class GuardedAuthorizer(Authorizer):
         inner: Authorizer,
         *,
         slow_ms: int = SLOW_MS,
+        updates_in_thread: bool = False,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
+        """``updates_in_thread`` takes calls that change ACLs off the event loop."""
         self.inner = inner
         self.name = name_of(inner)
         self.slow_calls = 0
@@ -164,6 +172,8 @@ class GuardedAuthorizer(Authorizer):
         self._clock = clock
         self._warned_s: dict[str, float] = {}
         self._closed = False
+        self._turn = asyncio.Lock() if updates_in_thread else None
+        """Held by the update that has the thread; None where updates run on the event loop."""
 
     def configure(self, configs: Mapping[str, str]) -> None:
         """Pass the configuration on; errors stop the server's start."""
@@ -245,8 +255,10 @@ class GuardedAuthorizer(Authorizer):
             AuthorizerFault: the authorizer raised, or returned too few or too many awaitables.
         """
         if self._standard_create is None:
-            created = self.create_acls(context, bindings)
-            results = await results_of(created, AclCreateResult, is_create_result, timeout_s)
+            call = partial(self.create_acls, context, bindings)
+            results = await self._results(
+                call, len(bindings), AclCreateResult, is_create_result, timeout_s
+            )
             if self.on_update is not None and context is not None:
                 self.on_update(bindings, results.values, context)
             return results
@@ -271,8 +283,10 @@ class GuardedAuthorizer(Authorizer):
             AuthorizerFault: the authorizer raised, or returned too few or too many awaitables.
         """
         if self._standard_delete is None:
-            deleted = self.delete_acls(context, filters)
-            results = await results_of(deleted, AclDeleteResult, is_delete_result, timeout_s)
+            call = partial(self.delete_acls, context, filters)
+            results = await self._results(
+                call, len(filters), AclDeleteResult, is_delete_result, timeout_s
+            )
             if self.on_update is not None and context is not None:
                 self.on_update(filters, results.values, context)
             return results
@@ -282,6 +296,30 @@ class GuardedAuthorizer(Authorizer):
             return _timeout_results(AclDeleteResult, len(filters))
         except Exception as error:  # noqa: BLE001 - as above
             self._fail("delete_acls", error)
+
+    async def _results(
+        self,
+        call: Callable[[], list[Any]],
+        items: int,
+        refused: Callable[[ApiError], T],
+        accepts: Callable[[Any], bool],
+        timeout_s: float,
+    ) -> Results:
+        """Call the plug-in, and await the results of its items; both within the time-out."""
+        if self._turn is None:
+            return await results_of(call(), refused, accepts, timeout_s)
+        loop = asyncio.get_running_loop()
+        ends_s = loop.time() + timeout_s
+        calling = loop.create_task(_in_thread(call, self._turn))
+        try:
+            await asyncio.wait((calling,), timeout=timeout_s)
+        finally:
+            # The call goes on, and nothing waits for its result.
+            if not calling.done():
+                calling.add_done_callback(_drop)
+        if not calling.done():
+            return _timeout_results(refused, items)
+        return await results_of(calling.result(), refused, accepts, ends_s - loop.time())
 
     def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
@@ -409,7 +447,9 @@ class GuardedAuthorizer(Authorizer):
             self._fail(method, error)
         finally:
             took_s = self._clock() - began_s
-            if took_s > self._slow_s:
+            # In a thread of its own a call may wait.
+            is_apart = self._turn is not None and method in _UPDATES
+            if took_s > self._slow_s and not is_apart:
                 self._note_slow(method, took_s, context)
 
     def _items(
@@ -423,10 +463,7 @@ class GuardedAuthorizer(Authorizer):
         # list() inside the call: a generator runs plug-in code, which may raise.
         found = self._call(method, lambda: list(call(context, items)), context)
         if len(found) != expected:
-            for each in found:
-                close = getattr(each, "close", None)
-                if close is not None:
-                    close()  # a coroutine that never began must not complain of it
+            _close_all(found)
             self._fail(
                 method, ValueError(f"found {len(found)} awaitables; expected are {expected}")
             )
@@ -466,6 +503,24 @@ class GuardedAuthorizer(Authorizer):
             self._slow_ms,
             self.slow_calls,
         )
+
+
+async def _in_thread(call: Callable[[], list[Any]], turn: asyncio.Lock) -> list[Any]:
+    async with turn:
+        return await beside(call, "doorkeeper-authorizer-updates")
+
+
+def _drop(calling: asyncio.Task[list[Any]]) -> None:
+    """Forget a call that returned too late."""
+    if not calling.cancelled() and calling.exception() is None:
+        _close_all(calling.result())
+
+
+def _close_all(awaitables: Sequence[Any]) -> None:
+    for each in awaitables:
+        close = getattr(each, "close", None)
+        if close is not None:
+            close()  # a coroutine that never began must not complain of it
 
 
 def _is_standard(inner: Authorizer, method: str) -> TypeGuard[StandardAuthorizer]:

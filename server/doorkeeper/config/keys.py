@@ -319,6 +319,16 @@ _OURS = (
         check=at_least(1),
     ),
     Key(
+        name="doorkeeper.authorizer.updates.thread",
+        type=KeyType.BOOLEAN,
+        default="false",
+        doc=(
+            "Whether create_acls and delete_acls of a plug-in are called in a thread of their own,"
+            " one after the other, so that they may wait."
+        ),
+        importance="LOW",
+    ),
+    Key(
         name="doorkeeper.shutdown.drain.ms",
         type=KeyType.INT,
         default="10000",

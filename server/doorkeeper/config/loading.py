@@ -289,6 +289,7 @@ def _settings(
         update_timeout_ms=given.number("doorkeeper.update.timeout.ms"),
         update_waiting_max=given.number("doorkeeper.update.waiting.max"),
         authorizer_slow_ms=given.number("doorkeeper.authorizer.slow.ms"),
+        authorizer_updates_thread=given.flag("doorkeeper.authorizer.updates.thread"),
         authorizer_log_file=given.path("doorkeeper.authorizer.log.file"),
         clients_withhold=_withheld_rules(given),
         clients_answer_max_bytes=_answer_rules(given),

@@ -117,6 +117,7 @@ class Settings(Value):
     update_timeout_ms: int
     update_waiting_max: int
     authorizer_slow_ms: int
+    authorizer_updates_thread: bool
     authorizer_log_file: Path | None
     clients_withhold: tuple[ClientRule, ...]
     clients_answer_max_bytes: tuple[ClientRule, ...]

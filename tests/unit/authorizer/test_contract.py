@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -101,10 +102,14 @@ def test_masks_ask_for_every_supported_operation_quietly() -> None:
 
 
 async def test_a_result_that_is_known_is_complete() -> None:
-    """Where there is nothing to wait for, nobody waits."""
+    """Where there is nothing to wait for, nobody waits; on other threads than the loop's too."""
     result = AclCreateResult()
 
-    assert completed(result).result() is result
+    here: Any = completed(result)
+    there: Any = await asyncio.to_thread(completed, result)
+
+    assert here.result() is result
+    assert there.result() is result
 
 
 def test_everything_public_is_there() -> None:

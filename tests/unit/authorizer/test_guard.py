@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,7 +32,7 @@ from testkit.acl import DESCRIBE, READ, allow, request_of, topic
 from testkit.authorizers import SERVER, CollectedAuthorizerLog, HeldStore, started
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
 ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
 ALICE = request_of("alice", api_key=3)
@@ -547,8 +549,68 @@ async def test_a_subclass_of_the_standard_authorizer_is_asked_by_its_own_method(
     guard.close()
 
 
+@pytest.mark.parametrize("in_thread", [False, True])
 @pytest.mark.parametrize("what", ["create", "delete"])
-async def test_a_change_that_raises_fails_as_a_whole(what: str) -> None:
-    """As each call of a plug-in does."""
+async def test_a_change_that_raises_fails_as_a_whole(what: str, in_thread: object) -> None:
+    """As each call of a plug-in does, wherever it runs."""
+    guard = guarded(raises(OSError("gone")), updates_in_thread=bool(in_thread))
+
     with pytest.raises(AuthorizerFault, match="Plugin failed in"):
-        await getattr(guarded(raises(OSError("gone"))), what)(ALICE, [BINDING], 20.0)
+        await getattr(guard, what)(ALICE, [BINDING], 20.0)
+
+
+class Blocking:
+    """Updates that wait until the test lets them go, and say on which thread they were called."""
+
+    def __init__(self) -> None:
+        self.threads: list[str] = []
+        self.began, self.goes = threading.Event(), threading.Event()
+        self.late: list[Coroutine[Any, Any, AclCreateResult]] = []
+
+    def __call__(self, _context: Any, items: Any) -> list[Any]:
+        self.threads.append(threading.current_thread().name)
+        self.began.set()
+        assert self.goes.wait(60)
+        self.late = [self.result() for _ in items]
+        return self.late
+
+    async def result(self) -> AclCreateResult:
+        return AclCreateResult()
+
+
+async def test_updates_in_a_thread_leave_the_event_loop_alone() -> None:
+    """It goes on while the plug-in blocks; the next update begins when the first has returned."""
+    blocking = Blocking()
+    seconds = itertools.count()
+    guard = guarded(blocking, updates_in_thread=True, slow_ms=1, clock=lambda: float(next(seconds)))
+
+    first = asyncio.create_task(guard.create(ALICE, [BINDING], 20.0))
+    second = asyncio.create_task(guard.create(ALICE, [BINDING] * 2, 20.0))
+    await asyncio.to_thread(blocking.began.wait, 60)
+    await asyncio.sleep(0)
+    assert blocking.threads == ["doorkeeper-authorizer-updates"]
+    blocking.goes.set()
+
+    assert (await first).values == [AclCreateResult()]
+    assert (await second).values == [AclCreateResult()] * 2
+    assert len(blocking.threads) == 2
+    # Nobody waited for them.
+    assert guard.slow_calls == 0
+
+
+async def test_an_update_that_blocks_for_too_long_is_timed_out() -> None:
+    """With what waits behind it; what it returns later is dropped."""
+    blocking = Blocking()
+    guard = guarded(blocking, updates_in_thread=True)
+
+    late = await guard.create(ALICE, [BINDING] * 2, 0.0)
+    behind = await guard.delete(ALICE, [ANY_BINDING], 0.0)
+    blocking.goes.set()
+
+    for results, items in ((late, 2), (behind, 1)):
+        codes = [each.error.code for each in results.values]
+        assert codes == [ErrorCode.REQUEST_TIMED_OUT] * items
+        assert results.timed_out == items
+    # Two updates have been called in the end, and no coroutine is left that was never awaited.
+    assert (await guard.create(ALICE, [BINDING], 20.0)).values == [AclCreateResult()]
+    assert len(blocking.threads) == 3
