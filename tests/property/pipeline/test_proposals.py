@@ -4,7 +4,7 @@ from collections import defaultdict
 from itertools import product
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.decision import Policy, Question
@@ -43,6 +43,10 @@ OPEN = (
     allow("Group:a", READ, topic("b", PREFIXED)),
     allow("Group:a", READ, topic("a.x-1")),
 )
+
+
+def _reads(principal: str, name: str) -> Question:
+    return Question(principal, "10.0.0.1", READ, ResourceType.TOPIC, name)
 
 
 def answers(
@@ -95,6 +99,13 @@ def test_least_privilege_is_what_was_used(
 
 
 @settings(max_examples=60, deadline=None)
+@example(
+    world=[allow("User:*", READ, topic("*"))],
+    asking=[
+        *(_reads("Group:a", name) for name in ("a.x-2", "a.y-3", "a.x-3")),
+        *(_reads("User:a", name) for name in ("a.x-1", "a.x-2", "a.x-3")),
+    ],
+)
 @given(world=worlds, asking=topic_questions)
 def test_prefixes_cover_no_name_of_others(world: list[AclBinding], asking: list[Question]) -> None:
     """With prefixes too, nobody loses, and nobody reaches a name that only others may use."""
@@ -104,6 +115,11 @@ def test_prefixes_cover_no_name_of_others(world: list[AclBinding], asking: list[
     owners: dict[str, set[str]] = defaultdict(set)
     for need in needs:
         owners[need.name].add(need.principal)
+    for pattern, entry in bindings:
+        # A literal ALLOW makes an owner too, whether it was used or not.
+        is_literal = pattern.pattern_type is PatternType.LITERAL
+        if is_literal and entry.permission_type is AclPermissionType.ALLOW:
+            owners[pattern.name].add(entry.principal)
 
     privileges = least(needs, history_names(names, needs, bindings), prefixes=True)
 
