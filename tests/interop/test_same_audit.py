@@ -83,6 +83,10 @@ class Watched:
         self.target.close()
 
 
+EARLY = re.compile(r"Cluster:LITERAL:kafka-cluster for request = (Incremental)?AlterConfigs ")
+"""Lines of changes of brokers' keys, which a broker 4.4.0 authorizes before it looks for faults."""
+
+
 @pytest.fixture(scope="module", params=BROKERS)
 def version(request: pytest.FixtureRequest) -> str:
     """Name the releases of the broker in turn."""
@@ -131,6 +135,13 @@ def each_forwarded_once(lines: Lines) -> Lines:
     )
 
 
+def comparable(lines: Lines, version: str) -> Lines:
+    """Return the lines without those of the accepted difference ``early-refusals``."""
+    if version != "4.4.0":
+        return lines
+    return Counter({line: count for line, count in lines.items() if not EARLY.search(line[1])})
+
+
 AUDITED = [
     each
     for each in (*SCENARIOS, *CREDENTIAL_SCENARIOS, *network_scenarios())
@@ -139,7 +150,7 @@ AUDITED = [
 
 
 @pytest.mark.parametrize("scenario", AUDITED, ids=[s.name for s in AUDITED])
-def test_scenario(scenario: Scenario, reference: Watched, ours: Watched) -> None:
+def test_scenario(scenario: Scenario, reference: Watched, ours: Watched, version: str) -> None:
     """The lines of every step are the broker's: same number, level, count, outcome and rule."""
     differences = []
     for watched in (reference, ours):
@@ -152,6 +163,7 @@ def test_scenario(scenario: Scenario, reference: Watched, ours: Watched) -> None
             watched.side.ask(step)
         expected = each_forwarded_once(reference.audit.lines())
         found = each_forwarded_once(settled(ours.audit.lines, expected.total()))
+        expected, found = (comparable(lines, version) for lines in (expected, found))
         if expected != found:
             differences.append(f"step {number}, {step.user}, v{step.version} {step.request}")
             differences += [f"  only kafka: {n} x {line}" for line, n in (expected - found).items()]

@@ -142,7 +142,7 @@ class Cluster:
                 held.add((principal, name))
             else:
                 held.remove((principal, name))
-        table = self.database.execute("SELECT count(*) FROM doorkeeper.item")
+        table = self.database.execute("SELECT count(*) FROM doorkeeper.item WHERE kind = 'acl'")
         return frozenset(held), int(table)
 
     def revisions(self) -> list[int]:
