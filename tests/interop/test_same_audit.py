@@ -87,7 +87,11 @@ EARLY = re.compile(r"Cluster:LITERAL:kafka-cluster for request = (Incremental)?A
 """Lines of changes of brokers' keys, which a broker 4.4.0 authorizes before it looks for faults."""
 
 
-@pytest.fixture(scope="module", params=BROKERS)
+# The log beside 4.3.1 is the quick half; both releases decide and log by the same code.
+_VERSIONS = [BROKERS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in BROKERS[1:])]
+
+
+@pytest.fixture(scope="module", params=_VERSIONS)
 def version(request: pytest.FixtureRequest) -> str:
     """Name the releases of the broker in turn."""
     found: str = request.param
@@ -161,9 +165,9 @@ def test_scenario(scenario: Scenario, reference: Watched, ours: Watched, version
     for number, step in enumerate(scenario.steps):
         for watched in (reference, ours):
             watched.side.ask(step)
-        expected = each_forwarded_once(reference.audit.lines())
-        found = each_forwarded_once(settled(ours.audit.lines, expected.total()))
-        expected, found = (comparable(lines, version) for lines in (expected, found))
+        expected = comparable(each_forwarded_once(reference.audit.lines()), version)
+        lines = settled(ours.audit.lines, expected.total())
+        found = comparable(each_forwarded_once(lines), version)
         if expected != found:
             differences.append(f"step {number}, {step.user}, v{step.version} {step.request}")
             differences += [f"  only kafka: {n} x {line}" for line, n in (expected - found).items()]

@@ -86,7 +86,7 @@ _ALTER_PARTITION_REASSIGNMENTS_RESPONSE_V0 = Record(
         compact=True,
     ),
     tags=TagSection(),
-    absent=(Absent("allow_replication_factor_change", True, ignorable=False),),
+    absent=(Absent("allow_replication_factor_change", True, ignorable=True),),
 )
 _ALTER_PARTITION_REASSIGNMENTS_RESPONSE_V1 = Record(
     "AlterPartitionReassignmentsResponse",

@@ -30,7 +30,7 @@ _LIST_CONFIG_RESOURCES_RESPONSE_V0 = Record(
             "ConfigResource",
             "resource_name" / Text(compact=True),
             tags=TagSection(),
-            absent=(Absent("resource_type", 16, ignorable=False),),
+            absent=(Absent("resource_type", 16, ignorable=True),),
         ),
         compact=True,
     ),

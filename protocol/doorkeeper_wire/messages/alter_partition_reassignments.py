@@ -634,8 +634,6 @@ def _encode_alter_partition_reassignments_response_responses_v0(
 
 
 def _encode_alter_partition_reassignments_response_v0(out: list[bytes], item: Any) -> None:
-    if not item.allow_replication_factor_change:
-        raise absent("allow_replication_factor_change", item.allow_replication_factor_change)
     out += (
         _pack_int32_int16(item.throttle_time_ms, item.error_code),
         COMPACT_NULLABLE_TEXT[item.error_message],

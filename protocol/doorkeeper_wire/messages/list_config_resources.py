@@ -266,8 +266,6 @@ def _encode_list_config_resources_response_config_resources_v0(
     out: list[bytes], items: Any
 ) -> None:
     for item in items:
-        if item.resource_type != 16:
-            raise absent("config_resources.resource_type", item.resource_type)
         out += COMPACT_TEXT[item.resource_name], b"\x00"
         if item.unknown_tags:
             replace_empty_tags(out, item.unknown_tags)
