@@ -99,7 +99,14 @@ def used(server: DoorkeeperServer, database: Database, port: int) -> dict[str, b
         "show": ("config", "show", "--config", config),
         "config check": ("config", "check", config),
         "migrate": ("store", "migrate", "--config", config),
-        "copy": ("store", "copy", "--from", config, "--to", str(server.folder / "copy")),
+        "copy": (
+            "store",
+            "copy",
+            "--from",
+            f"config:{config}",
+            "--to",
+            f"store:{server.folder}/copy",
+        ),
     }
     outputs = {}
     for name, command in words.items():

@@ -1,4 +1,4 @@
-"""Stores by the names that operators use: a folder, a URL, or a server's configuration."""
+"""Stores by their addresses: a folder, a URL, or a server's configuration."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.app.stores import identity_file_of
 from doorkeeper.config.loading import load
 from doorkeeper.config.shared_store import SharedStore
+from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.storage.identity import IDENTITY_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from doorkeeper.config.settings import Settings
+    from doorkeeper.repositories.addresses import Address
     from doorkeeper.storage.portable import Portable
 
 
@@ -32,36 +34,29 @@ class DataFolder(NamedTuple):
 Place = DataFolder | SharedStore
 
 
-def _keys(folder: Path) -> tuple[str, ...]:
-    return (f"doorkeeper.data.dir={folder}",)
-
-
 def folder(path: Path) -> DataFolder:
     return DataFolder(path, path / IDENTITY_NAME)
 
 
-def place_named(text: str) -> Place:
-    """Return the store of a URL, a configuration file, or else a folder.
+def settings_at(address: Address, overrides: Sequence[str] = ()) -> Settings:
+    """Return the configuration that the address of a store stands for.
 
     Raises:
-        ConfigError: the URL or the file has an error.
+        ConfigError: the URL, the file or an override has an error.
 
     """
-    return place_of(settings_named(text))
-
-
-def settings_named(text: str) -> Settings:
-    """Return the configuration of a URL, a file, or else a folder.
-
-    Raises:
-        ConfigError: the URL or the file has an error.
-
-    """
-    if "://" in text:
-        # A shared store requires a node id, which is unused here.
-        return load(None, (f"doorkeeper.store={text}", "node.id=0")).settings
-    path = Path(text)
-    return load(path if path.is_file() else None, () if path.is_file() else _keys(path)).settings
+    assert address.is_store
+    file = None
+    keys: tuple[str, ...] = ()
+    match address.kind:
+        case AddressKind.CONFIG:
+            file = Path(address.target)
+        case AddressKind.SHARED:
+            # A shared store requires a node id, which is unused here.
+            keys = (f"doorkeeper.store={address.kind.value}{address.target}", "node.id=0")
+        case _:
+            keys = (f"doorkeeper.data.dir={address.target}",)
+    return load(file, (*keys, *overrides)).settings
 
 
 def place_of(settings: Settings) -> Place:

@@ -7,6 +7,7 @@ host:9092,other:9092                  the same
 controllers://host:9093               a live cluster, by its controllers
 config:server.properties              the store that a server's configuration names
 store:/var/lib/doorkeeper             the embedded store in a data folder
+postgresql://user@host/database       a shared store; also postgres://
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from doorkeeper.repositories.errors import InvalidAddress
 
 STDIN: Final = "-"
 
-FORMS: Final = (
-    "a file, kafka://HOST:PORT,..., controllers://HOST:PORT,..., config:FILE or store:FOLDER"
-)
+STORES: Final = "config:FILE, store:FOLDER or postgresql://USER@HOST/DATABASE"
+FORMS: Final = f"a file, kafka://HOST:PORT,..., controllers://HOST:PORT,..., {STORES}"
 
 # A file with such a name is addressed as ./name: the meaning of an address does not depend on
 # the files that happen to exist.
 _SERVER = r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\]):\d+"
 _SERVERS = re.compile(rf"{_SERVER}(?:,{_SERVER})*")
+_PASSWORD = re.compile(r"(//[^/@:]*):[^/@]*@")
 
 
 class AddressKind(Enum):
@@ -38,6 +39,7 @@ class AddressKind(Enum):
     CONTROLLERS = "controllers://"
     CONFIG = "config:"
     STORE = "store:"
+    SHARED = "postgresql://"
 
 
 class Address(NamedTuple):
@@ -54,7 +56,7 @@ class Address(NamedTuple):
     @property
     def is_store(self) -> bool:
         """Say whether it is the address of a server's store."""
-        return self.kind in (AddressKind.CONFIG, AddressKind.STORE)
+        return self.kind in (AddressKind.CONFIG, AddressKind.STORE, AddressKind.SHARED)
 
     @property
     def is_stdin(self) -> bool:
@@ -62,8 +64,8 @@ class Address(NamedTuple):
         return self == (AddressKind.FILE, STDIN)
 
     def __str__(self) -> str:
-        """Return the text that ``parse`` reads as this address."""
-        return f"{self.kind.value}{self.target}"
+        """Return the text that ``parse_address`` reads as this address, without a password."""
+        return _without_password(f"{self.kind.value}{self.target}")
 
     def canonical(self) -> str:
         """Return a text that is equal for addresses of one repository.
@@ -73,8 +75,8 @@ class Address(NamedTuple):
         if self.is_live:
             servers = sorted(each.strip().lower() for each in self.target.split(","))
             return f"{self.kind.value}{','.join(servers)}"
-        if self.is_stdin:
-            return STDIN
+        if self.is_stdin or self.kind is AddressKind.SHARED:
+            return str(self)
         return f"{self.kind.value}{Path(self.target).resolve()}"
 
 
@@ -85,6 +87,8 @@ def parse_address(text: str) -> Address:
         InvalidAddress: it is empty, or has a prefix that is not one of ours.
 
     """
+    # libpq takes both schemes.
+    text = re.sub("^postgres://", AddressKind.SHARED.value, text)
     for kind in AddressKind:
         if kind.value and text.startswith(kind.value):
             target = text.removeprefix(kind.value)
@@ -96,5 +100,9 @@ def parse_address(text: str) -> Address:
     if _SERVERS.fullmatch(text):
         return Address(AddressKind.BROKERS, text)
     if not text or "://" in text:
-        raise InvalidAddress(f"found {text!r}; an address is {FORMS}")
+        raise InvalidAddress(f"found {_without_password(text)!r}; an address is {FORMS}")
     return Address(AddressKind.FILE, text)
+
+
+def _without_password(text: str) -> str:
+    return _PASSWORD.sub(r"\1@", text)

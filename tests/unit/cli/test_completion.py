@@ -102,10 +102,16 @@ OF_FILES = {"wanted", "address", "left", "right", "file", "folder", "target", "s
 """What the arguments are called that name files."""
 
 
+OF_STORES = {"--store", "--from", "--to"}
+"""Options whose values are addresses of stores."""
+
+
 def names_a_file(parameter: click.Parameter) -> bool:
     if isinstance(parameter, click.Option):
         metavar = parameter.metavar or ""
-        return any(each in metavar.split("|") for each in ("FILE", "OUT", "FOLDER", "STORE"))
+        return parameter.opts[0] in OF_STORES or any(
+            each in metavar.split("|") for each in ("FILE", "OUT", "FOLDER")
+        )
     return parameter.name in OF_FILES
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.offline.store_moves import check, copy, migrate
-from doorkeeper.offline.stores import folder, place_named, place_of, settings_named
+from doorkeeper.offline.stores import folder, place_of, settings_at
+from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.schema import VERSION
 from testkit.counted import counted_calls
@@ -43,25 +44,35 @@ async def test_an_embedded_store_is_migrated(tmp_path: Path) -> None:
     new, old = tmp_path / "new", tmp_path / "old"
     create_old_store(old, 2)
 
-    assert (await migrate(settings_named(str(new)), now_ms=now_ms, dry_run=True))[:2] == (
+    assert (await migrate(settings_at(parse_address(f"store:{new}")), now_ms=now_ms, dry_run=True))[
+        :2
+    ] == (
         0,
         VERSION,
     )
     assert not new.exists()
-    assert (await migrate(settings_named(str(new)), now_ms=now_ms, dry_run=False))[:2] == (
+    assert (
+        await migrate(settings_at(parse_address(f"store:{new}")), now_ms=now_ms, dry_run=False)
+    )[:2] == (
         0,
         VERSION,
     )
-    assert (await migrate(settings_named(str(old)), now_ms=now_ms, dry_run=True))[:2] == (
+    assert (await migrate(settings_at(parse_address(f"store:{old}")), now_ms=now_ms, dry_run=True))[
+        :2
+    ] == (
         2,
         VERSION,
     )
-    assert (await migrate(settings_named(str(old)), now_ms=now_ms, dry_run=False))[:2] == (
+    assert (
+        await migrate(settings_at(parse_address(f"store:{old}")), now_ms=now_ms, dry_run=False)
+    )[:2] == (
         2,
         VERSION,
     )
     for place in (old, new):
-        done = await migrate(settings_named(str(place)), now_ms=now_ms, dry_run=True)
+        done = await migrate(
+            settings_at(parse_address(f"store:{place}")), now_ms=now_ms, dry_run=True
+        )
         assert (done.before, done.after) == (VERSION, VERSION)
 
 
@@ -81,7 +92,7 @@ async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
 async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
     """Neither a folder nor a database by two names."""
     await fill_fully(tmp_path / "data")
-    urls = [place_named(f"postgresql://{user}@h/d") for user in ("a", "b")]
+    urls = [place_of(settings_at(parse_address(f"postgresql://{user}@h/d"))) for user in ("a", "b")]
 
     with pytest.raises(StorageError, match="this is the source itself"):
         await copied(
@@ -94,7 +105,7 @@ async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
 @pytest.mark.interop
 async def test_a_shared_store_is_migrated(database: Database) -> None:
     """The dry run gives the SQL and makes nothing; then it is made once."""
-    settings = settings_named(database.url())
+    settings = settings_at(parse_address(database.url()))
     place = place_of(settings)
 
     plan = await migrate(settings, now_ms=now_ms, dry_run=True)
@@ -119,7 +130,7 @@ async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgr
 
     for dry_run in (True, False):
         with pytest.raises(StorageError, match=r"/latin: .* encoding LATIN1; allowed: UTF8"):
-            await migrate(settings_named(url), now_ms=now_ms, dry_run=dry_run)
+            await migrate(settings_at(parse_address(url)), now_ms=now_ms, dry_run=dry_run)
 
     assert postgres_server.execute("SELECT to_regnamespace('doorkeeper') IS NULL", "latin") == "t"
     postgres_server.execute("DROP DATABASE latin WITH (FORCE)")
@@ -132,7 +143,7 @@ async def test_both_ways_compare_equal(database: Database, tmp_path: Path) -> No
     source, target = tmp_path / "source", tmp_path / "target"
     await fill(source, adding(*range(100_000)), adding(100_000), removing(5, 6, 7))
     await fill_more(source)
-    shared = place_named(database.url())
+    shared = place_of(settings_at(parse_address(database.url())))
 
     header = await copied(folder(source), shared)
     back = await copied(shared, folder(target))
@@ -159,7 +170,7 @@ async def test_each_acl_costs_the_same(database: Database, tmp_path: Path, numbe
     """A copy of many takes as many times as long as they are more, and no longer."""
     source, target = tmp_path / "source", tmp_path / "target"
     await fill(source, adding(*range(number)))
-    shared = place_named(database.url())
+    shared = place_of(settings_at(parse_address(database.url())))
 
     with counted_calls() as calls:
         await copied(folder(source), shared)
@@ -176,7 +187,7 @@ async def fill_more(data_dir: Path) -> None:
 @pytest.mark.interop
 async def test_a_source_that_changes_is_told(database: Database, tmp_path: Path) -> None:
     """A server that came and wrote while the store was copied makes the copy an old one."""
-    shared = place_named(database.url())
+    shared = place_of(settings_at(parse_address(database.url())))
     await fill(tmp_path / "source", adding(1))
     await copied(folder(tmp_path / "source"), shared)
 
@@ -197,7 +208,7 @@ async def test_a_source_that_changes_is_told(database: Database, tmp_path: Path)
 @pytest.mark.interop
 async def test_findings_of_a_shared_store(database: Database, tmp_path: Path) -> None:
     """What is wrong in a database is found by the same check."""
-    shared = place_named(database.url())
+    shared = place_of(settings_at(parse_address(database.url())))
     await fill_fully(tmp_path / "source")
     await copied(folder(tmp_path / "source"), shared)
     database.execute("DELETE FROM doorkeeper.item WHERE kind = 'topic'")

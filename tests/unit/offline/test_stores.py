@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.shared_store import SharedStore
-from doorkeeper.offline.stores import DataFolder, folder, open_for_reading, place_named, place_of
+from doorkeeper.offline.stores import (
+    DataFolder,
+    folder,
+    open_for_reading,
+    place_of,
+    settings_at,
+)
+from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.state.store import StorageError
 from testkit.portables import fill_fully
 from testkit.settings import settings_of
+
+if TYPE_CHECKING:
+    from doorkeeper.offline.stores import Place
+
+
+def place_at(text: str) -> Place:
+    return place_of(settings_at(parse_address(text)))
 
 
 def test_a_folder_a_url_and_a_configuration(tmp_path: Path) -> None:
@@ -19,24 +34,25 @@ def test_a_folder_a_url_and_a_configuration(tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("doorkeeper.data.dir=/var/lib/doorkeeper\n")
 
-    assert place_named(str(tmp_path)) == folder(tmp_path)
-    assert place_named(str(file)) == folder(Path("/var/lib/doorkeeper"))
-    url = place_named("postgresql://u:pw@h/d")
+    assert place_at(f"store:{tmp_path}") == folder(tmp_path)
+    assert place_at(f"config:{file}") == folder(Path("/var/lib/doorkeeper"))
+    url = place_at("postgresql://u:pw@h/d")
     assert isinstance(url, SharedStore)
     assert url.display_name == "postgresql://h/d"
+    assert url.password is not None
     file.write_text("node.id=7\ndoorkeeper.store=postgresql://u@h/d\n")
-    assert place_named(str(file)) == place_named("postgresql://u@h/d")
+    assert place_at(f"config:{file}") == place_at("postgres://u@h/d")
     assert place_of(settings_of("doorkeeper.data.dir=x")) == folder(Path("x"))
     given = settings_of("doorkeeper.data.dir=x\ndoorkeeper.store.identity.file=y")
     assert place_of(given) == DataFolder(Path("x"), Path("y"))
     assert folder(tmp_path).display_name == str(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["mysql://h/d", "postgresql://h", "postgresql://u:pw@/d"])
+@pytest.mark.parametrize("text", ["postgresql://h", "postgresql://u:pw@/d"])
 def test_a_url_that_is_wrong_is_told(text: str) -> None:
     """As in a configuration, without what may be a password."""
     with pytest.raises(ConfigError) as caught:
-        place_named(text)
+        place_at(text)
 
     assert "pw" not in str(caught.value)
 
@@ -51,7 +67,7 @@ async def test_an_embedded_store_is_read(tmp_path: Path) -> None:
 
 async def test_a_database_that_is_away_is_told() -> None:
     """In one line, with its name."""
-    place = place_named("postgresql://u:pw@127.0.0.1:1/d")
+    place = place_at("postgresql://u:pw@127.0.0.1:1/d")
 
     with pytest.raises(StorageError, match=r"postgresql://127\.0\.0\.1:1/d: ") as caught:
         async with open_for_reading(place, alone=True):

@@ -22,6 +22,8 @@ from doorkeeper.repositories.errors import InvalidAddress
         ("controllers://a:1", AddressKind.CONTROLLERS, "a:1"),
         ("config:/etc/server.properties", AddressKind.CONFIG, "/etc/server.properties"),
         ("store:/var/lib/doorkeeper/", AddressKind.STORE, "/var/lib/doorkeeper/"),
+        ("postgresql://u@h:1,i/d?sslmode=require", AddressKind.SHARED, "u@h:1,i/d?sslmode=require"),
+        ("postgres://u@h/d", AddressKind.SHARED, "u@h/d"),
     ],
 )
 def test_each_form_has_its_kind(text: str, kind: AddressKind, target: str) -> None:
@@ -46,6 +48,7 @@ def test_other_texts_are_refused_with_the_forms(text: str) -> None:
         ("-", False, False, True),
         ("config:x", False, True, False),
         ("store:x", False, True, False),
+        ("postgresql://u@h/d", False, True, False),
         ("kafka://a:1", True, False, False),
         ("controllers://a:1", True, False, False),
     ],
@@ -68,6 +71,7 @@ def test_properties_follow_from_the_kind(
         ("controllers://a:1", "controllers://a:1"),
         ("config:/x/../y.properties", "config:/y.properties"),
         ("store:/x/../y/", "store:/y"),
+        ("postgres://u:pw@h/d", "postgresql://u@h/d"),
         ("/x/../y.yaml", "/y.yaml"),
         ("-", "-"),
     ],
@@ -75,3 +79,13 @@ def test_properties_follow_from_the_kind(
 def test_addresses_of_one_repository_have_one_canonical_text(text: str, canonical: str) -> None:
     """The order of servers, case, and the way to a file do not count."""
     assert parse_address(text).canonical() == canonical
+
+
+def test_passwords_are_not_shown() -> None:
+    """Addresses stand in errors and in printed commands."""
+    address = parse_address("postgresql://u:s3cret@h/d")
+
+    assert (address.target, str(address)) == ("u:s3cret@h/d", "postgresql://u@h/d")
+    with pytest.raises(InvalidAddress) as caught:
+        parse_address("mysql://u:s3cret@h/d")
+    assert "s3cret" not in str(caught.value)

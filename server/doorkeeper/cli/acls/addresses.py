@@ -12,25 +12,23 @@ of kafka-acls.sh and of ``doorkeeper serve`` are shorthand for one:
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from doorkeeper.cli.completion import files, files_behind
+from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, override_option
 from doorkeeper.cli.terminal import say, say_once
-from doorkeeper.repositories.addresses import STDIN, Address, AddressKind, parse_address
-from doorkeeper.repositories.errors import InvalidAddress, RepositoryError
+from doorkeeper.repositories.addresses import STDIN, STORES, Address, AddressKind
+from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from click.shell_completion import CompletionItem
+    from collections.abc import Callable, Iterator
 
     from doorkeeper.acl.decision import Policy
-    from doorkeeper.config.settings import Settings
     from doorkeeper.repositories.repository import AclContents, AclRepository
 
 ADDRESSES: Final = """
@@ -41,34 +39,12 @@ Addresses of ACLs:
   controllers://host:9093    a live cluster, through its controllers
   config:server.properties   the store of the server with this configuration
   store:/var/lib/doorkeeper  the embedded store in this folder
+  postgresql://user@db/acls  the shared store in this database
 """
 """The part of help texts that explains addresses."""
 
 _DATA_DIR: Final = "doorkeeper.data.dir"
 _DATA_DIR_DEFAULT: Final = "data"
-
-
-def address(value: str) -> Address:
-    """Return the address that a word is; the type of parameters.
-
-    Raises:
-        click.BadParameter: the word is not an address.
-
-    """
-    try:
-        return parse_address(value)
-    except InvalidAddress as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def complete_address(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete names of files, also behind ``config:`` and ``store:``."""
-    for kind in (AddressKind.CONFIG, AddressKind.STORE):
-        if incomplete.startswith(kind.value):
-            return files_behind(kind.value, incomplete)
-    return files(context, parameter, incomplete)
 
 
 def address_argument(
@@ -122,16 +98,14 @@ class Location(NamedTuple):
             return ClusterRepository(self.address, self.command_config, retry)
         if self.address.is_store:
             from doorkeeper.offline.repository import StoreRepository  # noqa: PLC0415
+            from doorkeeper.offline.stores import settings_at  # noqa: PLC0415
 
-            return StoreRepository(self.address, self._settings())
+            with _translate_errors():
+                settings = settings_at(self.address, self.overrides)
+            return StoreRepository(self.address, settings)
         from doorkeeper.repositories.files import FileRepository  # noqa: PLC0415
 
         return FileRepository(self.address, _load_bytes, bare_principals=bare_principals)
-
-    def _settings(self) -> Settings:
-        if self.address.kind is AddressKind.CONFIG:
-            return _load_settings(Path(self.address.target), self.overrides)
-        return _load_settings(None, (f"{_DATA_DIR}={self.address.target}", *self.overrides))
 
     def configured_policy(self) -> Policy | None:
         """Return the policy of the configuration beside the address; None without one.
@@ -142,14 +116,11 @@ class Location(NamedTuple):
         """
         if self.policy_config is None and not self.policy_overrides:
             return None
-        settings = _load_settings(self.policy_config, self.policy_overrides)
-        from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
+        from doorkeeper.config.loading import load  # noqa: PLC0415  heavy, as the next
         from doorkeeper.offline.repository import policy_of  # noqa: PLC0415
 
-        try:
-            return policy_of(settings)
-        except StartError as error:
-            raise RepositoryError(*map(str, error.problems)) from error
+        with _translate_errors():
+            return policy_of(load(self.policy_config, self.policy_overrides).settings)
 
 
 def _load_bytes(name: str) -> bytes:
@@ -158,13 +129,14 @@ def _load_bytes(name: str) -> bytes:
         return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
 
 
-def _load_settings(file: Path | None, overrides: Sequence[str]) -> Settings:
-    from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as the next, which is heavy
-    from doorkeeper.config.loading import load  # noqa: PLC0415
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    from doorkeeper.app.errors import StartError  # noqa: PLC0415  heavy, as the next
+    from doorkeeper.config.errors import ConfigError  # noqa: PLC0415
 
     try:
-        return load(file, overrides).settings
-    except ConfigError as error:
+        yield
+    except (ConfigError, StartError) as error:
         raise RepositoryError(*map(str, error.problems)) from error
 
 
@@ -283,7 +255,7 @@ def refuse_file(target: Address) -> None:
     if not target.is_live and not target.is_store:
         raise click.UsageError(
             f"{target} is a file, and files are read only; ACLs are changed at"
-            " kafka://HOST:PORT, controllers://HOST:PORT, config:FILE or store:FOLDER"
+            f" kafka://HOST:PORT, controllers://HOST:PORT, {STORES}"
         )
 
 

@@ -1,7 +1,7 @@
 """``doorkeeper store``: create, accept, back up, restore, migrate, check and copy stores.
 
 ``create``, ``backup``, ``restore`` and ``accept`` work on the store of a configuration.
-``migrate``, ``check`` and ``copy`` take any store: a data folder, a URL or a configuration.
+``migrate``, ``check`` and ``copy`` take the address of any store.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from doorkeeper.app.stores import identity_file_of
-from doorkeeper.cli.completion import files
+from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.store.release import release
-from doorkeeper.cli.terminal import fail, progress
+from doorkeeper.cli.terminal import fail, progress, say
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.offline import store_moves
-from doorkeeper.offline.stores import Place, place_named, place_of, settings_named
+from doorkeeper.offline.stores import Place, place_of, settings_at
+from doorkeeper.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.backup import backup as back_up
 from doorkeeper.storage.backup import restore as put_back
@@ -42,15 +43,47 @@ _data_dir_option = click.option(
     "  [default: doorkeeper.data.dir of --config, or ./data]",
 )
 
-_store_option = click.option(
-    "--store",
-    metavar="STORE",
-    shell_complete=files,
-    help="A data folder, a postgresql:// URL, or a server.properties."
-    "  [default: the store of --config]",
+
+def _store_address(text: str) -> Address:
+    """Return the address of a store; the type of options."""
+    found = address(text)
+    if found.is_store:
+        return found
+    if found.kind is not AddressKind.FILE or found.is_stdin:
+        raise click.BadParameter(f"found {text!r}; the address of a store is {STORES}")
+    kind = AddressKind.CONFIG if Path(text).is_file() else AddressKind.STORE
+    found = Address(kind, text)
+    say(f"the address {text} is deprecated and ends with the next release; use {found}")
+    return found
+
+
+def _store_option(
+    name: str, dest: str, help_text: str, *, required: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(
+        name,
+        dest,
+        metavar="ADDRESS",
+        required=required,
+        type=_store_address,
+        shell_complete=complete_address,
+        help=help_text,
+    )
+
+
+_any_store = _store_option(
+    "--store", "store", "The address of the store.  [default: the store of --config]"
 )
 
-_STATUSES = """
+_ADDRESSES: Final = """
+\b
+Addresses of stores:
+  config:server.properties   the store of the server with this configuration
+  store:/var/lib/doorkeeper  the embedded store in this folder
+  postgresql://user@db/acls  the shared store in this database
+"""
+
+_STATUSES: Final = """
 \b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C.
@@ -65,7 +98,7 @@ Examples:
   doorkeeper store backup acls.backup --config server.properties
   doorkeeper store check --config server.properties
   doorkeeper store create --config server.properties
-  doorkeeper store copy --from /var/lib/doorkeeper --to postgresql://owner@db1/acls
+  doorkeeper store copy --from store:/var/lib/doorkeeper --to postgresql://owner@db1/acls
 """,
 )
 def command() -> None:
@@ -192,12 +225,12 @@ def accept(file: Path | None, data_dir: Path | None) -> None:
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
 Nodes of the previous version keep working with a migrated shared store. When all nodes have this
 version, --finish removes the parts that only the previous one needs. A server migrates its embedded
 store when it starts; a copy of the older store stays beside it.
-
+{_ADDRESSES}
 \b
 Exit statuses: 0 done, or nothing to do; 1 failed, with the reason on stderr; 2 wrong usage.
 
@@ -208,10 +241,10 @@ Examples:
 """
 )
 @config_option
-@_store_option
+@_any_store
 @click.option("--dry-run", is_flag=True, help="Print the SQL and change nothing.")
 @click.option("--finish", is_flag=True, help="Remove the parts for the previous version.")
-def migrate(file: Path | None, store: str | None, *, dry_run: bool, finish: bool) -> None:
+def migrate(file: Path | None, store: Address | None, *, dry_run: bool, finish: bool) -> None:
     """Create the tables of a store, or migrate them to this version."""
     if dry_run and finish:
         raise click.UsageError("--finish excludes --dry-run")
@@ -239,11 +272,11 @@ def migrate(file: Path | None, store: str | None, *, dry_run: bool, finish: bool
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
 Reads everything, as of one moment; servers may be running. In a sound store the change log has no
 gap and leads to the rows of the tables.
-
+{_ADDRESSES}
 \b
 Exit statuses: 0 sound; 1 not sound, or not readable, with the reason on stderr; 2 wrong usage.
 
@@ -254,8 +287,8 @@ Examples:
 """
 )
 @config_option
-@_store_option
-def check(file: Path | None, store: str | None) -> None:
+@_any_store
+def check(file: Path | None, store: Address | None) -> None:
     """Check that a store is sound."""
     place = _place(file, store)
     header, findings = _run(lambda: store_moves.check(place))
@@ -269,43 +302,28 @@ def check(file: Path | None, store: str | None) -> None:
 
 
 @command.command(
-    epilog="""
+    epilog=f"""
 \b
-STORE is a data folder, a postgresql:// URL, or a server.properties. All servers of both must be
-stopped. The cluster id, the change log and the revision are copied too. The copy is read
-back and compared. In PostgreSQL the role must own the tables.
-
+All servers of both must be stopped. The cluster id, the change log and the revision are copied too.
+The copy is read back and compared. In PostgreSQL the role must own the tables.
+{_ADDRESSES}
 \b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
 
 \b
 Examples:
-  doorkeeper store copy --from /var/lib/doorkeeper --to postgresql://owner@db1/acls
-  doorkeeper store copy --from node1.properties --to ./data --overwrite
+  doorkeeper store copy --from store:/var/lib/doorkeeper --to postgresql://owner@db1/acls
+  doorkeeper store copy --from config:node1.properties --to store:data --overwrite
 """
 )
-@click.option(
-    "--from",
-    "source",
-    metavar="STORE",
-    required=True,
-    shell_complete=files,
-    help="The store to read.",
-)
-@click.option(
-    "--to",
-    "target",
-    metavar="STORE",
-    required=True,
-    shell_complete=files,
-    help="The store to write.",
-)
+@_store_option("--from", "source", "The store to read.", required=True)
+@_store_option("--to", "target", "The store to write.", required=True)
 @click.option(
     "--overwrite", is_flag=True, help="Replace a target that is not empty.  [default: refuse]"
 )
-def copy(source: str, target: str, *, overwrite: bool) -> None:
+def copy(source: Address, target: Address, *, overwrite: bool) -> None:
     """Copy everything from one store to another."""
-    places = _parse_place(source), _parse_place(target)
+    places = place_of(_settings_at(source)), place_of(_settings_at(target))
     header, aside = _run(
         lambda: store_moves.copy(*places, overwrite=overwrite, now_ms=_now_ms(), progress=progress)
     )
@@ -329,24 +347,21 @@ def _store_name(settings: Settings) -> str:
     return str(settings.data_dir) if settings.store is None else settings.store.display_name
 
 
-def _place(file: Path | None, store: str | None) -> Place:
+def _place(file: Path | None, store: Address | None) -> Place:
     return place_of(_settings_of_store(file, store))
 
 
-def _settings_of_store(file: Path | None, store: str | None) -> Settings:
+def _settings_of_store(file: Path | None, store: Address | None) -> Settings:
     if store is not None and file is not None:
         raise click.UsageError("--store and --config both name a store: give one of them")
     if store is None:
         return load_or_fail(file, ()).settings
-    try:
-        return settings_named(store)
-    except ConfigError as error:
-        fail(error.problems)
+    return _settings_at(store)
 
 
-def _parse_place(text: str) -> Place:
+def _settings_at(store: Address) -> Settings:
     try:
-        return place_named(text)
+        return settings_at(store)
     except ConfigError as error:
         fail(error.problems)
 

@@ -31,7 +31,7 @@ def prepared(folder: Path) -> Path:
 
 def test_check_says_sound(tmp_path: Path) -> None:
     """Status 0, with the cluster, the revision and the rows."""
-    result = run("check", "--store", prepared(tmp_path / "data"))
+    result = run("check", "--store", f"store:{prepared(tmp_path / 'data')}")
 
     assert result.exit_code == 0, result.output
     assert "sound; cluster " in result.output
@@ -46,7 +46,7 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
     connection.execute("DELETE FROM item WHERE kind IN ('topic', 'config')")
     connection.close()
 
-    result = run("check", "--store", data)
+    result = run("check", "--store", f"store:{data}")
 
     assert result.exit_code == 1
     assert result.stdout == ""
@@ -59,7 +59,7 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
 def test_copy_says_what_it_did(tmp_path: Path) -> None:
     """A copy is told with its rows and revision; a second one must be asked to overwrite."""
     source, target = prepared(tmp_path / "source"), tmp_path / "target"
-    words = ("copy", "--from", source, "--to", target)
+    words = ("copy", "--from", f"store:{source}", "--to", f"store:{target}")
 
     first, refused = run(*words), run(*words)
     again = run(*words, "--overwrite")
@@ -78,13 +78,13 @@ def test_migrate_says_what_it_did(tmp_path: Path) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     create_old_store(old, 2)
 
-    dry = run("migrate", "--store", old, "--dry-run")
+    dry = run("migrate", "--store", f"store:{old}", "--dry-run")
     assert (dry.exit_code, dry.stdout) == (0, "")
     assert "would be migrated from 2" in dry.stderr
-    assert "migrated from 2" in run("migrate", "--store", old).stdout
-    assert "nothing to do" in run("migrate", "--store", old).stdout
-    assert "would be created" in run("migrate", "--store", new, "--dry-run").stderr
-    assert "schema version 4: created" in run("migrate", "--store", new).stdout
+    assert "migrated from 2" in run("migrate", "--store", f"store:{old}").stdout
+    assert "nothing to do" in run("migrate", "--store", f"store:{old}").stdout
+    assert "would be created" in run("migrate", "--store", f"store:{new}", "--dry-run").stderr
+    assert "schema version 4: created" in run("migrate", "--store", f"store:{new}").stdout
 
 
 def test_the_store_may_come_from_the_configuration(tmp_path: Path) -> None:
@@ -94,13 +94,41 @@ def test_the_store_may_come_from_the_configuration(tmp_path: Path) -> None:
     file.write_text(f"doorkeeper.data.dir={data}\n")
 
     assert run("check", "--config", file).exit_code == 0
-    assert run("check", "--store", file).exit_code == 0
-    assert run("check", "--store", data, "--config", file).exit_code == 2
+    assert run("check", "--store", f"config:{file}").exit_code == 0
+    assert run("check", "--store", f"store:{data}", "--config", file).exit_code == 2
+
+
+def test_a_bare_path_is_an_address_for_one_more_release(tmp_path: Path) -> None:
+    """It works as before, with a warning that names the address."""
+    data = prepared(tmp_path / "data")
+    file = tmp_path / "server.properties"
+    file.write_text(f"doorkeeper.data.dir={data}\n")
+
+    for path, address in ((data, f"store:{data}"), (file, f"config:{file}")):
+        result = run("check", "--store", path)
+        assert result.exit_code == 0
+        assert result.stderr == (
+            f"doorkeeper: the address {path} is deprecated and ends with the next release;"
+            f" use {address}\n"
+        )
+
+
+def test_other_addresses_are_no_stores() -> None:
+    """A live cluster has none that could be copied."""
+    for address in ("kafka://h:1", "h:1", "mysql://u:s3cret@h/d", "-"):
+        result = run("check", "--store", address)
+        assert result.exit_code == 2
+        assert "postgresql://USER@HOST/DATABASE" in " ".join(result.stderr.split())
+        assert "s3cret" not in result.stderr
 
 
 def test_errors_are_one_line(tmp_path: Path) -> None:
     """A URL that is wrong, a store that is not there: a line each, no traceback, no password."""
-    for store in ("postgresql://u:s3cret@h", "postgresql://u:s3cret@127.0.0.1:1/d", tmp_path):
+    for store in (
+        "postgresql://u:s3cret@h",
+        "postgresql://u:s3cret@127.0.0.1:1/d",
+        f"store:{tmp_path}",
+    ):
         result = run("check", "--store", store)
         assert result.exit_code == 1
         assert result.stderr.count("\n") == 1

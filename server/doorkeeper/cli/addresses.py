@@ -1,0 +1,37 @@
+"""Addresses on the command line, in the grammar of ``doorkeeper.repositories.addresses``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from doorkeeper.cli.completion import files, files_behind
+from doorkeeper.repositories.addresses import Address, AddressKind, parse_address
+from doorkeeper.repositories.errors import InvalidAddress
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+def address(value: str) -> Address:
+    """Return the address that a word is; the type of parameters.
+
+    Raises:
+        click.BadParameter: the word is not an address.
+
+    """
+    try:
+        return parse_address(value)
+    except InvalidAddress as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def complete_address(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete names of files, also behind ``config:`` and ``store:``."""
+    for kind in (AddressKind.CONFIG, AddressKind.STORE):
+        if incomplete.startswith(kind.value):
+            return files_behind(kind.value, incomplete)
+    return files(context, parameter, incomplete)
