@@ -95,6 +95,12 @@ def origin_of(request: AuthorizableRequestContext | None) -> Origin:
     return Origin(author, request)
 
 
+def _is_cancelled() -> bool:
+    """Return whether the present task is being cancelled, as ``aclose`` does."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 @dataclass(slots=True, eq=False)
 class _Submission:
     """A submitted change that is not complete.
@@ -388,7 +394,10 @@ class StateLog:
             except StorageError as error:
                 # The store itself is unusable: no queued change can be stored.
                 self._fail_all(error)
-            except Exception as error:  # noqa: BLE001 - the log must outlive any fault
+            except BaseException as error:  # noqa: BLE001 - the log must outlive any fault
+                # A store may raise CancelledError itself, which does not end this task.
+                if _is_cancelled():
+                    raise
                 # A fault after the commit may have left the state behind the store: reload it.
                 self._can_follow = not self.store.is_shared
                 self._log.error("the state log failed", exc_info=error)
@@ -415,7 +424,7 @@ class StateLog:
                 await self._resolve(lease, self._doubt)
             if self.store.is_shared:
                 await self._catch_up(lease, self._clock())
-            batch = await self._plan_batch()
+            batch = await self._plan_batch(lease)
             if batch is None:
                 return
             if not batch.entries:
@@ -451,7 +460,7 @@ class StateLog:
             self._confirmed_s = began_s
             self._complete(batch, state)
 
-    async def _plan_batch(self) -> _Batch | None:
+    async def _plan_batch(self, lease: Lease) -> _Batch | None:
         """Plan the queued changes, each on the state after the one before it."""
         state, revision, rows = self.state, self.state.revision, 0
         items: list[_Submission] = []
@@ -467,17 +476,19 @@ class StateLog:
                 continue  # the waiter gave up before planning
             items.append(each)
             if last is not None:
-                state = await self._slices(apply(state, last.change, last.revision))
+                state = await self._slices(apply(state, last.change, last.revision), lease)
             each.error, each.change = None, {}
             try:
                 change = each.plan(state)
                 each.change = (
-                    await self._slices(change) if isinstance(change, Generator) else change
+                    await self._slices(change, lease) if isinstance(change, Generator) else change
                 )
-            except StopIteration as error:  # a future cannot raise StopIteration
-                each.error = RuntimeError(f"a plan raised {error!r}")
-            except Exception as error:  # noqa: BLE001 - a refusal, or a fault of this plan alone
-                each.error = error
+            except BaseException as error:  # noqa: BLE001 - a refusal, or a fault of this plan alone
+                if _is_cancelled():
+                    raise
+                # A future cannot raise StopIteration, and others would end more than this change.
+                is_usual = isinstance(error, Exception) and not isinstance(error, StopIteration)
+                each.error = error if is_usual else RuntimeError(f"a plan raised {error!r}")
             last = None
             if each.change:
                 revision += 1
@@ -541,8 +552,11 @@ class StateLog:
         self._batch_of_state = batch.batch_id
         self._complete(batch, state)
 
-    async def _slices(self, work: T | Slices[T]) -> T:
-        """Run work in slices of ``SLICE_S``, and yield to the event loop between them."""
+    async def _slices(self, work: T | Slices[T], lease: Lease | None = None) -> T:
+        """Run work in slices of ``SLICE_S``, and yield to the event loop between them.
+
+        A ``lease`` is kept meanwhile: long work is no idle lease.
+        """
         if not isinstance(work, Generator):
             return work
         clock = self._clock
@@ -553,6 +567,8 @@ class StateLog:
                 while clock() < ends_s:
                     next(work)
                 await asyncio.sleep(0)
+                if lease is not None:
+                    await lease.keep()
         except StopIteration as end:
             result: T = end.value
             return result

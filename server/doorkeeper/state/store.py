@@ -137,6 +137,12 @@ class Lease(LogReader):
             StorageError: nothing is stored, and a retry would not help.
         """
 
+    async def keep(self) -> None:  # noqa: B027 - of a store that takes no lease away
+        """Show that the holder is at work; called every few milliseconds by long plans.
+
+        Raises nothing: ``commit`` finds out that the lease was lost.
+        """
+
 
 class Store(ABC):
     """A durable store. For the event loop's thread, except ``rows``."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
 
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import SERVER, Committed, Origin, edit
@@ -32,8 +34,6 @@ from testkit.state_logs import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pytest
 
     from doorkeeper.kinds.change import Change
     from doorkeeper.runtime.slices import Slices
@@ -152,6 +152,40 @@ async def test_a_plan_may_run_out_of_something() -> None:
 
     assert await outcomes(first, bug, last) == [1, RuntimeError, 2]
     assert store.commits == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    "fault", [asyncio.CancelledError(), SystemExit(3), KeyboardInterrupt(), GeneratorExit()]
+)
+@pytest.mark.parametrize("in_slices", [False, True], ids=["at once", "in slices"])
+async def test_a_plan_ends_nothing_but_itself(fault: BaseException, in_slices: bool) -> None:  # noqa: FBT001
+    """Whatever it raises, the other changes are stored, and so are later ones."""
+    log, _store = await alone()
+
+    def raise_fault(_state: State) -> Change:
+        raise fault
+
+    def raise_later(_state: State) -> Slices[Change]:
+        yield
+        raise fault
+
+    first = submit(log, "a")
+    ended = log.submit(raise_later if in_slices else raise_fault, SERVER)
+    second = submit(log, "b")
+
+    assert await outcomes(first, ended, second) == [1, RuntimeError, 2]
+    assert repr(fault) in str(ended.exception())
+    assert await submit(log, "c")
+    assert keys_of(log.state) == ["a", "b", "c"]
+
+
+async def test_a_store_that_raises_a_cancellation_ends_nothing() -> None:
+    """The outcome of the change is unknown; later ones are stored."""
+    log, store = await alone()
+    store.commit_faults.append(cast("Any", asyncio.CancelledError()))
+
+    assert await outcomes(submit(log, "a")) == [OutcomeUnknown]
+    assert await outcomes(submit(log, "b")) == [1]
 
 
 def bugged(_state: State) -> Change:

@@ -17,7 +17,7 @@ cancelled or failed operation cannot guarantee that, so it terminates the connec
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import asyncpg
@@ -117,7 +117,7 @@ class PostgresStore(Store):
         self._identity = identity
         self._identity_file = identity_file
         self.timeout_s = timeout_s
-        self._lease_timeout_s = lease_timeout_s
+        self.lease_timeout_s = lease_timeout_s
         self._retention_days = retention_days
         self._seen = state.revision
         self._log: Logger = structlog.get_logger("doorkeeper.store")
@@ -380,7 +380,7 @@ class PostgresStore(Store):
                     self._drop_writer()  # the database closed an idle connection: no outage
             self._writer = await self._checked_connection()
             self._writer_is_checked = False
-            idle_ms = max(1, round(self._lease_timeout_s * 1000))
+            idle_ms = max(1, round(self.lease_timeout_s * 1000))
             await self._writer.execute(
                 f"SET idle_in_transaction_session_timeout = {idle_ms};"
                 f" SET statement_timeout = '{STATEMENT_IN_LEASE_S}s'"
@@ -536,6 +536,7 @@ class SharedLease(SharedReader, Lease):
         super().__init__(store, connection)
         self.transaction = transaction
         self._revision = revision
+        self._kept_s = asyncio.get_running_loop().time()
         self.is_committed = False
 
     async def head(self) -> int:
@@ -544,6 +545,15 @@ class SharedLease(SharedReader, Lease):
 
     async def load(self) -> StoredState:
         return await self._read(rows.read_items(self.connection))
+
+    async def keep(self) -> None:
+        """End the idle time, which the database limits, three times before its limit."""
+        now_s = asyncio.get_running_loop().time()
+        if now_s - self._kept_s < self._store.lease_timeout_s / 3:
+            return
+        with suppress(*_FAILED):
+            await self.connection.execute("SELECT")
+        self._kept_s = now_s
 
     async def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> None:
         await self._store.write(self, entries, batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -20,11 +21,15 @@ from doorkeeper.storage.postgres import rows, store
 from testkit.acl import READ, WRITE, allow, topic, wanted
 from testkit.postgres import OWNER, Postgres
 from testkit.sharing import comes, connecting, node
+from testkit.stores import adding
 from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from doorkeeper.kinds.change import Change
+    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.state.state import State
     from testkit.postgres import Database
 
 pytestmark = pytest.mark.interop
@@ -329,6 +334,24 @@ async def test_a_writer_that_freezes_with_the_lease_does_not_keep_it(
         assert await mine is None
         await two.reaches(2)
         assert one.seen() == two.seen() == [A, B]
+
+
+async def test_a_plan_may_take_longer_than_the_lease_may_be_idle(database: Database) -> None:
+    """It is at work: the database does not take the lease, and the change is made at once."""
+    runs = 0
+
+    def plan_long(_state: State) -> Slices[Change]:
+        nonlocal runs
+        runs += 1
+        ends_s = time.monotonic() + 1
+        while time.monotonic() < ends_s:
+            yield
+        return adding(1)
+
+    async with node(database.url(), lease_timeout_s=0.3) as one:
+        await one.log.submit(plan_long, SERVER)
+
+        assert runs == 1
 
 
 async def test_the_log_is_pruned_while_nodes_run(
