@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.metrics.hooks import StoreMeter
     from doorkeeper.state.log import Plan
+    from doorkeeper.storage.postgres.host_selection import Check
 
 ORIGIN = Origin(AUTHOR)
 
@@ -91,12 +92,19 @@ async def comes(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0.002)
 
 
-def connecting(url: str, **options: Any) -> Callable[[], Awaitable[asyncpg.Connection]]:
+def connecting(url: str, **options: Any) -> Callable[..., Awaitable[asyncpg.Connection]]:
     """Return what connects to a database as a node does."""
     usual = {"timeout": 2, "command_timeout": 2, "target_session_attrs": "read-write"}
 
-    async def connect() -> asyncpg.Connection:
-        return await asyncpg.connect(url, **usual, **options)
+    async def connect(check: Check | None = None) -> asyncpg.Connection:
+        connection = await asyncpg.connect(url, **usual, **options)
+        try:
+            if check is not None:
+                await check(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
 
     return connect
 
@@ -107,7 +115,7 @@ async def node(
     node_id: int = 1,
     timeout_s: float = 5,
     *,
-    connect: Callable[[], Awaitable[asyncpg.Connection]] | None = None,
+    connect: Callable[..., Awaitable[asyncpg.Connection]] | None = None,
     retention_days: int = -1,
     lease_timeout_s: float = 3,
     identity_file: Path | None = None,

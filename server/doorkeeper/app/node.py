@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.cluster.model import Broker, Member
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
+    from doorkeeper.state.store import StoreIdentity
     from doorkeeper.storage.postgres.membership import Membership
     from doorkeeper.tokens.model import TokenReads
     from doorkeeper.topics.table import Topics
@@ -177,7 +179,11 @@ def brokers_of(listener_name: str, own: Broker, members: Iterable[Member]) -> tu
 
 
 def membership_of(
-    settings: Settings, node: LiveNode, tokens: DelegationTokens, log: Logger
+    settings: Settings,
+    node: LiveNode,
+    identity: StoreIdentity,
+    tokens: DelegationTokens,
+    log: Logger,
 ) -> Membership | None:
     """Return the membership of the node in its shared store; None with an embedded store.
 
@@ -190,6 +196,7 @@ def membership_of(
     # The driver is needed only with a shared store.
     from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
     from doorkeeper.storage.postgres.membership import Membership  # noqa: PLC0415
+    from doorkeeper.storage.postgres.schema import check_identity  # noqa: PLC0415
 
     # A node must find the live host of the database before its own session expires.
     most_ms = max(1, settings.broker_session_timeout_ms // 3)
@@ -197,7 +204,7 @@ def membership_of(
         connect_timeout_ms=min(settings.store.connect_timeout_ms, most_ms)
     )
     return Membership(
-        connector(store),
+        partial(connector(store), partial(check_identity, expected=identity)),
         lambda: node.as_member(tokens.fingerprint),
         node.use_others,
         interval_s=settings.broker_heartbeat_interval_ms / 1000,

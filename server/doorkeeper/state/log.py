@@ -394,7 +394,7 @@ class StateLog:
             except StorageError as error:
                 # The store itself is unusable: no queued change can be stored.
                 self._fail_all(error)
-            except BaseException as error:  # noqa: BLE001 - the log must outlive any fault
+            except BaseException as error:
                 # A store may raise CancelledError itself, which does not end this task.
                 if _is_cancelled():
                     raise
@@ -483,12 +483,14 @@ class StateLog:
                 each.change = (
                     await self._slices(change, lease) if isinstance(change, Generator) else change
                 )
-            except BaseException as error:  # noqa: BLE001 - a refusal, or a fault of this plan alone
+            except BaseException as error:
                 if _is_cancelled():
                     raise
                 # A future cannot raise StopIteration, and others would end more than this change.
-                is_usual = isinstance(error, Exception) and not isinstance(error, StopIteration)
-                each.error = error if is_usual else RuntimeError(f"a plan raised {error!r}")
+                if isinstance(error, Exception) and not isinstance(error, StopIteration):
+                    each.error = error
+                else:
+                    each.error = RuntimeError(f"a plan raised {error!r}")
             last = None
             if each.change:
                 revision += 1

@@ -137,7 +137,7 @@ class Lease(LogReader):
             StorageError: nothing is stored, and a retry would not help.
         """
 
-    async def keep(self) -> None:  # noqa: B027 - of a store that takes no lease away
+    async def keep(self) -> None:
         """Show that the holder is at work; called every few milliseconds by long plans.
 
         Raises nothing: ``commit`` finds out that the lease was lost.

@@ -305,7 +305,9 @@ def check(file: Path | None, store: Address | None) -> None:
     epilog=f"""
 \b
 All servers of both must be stopped. The cluster id, the change log and the revision are copied too.
-The copy is read back and compared. In PostgreSQL the role must own the tables.
+The copy is read back and compared. In PostgreSQL the role must own the tables. The copy has a
+store id of its own: a node that knows another store there refuses to start until
+doorkeeper store accept is run.
 {_ADDRESSES}
 \b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.

@@ -26,8 +26,10 @@ APPLICATION: Final = "doorkeeper"
 """Name in ``pg_stat_activity`` unless the URL has one."""
 
 
-def connector(store: SharedStore) -> Callable[[], Awaitable[asyncpg.Connection]]:
+def connector(store: SharedStore) -> Callable[..., Awaitable[asyncpg.Connection]]:
     """Return a function that connects to the primary; it reads a password file each time.
+
+    Its argument is the check that the database must pass; without it every store passes.
 
     Raises:
         StorageError: the extra is not installed, or a TLS file is unusable.

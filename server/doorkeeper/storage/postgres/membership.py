@@ -259,7 +259,7 @@ class Membership:
                                 await self._bell.wait()
                 finally:
                     connection.terminate()  # a polite close may take longer than a heartbeat
-            except (*LOST, asyncpg.PostgresError) as error:
+            except (*LOST, StorageError, asyncpg.PostgresError) as error:
                 # The store logs its outages itself.
                 self._log.debug("no heartbeat", cause=reason(error))
             except Exception as error:  # noqa: BLE001 - without heartbeats this node would be removed

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.state.store import StorageError, StoreIdentity
+from doorkeeper.state.store import StorageError, StoreIdentity, StoreReplaced
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -243,6 +243,23 @@ async def identity(connection: asyncpg.Connection) -> StoreIdentity:
     except ValueError:
         # Without its cause, which quotes parts of the key.
         raise StorageError("the store is damaged: its salt_key is not hexadecimal") from None
+
+
+async def check_identity(connection: asyncpg.Connection, expected: StoreIdentity) -> None:
+    """Reject a database that is not the expected one.
+
+    Raises:
+        StoreReplaced: it has no store, or another one.
+        StorageError: its schema does not fit.
+
+    """
+    state = await schema_state(connection)
+    if state is None:
+        raise StoreReplaced("no store is in this database")
+    check_usable(state)
+    found = await identity(connection)
+    if found[:2] != expected[:2]:
+        raise StoreReplaced(f"this is store {found.store_id} of cluster {found.cluster_id}")
 
 
 async def set_meta(connection: asyncpg.Connection, key: str, value: str) -> None:

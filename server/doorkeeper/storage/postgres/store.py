@@ -3,8 +3,9 @@
  follower   LISTEN; follows the log after each notification, and every second
  writer     the lease: locks the head, reads the revisions of other nodes, writes, commits
 
-Nothing depends on a notification: a lost one only delays the read. Revisions are committed in order
-and without gaps, since each writer locks the row of the head until its commit.
+Nothing depends on a notification, which any role of the database can send: a lost one only delays
+the read, and a wrong one only causes it. Revisions are committed in order and without gaps, since
+each writer locks the row of the head until its commit.
 
 Each new connection is checked before use: the database must have the cluster id and store id that
 the node knows, and every revision that the node has seen. A node never adopts the state of another
@@ -17,6 +18,7 @@ cancelled or failed operation cannot guarantee that, so it terminates the connec
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -44,7 +46,13 @@ from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.connection_loss import LOST, close_connection
 from doorkeeper.storage.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
 from doorkeeper.storage.postgres.migrating import prepare
-from doorkeeper.storage.postgres.schema import CHANNEL, check_usable, identity, schema_state
+from doorkeeper.storage.postgres.schema import (
+    CHANNEL,
+    VERSION,
+    check_identity,
+    identity,
+    schema_state,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -56,10 +64,15 @@ if TYPE_CHECKING:
     from doorkeeper.logger import Logger
     from doorkeeper.state.store import LogEntry, Logged, StoredState, StoreIdentity
 
-    Connect = Callable[[], Awaitable[asyncpg.Connection]]
+    Check = Callable[[asyncpg.Connection], Awaitable[None]]
+    Connect = Callable[[Check], Awaitable[asyncpg.Connection]]
+    """Connects to the first host whose database passes the check."""
     CatchUp = Callable[[LogReader], Awaitable[None]]
 
 T = TypeVar("T")
+
+REVISION_DIGITS: Final = 20
+"""More than any number of revisions has."""
 
 POLL_S: Final = 1.0
 """Interval of reads of the head without a notification: the most that a lost one delays."""
@@ -124,8 +137,7 @@ class PostgresStore(Store):
         self._meter = StoreMeter() if meter is None else meter
         self._health = Health(asyncio.get_running_loop().time, self._log, name)
         self._bell = asyncio.Event()
-        self._rung = 0
-        self._rung_s = float("-inf")
+        self._rung: float = 0
         self._writer: asyncpg.Connection | None = None
         self._writer_is_checked = False
         self._writing = asyncio.Lock()
@@ -160,15 +172,21 @@ class PostgresStore(Store):
 
         """
         expected = None if identity_file is None else read_expected_store(identity_file)
+
+        async def check(connection: asyncpg.Connection) -> None:
+            if identity_file is None or expected is None:
+                return
+            state = await schema_state(connection)
+            if state is None:
+                check_expected_store(identity_file, name, expected, None)
+            elif state.version == VERSION:
+                here = await identity(connection), await rows.head(connection)
+                found = ExpectedStore(*here[0][:2], here[1])
+                check_expected_store(identity_file, name, expected, found)
+
         try:
-            connection = await connect()
+            connection = await connect(check)
             try:
-                if (
-                    identity_file is not None
-                    and expected
-                    and await schema_state(connection) is None
-                ):
-                    check_expected_store(identity_file, name, expected, None)
                 await prepare(connection, random_bytes, initial)
                 found = await identity(connection)
                 async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -226,24 +244,9 @@ class PostgresStore(Store):
 
     # --- the connections
 
-    async def _checked_connection(self) -> asyncpg.Connection:
-        """Connect, and reject a database that is not the one that the node knows."""
-        connection = await self._connect()
-        try:
-            await self._check(connection)
-        except BaseException:
-            connection.terminate()
-            raise
-        return connection
-
     async def _check(self, connection: asyncpg.Connection) -> None:
-        state = await schema_state(connection)
-        if state is None:
-            raise StoreReplaced("no store is in this database")
-        check_usable(state)
-        found = await identity(connection)
-        if found[:2] != self._identity[:2]:
-            raise StoreReplaced(f"this is store {found.store_id} of cluster {found.cluster_id}")
+        """Reject a database that is not the one that the node knows."""
+        await check_identity(connection, self._identity)
         await self.see(rows.head(connection))
 
     async def see(self, reading: Awaitable[int]) -> int:
@@ -259,11 +262,6 @@ class PostgresStore(Store):
             raise StoreReplaced(f"this database is at revision {revision}")
         self.note(revision)
         return revision
-
-    @property
-    def newest_seen(self) -> int:
-        """Return the newest revision that is known to be durable."""
-        return self._seen
 
     def note(self, revision: int) -> None:
         """Record a durable revision before any client learns of it."""
@@ -286,7 +284,7 @@ class PostgresStore(Store):
         back_off = BackOff()
         while True:
             try:
-                connection = await self._checked_connection()
+                connection = await self._connect(self._check)
                 if self._health.is_lost_by(FOLLOWER):
                     self._meter.record_reconnect()
                 try:
@@ -322,28 +320,28 @@ class PostgresStore(Store):
         connection.add_termination_listener(lambda _connection: self._bell.set())
         reader = SharedReader(self, connection)
         while not connection.is_closed():
+            self._bell.clear()
+            self._rung = 0
             await catch_up(reader)
             self._health.record_success(FOLLOWER)
             back_off.reset()
-            reader.rung = await self._wait_for_bell()
+            await self._wait_for_news(connection)
         raise ConnectionError("the connection was closed")
 
-    def _ring(self, _connection: object, _pid: int, _channel: str, revision: object) -> None:
-        self._rung = int(str(revision))
-        self._rung_s = asyncio.get_running_loop().time()
+    def _ring(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
+        text = str(payload)
+        is_revision = text.isdecimal() and len(text) < REVISION_DIGITS
+        self._rung = max(self._rung, int(text) if is_revision else math.inf)
         self._bell.set()
 
-    async def _wait_for_bell(self) -> int | None:
-        """Return the revision of the last notification; None if the head must be read."""
-        try:
+    async def _wait_for_news(self, connection: asyncpg.Connection) -> None:
+        """Wait for a notification of a revision that the node has not seen, at most ``POLL_S``."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(POLL_S):
-                await self._bell.wait()
-        except TimeoutError:
-            return None
-        self._bell.clear()
-        # An old notification, received during a catch-up, says nothing about the current head.
-        is_new = asyncio.get_running_loop().time() - self._rung_s < POLL_S
-        return self._rung if is_new else None
+                # Each commit of this node notifies it too, and costs no query.
+                while self._rung <= self._seen and not connection.is_closed():
+                    await self._bell.wait()
+                    self._bell.clear()
 
     # --- writing
 
@@ -378,7 +376,7 @@ class PostgresStore(Store):
                     return await self._begin(self._writer)
                 except _ENDED:
                     self._drop_writer()  # the database closed an idle connection: no outage
-            self._writer = await self._checked_connection()
+            self._writer = await self._connect(self._check)
             self._writer_is_checked = False
             idle_ms = max(1, round(self.lease_timeout_s * 1000))
             await self._writer.execute(
@@ -453,7 +451,7 @@ class PostgresStore(Store):
         while True:
             await asyncio.sleep(PRUNE_EVERY_S)
             try:
-                connection = await self._checked_connection()
+                connection = await self._connect(self._check)
                 try:
                     older_than_ms = self._retention_days * MS_PER_DAY
                     more = True
@@ -465,6 +463,8 @@ class PostgresStore(Store):
                     connection.terminate()
             except (*_FAILED, StorageError) as error:
                 self._log.warning("the log was not pruned", cause=reason(error))
+            except Exception:  # noqa: BLE001 - pruning must not end: the log would grow for ever
+                self._log.exception("the log was not pruned", store=self._name)
 
     async def aclose(self) -> None:
         for task in self._tasks:
@@ -486,8 +486,6 @@ class SharedReader(LogReader):
     def __init__(self, store: PostgresStore, connection: asyncpg.Connection) -> None:
         self._store = store
         self.connection = connection
-        self.rung: int | None = None
-        """The revision of a notification; None: the database must be asked."""
 
     async def _read(self, reading: Awaitable[T]) -> T:
         """Wait for an operation.
@@ -502,10 +500,6 @@ class SharedReader(LogReader):
             raise self._store.failure(error) from error
 
     async def head(self) -> int:
-        """Return the newest revision; after a notification without a query."""
-        if self.rung is not None:
-            self._store.note(self.rung)
-            return self._store.newest_seen
         return await self._read(self._store.see(rows.head(self.connection)))
 
     async def batch_of(self, revision: int) -> tuple[UUID | None] | None:

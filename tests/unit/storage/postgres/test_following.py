@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
+import pytest
+import structlog
+
 from doorkeeper.kinds.declared import KINDS
 from doorkeeper.state.store import LogReader, StoredState, StoreIdentity
 from doorkeeper.storage.postgres.health import BackOff
-from doorkeeper.storage.postgres.store import PostgresStore
+from doorkeeper.storage.postgres.store import PRUNE_EVERY_S, PostgresStore
 from testkit.loop_clock import time_by_hand
 from testkit.state_logs import turns
 
@@ -32,7 +35,7 @@ class Quiet:
         return False
 
 
-def store_over(connect: Any) -> PostgresStore:
+def store_over(connect: Any, retention_days: int = -1) -> PostgresStore:
     """Return a store that was just read."""
     return PostgresStore(
         connect,
@@ -43,32 +46,79 @@ def store_over(connect: Any) -> PostgresStore:
         identity_file=None,
         timeout_s=30,
         lease_timeout_s=3,
-        retention_days=-1,
+        retention_days=retention_days,
         meter=None,
     )
 
 
-async def test_an_old_notification_is_not_trusted() -> None:
-    """The node was busy when it came: who asks the database learns whether it is still there."""
+@pytest.mark.parametrize("payload", ["2", "9" * 19, "9" * 7_999, "", "-1", "two", "²", None])
+async def test_a_notification_is_a_reason_to_ask(payload: str | None) -> None:
+    """Any role of the database can send one: it never counts as a revision that exists."""
     connection = Quiet()
-    seen: list[int | None] = []
+    asked = asyncio.Event()
     store = store_over(None)
+    store.note(1)
+
+    async def catch_up(_reader: LogReader) -> None:
+        asked.set()
+
+    listening = asyncio.create_task(store._listen(cast("Any", connection), catch_up, BackOff()))
+    await asked.wait()
+    asked.clear()
+    connection.notify(None, 0, "", payload)
+    await asked.wait()
+    listening.cancel()
+    await asyncio.wait([listening])
+
+    assert store._seen == 1
+
+
+async def test_what_was_seen_costs_no_query() -> None:
+    """Such as commits of this node; the database is asked each second all the same."""
+    connection = Quiet()
+    asked = 0
+    store = store_over(None)
+    store.note(2)
     with time_by_hand() as clock:
 
-        async def catch_up(reader: LogReader) -> None:
-            seen.append(cast("Any", reader).rung)
-            if len(seen) == 2:
-                connection.notify(None, 0, "", "2")
-                clock.now_s += 30
+        async def catch_up(_reader: LogReader) -> None:
+            nonlocal asked
+            asked += 1
 
         listening = asyncio.create_task(store._listen(cast("Any", connection), catch_up, BackOff()))
-        await turns()
-        connection.notify(None, 0, "", "1")
-        await turns()
+        found = []
+        for seconds in (0, 0.4, 0.4, 0.4):
+            clock.now_s += seconds
+            for payload in ("1", "2"):
+                connection.notify(None, 0, "", payload)
+                await turns()
+            found.append(asked)
         listening.cancel()
         await asyncio.wait([listening])
 
-    assert seen == [None, 1, None]
+    assert found == [1, 1, 1, 2]
+
+
+async def test_pruning_goes_on_after_any_fault() -> None:
+    """A bug too: the log would grow for ever."""
+    asked = 0
+
+    async def connect(_check: object) -> None:
+        nonlocal asked
+        asked += 1
+        raise [RuntimeError("a bug"), ConnectionError("away"), KeyError("a bug")][asked % 3]
+
+    with time_by_hand() as clock, structlog.testing.capture_logs() as lines:
+        store = store_over(connect, retention_days=1)
+        store.start(asyncio.get_running_loop())
+        for _ in range(4):
+            await turns()
+            clock.now_s += PRUNE_EVERY_S
+        await turns()
+        await store.aclose()
+
+    assert asked == 4
+    assert {each["event"] for each in lines} == {"the log was not pruned"}
 
 
 async def test_a_database_that_takes_no_writes_is_asked_on_after_any_fault() -> None:
@@ -76,7 +126,7 @@ async def test_a_database_that_takes_no_writes_is_asked_on_after_any_fault() -> 
     faults: list[Exception] = [RuntimeError("a bug"), ConnectionError("away"), KeyError("a bug")]
     asked = 0
 
-    async def connect() -> None:
+    async def connect(_check: object) -> None:
         nonlocal asked
         asked += 1
         raise faults[asked % 3]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 import pytest
 
+from doorkeeper.state.store import StoreReplaced
 from doorkeeper.storage.postgres.connecting import connector
 from doorkeeper.storage.postgres.host_selection import READ_ONLY, connect_to_primary
 from testkit.cycles import left_in_cycles
@@ -30,8 +31,15 @@ CONNECT_MS = "doorkeeper.store.connect.timeout.ms={}"
 class Connection:
     """What ``reached`` needs of one."""
 
+    def __init__(self, host: str) -> None:
+        self.host = host
+        self.is_closed = False
+
     async def execute(self, statement: str) -> None:
-        self.search_path = statement
+        self.settings = statement
+
+    def terminate(self) -> None:
+        self.is_closed = True
 
 
 def hosts(**answers: Exception | None) -> Callable[..., Awaitable[Any]]:
@@ -43,7 +51,7 @@ def hosts(**answers: Exception | None) -> Callable[..., Awaitable[Any]]:
             await asyncio.Event().wait()
         if (error := answers[host]) is not None:
             raise error
-        return Connection()
+        return Connection(host)
 
     return connect
 
@@ -56,7 +64,8 @@ async def test_a_host_that_says_nothing_has_its_share_of_the_time() -> None:
     """Then the next one is asked: a machine that is gone does not say so."""
     found = await connect_to_primary(hosts(live=None), two(timeout_ms=100), {})
 
-    assert found.search_path == "SET search_path = pg_catalog"
+    assert found.host == "live"
+    assert found.settings.startswith("SET search_path = pg_catalog;")
 
 
 @pytest.mark.parametrize(
@@ -78,6 +87,24 @@ async def test_a_host_that_refuses_us_ends_the_search() -> None:
 
     with pytest.raises(asyncpg.InvalidPasswordError):
         await connect_to_primary(hosts(dead=wrong, live=None), two(), {})
+
+
+async def test_a_host_with_another_store_is_passed_by() -> None:
+    """Its connection is closed; where no host has the store, each is told."""
+    seen = []
+
+    async def check(connection: Any) -> None:
+        seen.append(connection)
+        if connection.host == "dead":
+            raise StoreReplaced("another store")
+
+    found = await connect_to_primary(hosts(dead=None, live=None), two(), {}, check)
+
+    assert found.host == "live"
+    assert [each.is_closed for each in seen] == [True, False]
+    down = ConnectionRefusedError("refused")
+    with pytest.raises(StoreReplaced, match=r"^dead:1: another store; live:2: refused$"):
+        await connect_to_primary(hosts(dead=None, live=down), two(), {}, check)
 
 
 async def test_of_hosts_in_vain_each_is_told() -> None:
@@ -128,6 +155,23 @@ async def test_a_primary_behind_a_black_hole_is_found(database: Database) -> Non
 
         assert await connection.fetchval("SELECT 1") == 1
         await connection.close()
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(
+    ("default", "expected"),
+    [("off", "on"), ("local", "on"), ("remote_write", "on"), ("remote_apply", "remote_apply")],
+)
+async def test_commits_are_durable_whatever_the_default_is(
+    database: Database, default: str, expected: str
+) -> None:
+    """What is acknowledged must survive a crash of the database."""
+    database.execute(f'ALTER DATABASE "{database.name}" SET synchronous_commit = {default}')
+
+    connection = await connector(store_of(database.url()))()
+
+    assert await connection.fetchval("SHOW synchronous_commit") == expected
+    await connection.close()
 
 
 @pytest.mark.interop

@@ -11,9 +11,10 @@ import structlog
 
 from doorkeeper.state.store import StoreReplaced
 from doorkeeper.storage.identity import ExpectedStore, read_expected_store, replace_identity_file
+from doorkeeper.storage.postgres.host_selection import connect_to_primary
 from doorkeeper.storage.postgres.schema import identity, set_meta
 from testkit.acl import READ, allow, topic
-from testkit.shared_stores import prepared, write
+from testkit.shared_stores import prepared, store_of, write
 from testkit.sharing import Node, comes, connecting, node
 from testkit.stores import adding
 
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
+    from doorkeeper.storage.postgres.host_selection import Check
     from testkit.postgres import Database, Postgres
 
 pytestmark = pytest.mark.interop
+
+TWO_HOSTS = store_of("postgresql://u@one,two/d")
 
 A, B, C = (allow("alice", READ, topic(name)) for name in "abc")
 
@@ -34,8 +38,8 @@ class Host:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    async def connect(self) -> asyncpg.Connection:
-        return await connecting(self.url)()
+    async def connect(self, check: Check) -> asyncpg.Connection:
+        return await connecting(self.url)(check)
 
 
 @pytest.fixture
@@ -107,6 +111,48 @@ async def test_another_database_behind_the_url(
     assert len(errors) == 1
     assert said in errors[0]["cause"]
     assert "doorkeeper store accept" in errors[0]["cause"]
+
+
+@pytest.mark.parametrize("found", [empty, of_another_cluster, older])
+async def test_the_own_database_is_found_behind_another_host(
+    database: Database,
+    other: Database,
+    tmp_path: Path,
+    found: Callable[[Database, Database], Awaitable[str]],
+) -> None:
+    """The first host of the URL has another store: the node goes on, and starts again."""
+    file, hosts = tmp_path / "identity", [database.url()]
+
+    async def connect(check: Check) -> asyncpg.Connection:
+        places = iter(hosts)
+        return await connect_to_primary(
+            lambda *_words, **_named: asyncpg.connect(next(places)), TWO_HOSTS, {}, check
+        )
+
+    async with node("", connect=connect, identity_file=file) as one:
+        await one.create(A)
+        await one.create(B)
+        await found(database, other)
+        hosts.insert(0, other.url())
+        database.terminate_backends()
+        assert await one.create(C) is None
+        await one.reachable()
+    async with node("", connect=connect, identity_file=file) as one:
+        assert one.seen() == [A, B, C]
+
+
+async def test_a_forged_notification_changes_nothing(database: Database, tmp_path: Path) -> None:
+    """Whoever may log in to the database can send one."""
+    file = tmp_path / "identity"
+    async with node(database.url(), 1) as one, node(database.url(), 2, identity_file=file) as two:
+        await one.create(A)
+        await two.reaches(1)
+        database.execute("NOTIFY doorkeeper, '9000000000000000000'; NOTIFY doorkeeper, 'x'")
+        assert await one.create(B) is None
+        await two.reaches(2)
+        assert await two.create(C) is None
+        assert two.store.unavailable is None
+    assert read_expected_store(file) == ExpectedStore(*one.store.identity[:2], 3)
 
 
 async def test_the_schema_is_dropped_under_a_node(database: Database) -> None:
