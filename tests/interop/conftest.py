@@ -16,6 +16,7 @@ from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import KafkaTools
 from testkit.oracle_totals import Totals
 from testkit.pairs import Pair
+from testkit.side_by_side import FORGETFUL
 
 REFERENCE = VERSIONS[0]
 
@@ -122,7 +123,7 @@ def target(
 def pair(request: pytest.FixtureRequest, totals: Totals) -> Iterator[Pair]:
     """Give a real broker of each release in turn, and a Doorkeeper with the same configuration."""
     try:
-        running = Pair.start(totals, request.param)
+        running = Pair.start(totals, request.param, **FORGETFUL)
     except Unavailable as missing:
         cannot(str(missing))
     yield running

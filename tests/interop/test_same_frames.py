@@ -23,9 +23,11 @@ ALL = (
 
 @pytest.mark.parametrize("scenario", ALL, ids=[s.name for s in ALL])
 def test_scenario(scenario: Scenario, pair: Pair) -> None:
-    """Every answer of the scenario equals the broker's."""
+    """Every answer equals the broker's, and nothing is left that another scenario could see."""
     pair.clear(scenario.topics)
+    kept = pair.kept()
 
     differences = [line for step in scenario.steps for line in pair.differences(step)]
 
     assert not differences, "\n".join(differences)
+    assert pair.kept() == kept

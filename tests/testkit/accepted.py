@@ -157,13 +157,6 @@ def _producer(request: str, answer: Any, _other: Any) -> Any:
 
 
 def _transaction(request: str, answer: Any, other: Any) -> Any:
-    if request == "ListTransactionsRequest":
-        # Those that such producers of other scenarios have left behind.
-        return _rows(
-            answer,
-            "transaction_states",
-            lambda row: None if row["transaction_state"] == "Empty" else row,
-        )
     codes = {0, 35}
     if request != "InitProducerIdRequest" or {answer["error_code"], other["error_code"]} != codes:
         return answer

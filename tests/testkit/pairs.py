@@ -60,6 +60,10 @@ class Pair:
             if topics:
                 side.make(topics)
 
+    def kept(self) -> dict[str, set[str]]:
+        """Return what ``clear`` does not clear, of each server."""
+        return {side.target.name: side.kept() for side in (self.reference, self.ours)}
+
     def differences(self, step: Step, accepted: tuple[Accepted, ...] | None = None) -> list[str]:
         """Ask both, and return a line for each difference that is not accepted.
 

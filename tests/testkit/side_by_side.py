@@ -13,7 +13,10 @@ from typing import Any
 
 from doorkeeper_wire.message import Record
 from doorkeeper_wire.messages import alter_user_scram_credentials as alter_scram
+from doorkeeper_wire.messages import describe_client_quotas as describe_quotas
 from doorkeeper_wire.messages import describe_user_scram_credentials as describe_scram
+from doorkeeper_wire.messages import list_config_resources as list_resources
+from doorkeeper_wire.messages import list_transactions
 from doorkeeper_wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -27,7 +30,16 @@ from doorkeeper_wire.messages.init_producer_id import (
 )
 from doorkeeper_wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
-from testkit.frame_steps import Step, create, creation, delete, delete_filter, describe, new_topic
+from testkit.frame_steps import (
+    Step,
+    ask_configs,
+    create,
+    creation,
+    delete,
+    delete_filter,
+    describe,
+    new_topic,
+)
 from testkit.frames import Closed, FrameClient, fields
 from testkit.kafka_target import USERS, Target
 
@@ -86,6 +98,33 @@ SETS = (
 )
 """Fields whose order a broker leaves open."""
 
+KEPT = (
+    Step(
+        None,
+        list_resources.ListConfigResourcesRequest(resource_types=(16, 32)),
+        list_resources.ListConfigResourcesResponse,
+        1,
+    ),
+    ask_configs(4, 4, "1", None),
+    ask_configs(4, 4, "", None),
+    Step(
+        None,
+        describe_quotas.DescribeClientQuotasRequest(components=()),
+        describe_quotas.DescribeClientQuotasResponse,
+        1,
+    ),
+)
+"""Questions about what ``clear`` does not clear: keys of resources, of brokers, and quotas.
+
+A scenario leaves it as it was, so that the others may run in any order.
+"""
+
+FORGETFUL: Mapping[str, str] = {
+    "transactional_id_expiration_ms": "1",
+    "transaction_remove_expired_transaction_cleanup_interval_ms": "20",
+}
+"""Keys of a broker that forgets transactional ids, which no request deletes."""
+
 NO_ID = bytes(16)
 
 NEWEST = 12
@@ -119,7 +158,10 @@ class Side:
         return normal(seen, names={given: made for made, given in self.ids.items()})
 
     def clear(self) -> None:
-        """Delete every ACL, every topic, every user and every group."""
+        """Delete every ACL, every topic, every user and every group.
+
+        A transactional id that is left is waited for: the broker has to be ``FORGETFUL``.
+        """
         self._admin(delete(delete_filter()))
         self._clear_users()
         self._clear_groups()
@@ -129,7 +171,19 @@ class Side:
             removal = DeleteTopicsRequest(topic_names=names, timeout_ms=10000)
             self._admin(Step(None, removal, DeleteTopicsResponse, 4))
         self._wait(lambda: not self._names())
+        self._wait(lambda: not self._transactional_ids())
         self.ids = {}
+
+    def kept(self) -> set[str]:
+        """Return what ``KEPT`` asks for: each row as text."""
+        answers = (normal(fields(self._admin(step))) for step in KEPT)
+        return {
+            f"{name}: {each}"
+            for answer in answers
+            for name in ("config_resources", "results", "entries")
+            for row in answer.get(name) or ()
+            for each in row.get("configs", (row,))
+        }
 
     def _clear_users(self) -> None:
         """Delete every SCRAM credential; a request may name a user once."""
@@ -228,6 +282,11 @@ class Side:
 
     def _metadata(self) -> Any:
         return self._admin(Step(None, MetadataRequest(topics=None), MetadataResponse, NEWEST))
+
+    def _transactional_ids(self) -> tuple[Any, ...]:
+        request = list_transactions.ListTransactionsRequest()
+        step = Step(None, request, list_transactions.ListTransactionsResponse, 0)
+        return tuple(self._admin(step).transaction_states)
 
     def _names(self) -> tuple[str, ...]:
         names = (topic.name for topic in self._metadata().topics)
