@@ -120,10 +120,13 @@ A scenario leaves it as it was, so that the others may run in any order.
 """
 
 FORGETFUL: Mapping[str, str] = {
-    "transactional_id_expiration_ms": "1",
+    "transactional_id_expiration_ms": "1000",
     "transaction_remove_expired_transaction_cleanup_interval_ms": "20",
 }
-"""Keys of a broker that forgets transactional ids, which no request deletes."""
+"""Keys of a broker that forgets transactional ids, which no request deletes.
+
+Not at once: an id that it drops while it makes it is answered with 51 (CONCURRENT_TRANSACTIONS).
+"""
 
 NO_ID = bytes(16)
 
