@@ -775,7 +775,7 @@ FILES = Table(
         Column(name="lines", type="int64", meaning="Lines, or events, in it."),
         Column(name="decisions", type="int64", meaning="Decisions they stand for."),
         Column(name="ignored", type="int64", meaning="Lines that say no decision and are known."),
-        Column(name="quarantined", type="int64", meaning="Pieces that could not be read."),
+        Column(name="quarantined", type="int64", meaning="Lines that could not be read."),
         Column(
             name="first_ts",
             type="timestamp",
@@ -1171,7 +1171,7 @@ RUNS = Table(
         Column(name="lines", type="int64", meaning="Lines read."),
         Column(name="decisions", type="int64", meaning="Decisions read."),
         Column(name="ignored", type="int64", meaning="Lines that say no decision and are known."),
-        Column(name="quarantined", type="int64", meaning="Pieces that could not be read."),
+        Column(name="quarantined", type="int64", meaning="Lines that could not be read."),
         Column(
             name="warnings",
             type=ListOf("string"),

@@ -4,7 +4,7 @@
 1  backtest: someone would lose access
 2  wrong usage
 3  it could not be done; nothing was changed
-4  run: the tables were written, and the given ACLs contradict the recorded outcomes
+4  run: the tables were written, and log, ACLs and options do not belong together
 5  run: more lines could not be read than --max-quarantined allows; nothing was changed
 130  ended by Ctrl-C
 
@@ -40,7 +40,7 @@ HELP = {"help_option_names": ["-h", "--help"]}
 STATUSES = """\b
 Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage;
 3 it could not be done, and nothing was changed; 4 (run) the tables were written,
-and the given ACLs contradict the recorded outcomes; 5 (run) too many lines could not
+and log, ACLs and options do not belong together; 5 (run) too many lines could not
 be read, and nothing was changed; 130 ended by Ctrl-C."""
 
 

@@ -116,7 +116,7 @@ def command(  # noqa: PLR0913  one for each option
         asked = history(out, engine, policy, acls, networks=networks)
         tell("comparing recorded outcomes with the ACLs")
         thresholds = Thresholds(min_days, min_agreement, min_coverage)
-        proof = evidence(asked, agreement(asked)["agreement"], thresholds)
+        proof = evidence(asked, agreement(asked)["agreement"], thresholds, starting.now())
         if proof.lacking and not accept_lost_access:
             raise PipelineError(refusal_of(proof))
         tell("looking for what was used, and what can go")

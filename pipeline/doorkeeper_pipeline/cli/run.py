@@ -150,6 +150,7 @@ def as_json(summary: RunSummary) -> str:
 def as_text(summary: RunSummary, out: Path) -> str:
     """Return the summary for people."""
     row = summary.run
+    decided = row["lines"] - row["ignored"] - row["quarantined"]
     seconds = (row["finished"] - row["started"]).total_seconds()
     lines = [
         (
@@ -157,8 +158,8 @@ def as_text(summary: RunSummary, out: Path) -> str:
             f" in {seconds:.1f} s"
         ),
         (
-            f"{row['lines']:,} lines, {row['decisions']:,} decisions, {row['ignored']:,} lines"
-            f" without one, {row['quarantined']:,} in quarantine"
+            f"{row['lines']:,} lines: {decided:,} with decisions, {row['ignored']:,} without one,"
+            f" {row['quarantined']:,} in quarantine; {row['decisions']:,} decisions"
         ),
     ]
     lines.append(f"evidence: {summary.evidence.summary()}")

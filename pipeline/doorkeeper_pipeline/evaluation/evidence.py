@@ -10,6 +10,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acl.decision import RuleKind
+from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from doorkeeper.acl.decision import Policy
 
 LISTED_MAX = 5
+FUTURE = dt.timedelta(minutes=5)
+"""Clocks differ; a decision that is later than this is a mistake."""
+
 _MORE = "..."
 _DAY_S = 86_400
 _MOSTLY = 0.9
@@ -42,7 +46,10 @@ NO_THRESHOLDS = Thresholds(0, 0, 0)
 
 
 class Observed(NamedTuple):
-    """A history in numbers: decisions, allowed ones, the first and last time, and its days."""
+    """A history in numbers: decisions, allowed ones, the first and last time, and its days.
+
+    A decision later than ``now`` has a wrong time; None for no such check.
+    """
 
     decisions: int
     allowed: int
@@ -50,6 +57,7 @@ class Observed(NamedTuple):
     last: dt.datetime | None
     days: frozenset[dt.date]
     has_acls: bool
+    now: dt.datetime | None = None
 
     @property
     def span_days(self) -> float:
@@ -57,6 +65,11 @@ class Observed(NamedTuple):
         if self.first is None or self.last is None:
             return 0
         return (self.last - self.first).total_seconds() / _DAY_S
+
+    @property
+    def ends_in_the_future(self) -> bool:
+        """Say whether the last decision is later than now; clocks differ a little."""
+        return self.now is not None and self.last is not None and self.last > self.now + FUTURE
 
     @property
     def missing_days(self) -> list[dt.date]:
@@ -77,9 +90,10 @@ class Observed(NamedTuple):
 class Evidence(NamedTuple):
     """The evidence in a history.
 
-    ``agreement`` is the percentage of decisions with the recorded outcome, None without ACLs.
-    ``causes`` are contradictions with their remedy. ``lacking`` says why nothing is recommended;
-    it is empty if the evidence is enough. ``contradicts``: too few outcomes agree.
+    ``agreement`` is the percentage of decisions that have the recorded outcome, and whose recorded
+    ACL was given; None without ACLs. ``causes`` are contradictions with their remedy. ``lacking``
+    says why nothing is recommended; it is empty if the evidence is enough. ``contradicts``: the log
+    and the ACLs cannot be compared as they were given.
     """
 
     observed: Observed
@@ -108,12 +122,21 @@ def evidence_of(
 ) -> Evidence:
     """Return the evidence in a history; rows are those of the table agreement."""
     share = None
+    wrong: tuple[str, ...] = ()
     if observed.has_acls:
         count = _sum(rows, "count")
-        share = 100 * _sum(rows, "agreeing") / count if count else 0.0
-    causes = tuple(_causes(observed, rows, policy))
-    contradicts = share is not None and observed.decisions > 0 and share < thresholds.agreement
-    lacking = tuple(_lacking(observed, share, thresholds))
+        # A wide ACL of another cluster leads to the same outcomes: the named ACLs tell them apart.
+        agreeing = sum(min(row["agreeing"], row["count"] - row["unlisted"]) for row in rows)
+        share = 100 * agreeing / count if count else 0.0
+        wrong = tuple(_wrong_policy(rows, policy))
+    others = _causes(rows, policy) if observed.has_acls else ()
+    causes = (*_observed_causes(observed), *wrong, *others)
+    contradicts = (
+        share is not None
+        and observed.decisions > 0
+        and (share < thresholds.agreement or not observed.allowed or bool(wrong))
+    )
+    lacking = tuple(_lacking(observed, share, thresholds, wrong_policy=bool(wrong)))
     return Evidence(observed, share, causes, lacking, contradicts)
 
 
@@ -126,12 +149,18 @@ def duration(days: float) -> str:
     return f"{int(seconds)} seconds"
 
 
-def _lacking(observed: Observed, share: float | None, thresholds: Thresholds) -> Iterator[str]:
+def _lacking(
+    observed: Observed, share: float | None, thresholds: Thresholds, *, wrong_policy: bool
+) -> Iterator[str]:
     if not observed.decisions:
         yield "there are no decisions"
         return
     if thresholds != NO_THRESHOLDS and not observed.allowed:
         yield "the history has refusals only, so that no use of an ACL is known"
+    if wrong_policy:
+        yield "super users or --allow-everyone were not given as the cluster has them"
+    if observed.ends_in_the_future:
+        yield "decisions have times that are later than now"
     if observed.span_days < thresholds.days:
         yield (
             f"the history is {duration(observed.span_days)} long, and"
@@ -152,25 +181,51 @@ def _lacking(observed: Observed, share: float | None, thresholds: Thresholds) ->
         )
 
 
-def _causes(observed: Observed, rows: Sequence[Row], policy: Policy) -> Iterator[str]:
-    """Yield the explanations of contradictions, each with its remedy."""
+def _observed_causes(observed: Observed) -> Iterator[str]:
+    """Yield the explanations that the history shows without ACLs."""
+    if observed.ends_in_the_future:
+        yield (
+            f"the last decision is of {observed.last:%Y-%m-%d %H:%M} UTC, which is in the future:"
+            " is --zone right, or the clock of a broker wrong?"
+        )
     if observed.decisions and not observed.allowed:
         yield (
             "the log has refusals only, as Kafka's authorizer writes at INFO: set the logger"
             " kafka.authorizer.logger to DEBUG on all brokers and controllers"
         )
-    if not observed.has_acls:
-        return
-    missing = [
+
+
+def _missing_super_users(rows: Sequence[Row], policy: Policy) -> list[Row]:
+    return [
         row
         for row in rows
         if row["rule"] == _SUPER_USER and row["principal"] not in policy.super_users
     ]
+
+
+def _open_resources(rows: Sequence[Row], policy: Policy) -> list[Row]:
+    return [row for row in rows if row["rule"] == _DEFAULT_ALLOW and not policy.allow_everyone]
+
+
+def _wrong_policy(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
+    """Yield the options that the recorded rules prove to be missing: one decision is enough."""
+    missing = _missing_super_users(rows, policy)
     if missing:
         options = " ".join(
-            each if each == _MORE else f"--super-user {each}" for each in _principals(missing)
+            each if each == _MORE else f"--super-user {word(each) or ascii(each)}"
+            for each in _principals(missing)
         )
         yield f"{_count(missing)} were allowed to super users that were not given: add {options}"
+    opened = _open_resources(rows, policy)
+    if opened:
+        yield (
+            f"{_count(opened)} were allowed because the resource has no ACL"
+            " (allow.everyone.if.no.acl.found): add --allow-everyone"
+        )
+
+
+def _causes(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
+    """Yield the explanations of other contradictions, each with its remedy."""
     extra = [
         row
         for row in rows
@@ -179,19 +234,14 @@ def _causes(observed: Observed, rows: Sequence[Row], policy: Policy) -> Iterator
     if extra:
         names = ", ".join(_principals(extra))
         yield f"{_count(extra)} of {names} were decided by ACLs, but it is given as a super user"
-    opened = [row for row in rows if row["rule"] == _DEFAULT_ALLOW and not policy.allow_everyone]
-    if opened:
-        yield (
-            f"{_count(opened)} were allowed because the resource has no ACL"
-            " (allow.everyone.if.no.acl.found): add --allow-everyone"
-        )
     shut = [
         row for row in rows if row["rule"] == _DEFAULT_DENY and row["rule_now"] == _DEFAULT_ALLOW
     ]
     if shut:
         yield f"{_count(shut)} were denied without an ACL: remove --allow-everyone"
     yield from _other_acls(rows)
-    yield from _rest(rows, {id(row) for row in (*missing, *extra, *opened, *shut)})
+    explained = (*_missing_super_users(rows, policy), *_open_resources(rows, policy), *extra, *shut)
+    yield from _rest(rows, {id(row) for row in explained})
 
 
 def _other_acls(rows: Sequence[Row]) -> Iterator[str]:

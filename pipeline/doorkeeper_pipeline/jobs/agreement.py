@@ -74,8 +74,13 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
     return {"agreement": sum_outcomes(parts, corrections)}
 
 
-def evidence(asked: GoldInput, table: pa.Table, thresholds: Thresholds) -> Evidence:
-    """Return the evidence in a history, with its table agreement."""
+def evidence(
+    asked: GoldInput, table: pa.Table, thresholds: Thresholds, now: dt.datetime | None = None
+) -> Evidence:
+    """Return the evidence in a history, with its table agreement.
+
+    Decisions later than ``now`` make it worthless; None if times are not to be checked.
+    """
     found = span(asked)
     observed = Observed(
         decisions=found.decisions,
@@ -84,6 +89,7 @@ def evidence(asked: GoldInput, table: pa.Table, thresholds: Thresholds) -> Evide
         last=found.last,
         days=found.dates,
         has_acls=bool(in_force(asked.bindings).bindings),
+        now=now,
     )
     return evidence_of(observed, table.to_pylist(), asked.policy, thresholds)
 

@@ -157,7 +157,7 @@ def _write_rows(task: ReadTask, parsed: Parsed) -> ReadResult:
         lines=parsed.lines,
         decisions=int(lines["count"].sum()),
         ignored=parsed.ignored,
-        quarantined=len(parsed.quarantine),
+        quarantined=parsed.quarantined,
         missing=parsed.missing,
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 FAILURES_TOLD = 10
 MAX_QUARANTINED = 5.0
 FEW_LINES = 10
-FUTURE = dt.timedelta(minutes=5)
-"""Clocks differ; a decision that is later than this is a mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,7 +312,8 @@ class _Run:
         )
         self._around.tell("gold: agreement")
         compared = agreement(asked)
-        proof = evidence(asked, compared["agreement"], self._request.thresholds)
+        thresholds = self._request.thresholds
+        proof = evidence(asked, compared["agreement"], thresholds, self._started)
         asked = replace(asked, lacking=proof.lacking)
         rows = {"bindings": len(bindings), **self._write_gold(compared)}
         for job in gold_jobs():
@@ -332,12 +331,6 @@ class _Run:
         return rows
 
     def _warn_of_evidence(self, proof: Evidence) -> None:
-        last = proof.observed.last
-        if last is not None and last > self._started + FUTURE:
-            self._texts.append(
-                f"the last decision is of {last:%Y-%m-%d %H:%M} UTC, which is in the future: is"
-                " --zone right, or the clock of a broker wrong?"
-            )
         self._texts += proof.causes
         self._texts += (f"not enough evidence to remove an ACL: {each}" for each in proof.lacking)
 

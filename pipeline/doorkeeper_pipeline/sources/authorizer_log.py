@@ -302,11 +302,13 @@ def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
     ]
     timed = decisions.filter(pl.col("first_ts").is_not_null()).select(list(DECISIONS))
     ignored = read_ones.filter(pl.col("kind") == IGNORED)["time"].list.len().sum()
+    regular = pl.concat(broken).unique("byte_offset")
     return Parsed(
         decisions=sum_decisions(pl.concat([timed, odd.decisions])) if len(odd.decisions) else timed,
-        quarantine=pl.concat([*broken, odd.quarantine]).unique("byte_offset").sort("byte_offset"),
+        quarantine=pl.concat([regular, odd.quarantine]).sort("byte_offset"),
         lines=frame.physical,
         ignored=int(ignored) + odd.ignored,
+        quarantined=len(regular) + odd.quarantined,
     )
 
 
@@ -402,12 +404,13 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
     """Parse the pieces that are not one line each."""
     records = []
     bad: list[tuple[int, int, str, str]] = []
-    ignored = 0
+    ignored = quarantined = 0
     for offset, piece in pieces:
         text = piece.decode("utf-8", "replace").rstrip("\r\n")
         found = _record(piece, text)
         if isinstance(found, str):
             bad.append((offset, len(piece), found, text))
+            quarantined += piece.count(b"\n") + 1
         elif found is None:
             ignored += piece.count(b"\n") + 1
         else:
@@ -424,6 +427,7 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
         .select(list(DECISIONS)),
         quarantine=quarantine_frame(bad),
         ignored=ignored,
+        quarantined=quarantined + int(untimed["lines"].sum()),
     )
 
 

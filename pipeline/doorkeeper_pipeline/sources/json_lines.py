@@ -129,6 +129,7 @@ def _parse(offset: int, block: bytes, source: str, adapter: Callable[[bytes], Li
         quarantine=quarantine_frame(bad),
         lines=lines,
         ignored=ignored,
+        quarantined=len(bad),
         missing=missing,
     )
 

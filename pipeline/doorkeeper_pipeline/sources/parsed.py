@@ -74,6 +74,7 @@ class Parsed:
         quarantine: The unreadable parts.
         lines: How many lines, or events, the piece has.
         ignored: How many of them are known and say no decision.
+        quarantined: How many of them are in quarantine, where a piece may have several.
         missing: Decisions that the source itself says are missing.
 
     """
@@ -82,6 +83,7 @@ class Parsed:
     quarantine: pl.DataFrame = field(default_factory=lambda: quarantine_frame(()))
     lines: int = 0
     ignored: int = 0
+    quarantined: int = 0
     missing: int = 0
 
 
@@ -93,6 +95,7 @@ def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
         quarantine=pl.concat([quarantine_frame(()), *(each.quarantine for each in found)]),
         lines=sum(each.lines for each in found),
         ignored=sum(each.ignored for each in found),
+        quarantined=sum(each.quarantined for each in found),
         missing=sum(each.missing for each in found),
     )
 

@@ -135,6 +135,69 @@ def test_decisions_that_agreed_at_their_time_are_no_contradiction() -> None:
     assert (found.agreement, found.causes, found.lacking) == (100, (), ())
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [row(count=9_999), row(count=1, rule="SuperUser", **DENIED_NOW)],
+        [row(count=9_999), row(count=1, rule="DefaultAllow", **DENIED_NOW)],
+    ],
+)
+def test_one_decision_proves_that_an_option_is_missing(rows: list[dict[str, Any]]) -> None:
+    """Super users use every grant: without their names the rest is not to be trusted either."""
+    found = evidence_of(observed(), rows, Policy(), DEFAULT_THRESHOLDS)
+
+    assert found.contradicts
+    assert found.lacking == (
+        "super users or --allow-everyone were not given as the cluster has them",
+    )
+
+
+def test_acls_of_another_cluster_do_not_agree_by_chance() -> None:
+    """One ACL for everybody leads to the recorded outcomes, and is none of the recorded ones."""
+    found = evidence_of(observed(), [row(unlisted=100)], Policy(), DEFAULT_THRESHOLDS)
+
+    assert (found.agreement, found.contradicts) == (0, True)
+    assert found.lacking[0].startswith("0% of the decisions agree")
+
+
+def test_refusals_alone_answer_no_question_about_acls() -> None:
+    """With a set of ACLs the status of the command says so; without one nothing was asked."""
+    refused = observed(allowed=0)
+
+    assert evidence_of(refused, [row(**ALLOWED_NOW)], Policy(), DEFAULT_THRESHOLDS).contradicts
+    without = refused._replace(has_acls=False)
+    assert not evidence_of(without, [], Policy(), DEFAULT_THRESHOLDS).contradicts
+
+
+def test_decisions_of_the_future_are_no_evidence() -> None:
+    """Clocks may differ by minutes; what is later has a wrong time, and so may all others."""
+    last = observed().last
+    assert last is not None
+    sooner, later = (last - dt.timedelta(minutes=number) for number in (6, 4))
+
+    found, well = (
+        evidence_of(observed(now=now), [row()], Policy(), DEFAULT_THRESHOLDS)
+        for now in (sooner, later)
+    )
+
+    (cause,) = found.causes
+    assert cause == (
+        "the last decision is of 2026-10-31 12:00 UTC, which is in the future: is --zone right, or"
+        " the clock of a broker wrong?"
+    )
+    assert found.lacking == ("decisions have times that are later than now",)
+    assert (well.causes, well.lacking) == ((), ())
+
+
+def test_names_of_super_users_are_quoted_for_a_shell() -> None:
+    """The hint is to be copied."""
+    rows = [row(rule="SuperUser", principal="User:CN=a b", **DENIED_NOW)]
+
+    (cause,) = evidence_of(observed(), rows, Policy(), NO_THRESHOLDS).causes
+
+    assert cause.endswith("add --super-user 'User:CN=a b'")
+
+
 def test_without_acls_nothing_is_compared() -> None:
     """The record alone decides, so it cannot be contradicted."""
     found = evidence_of(observed(has_acls=False), [], Policy(), DEFAULT_THRESHOLDS)

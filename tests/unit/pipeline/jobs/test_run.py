@@ -337,6 +337,14 @@ def test_too_many_lines_that_cannot_be_read(
     assert not (site.out / "gold").exists()
 
 
+def test_garbage_is_counted_by_lines(site: Site) -> None:
+    """Lines without a beginning are one piece in quarantine, and still most of the log."""
+    site.log("a.log", *[record("x")] * 100, *["garbage\n"] * 900)
+
+    with pytest.raises(TooManyUnread, match=r"900 of 1,000 lines could not be read"):
+        site.run(slice_bytes=1 << 20)
+
+
 def test_decisions_of_the_future(site: Site) -> None:
     """They are named with their probable cause."""
     site.log("a.log", record("x", time="2026-11-23 07:10:00,000"))

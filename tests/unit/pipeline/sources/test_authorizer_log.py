@@ -107,6 +107,21 @@ def test_a_name_with_line_breaks(tmp_path: Path) -> None:
     assert found.quarantine.is_empty()
 
 
+def test_each_line_is_accounted_for(tmp_path: Path) -> None:
+    """Lines are those with decisions, those without, and those in quarantine: none is lost."""
+    other = "[2024-10-25 10:11:12,345] INFO started (kafka.server.KafkaServer)"
+    bad = record("x").replace(TAIL, " for nothing")
+    night = record("n", time="2024-03-31 02:30:00,000")
+    lines = [record("a"), *["garbage"] * 9, "", other, bad, record("two\nlines"), night]
+    text = "\n".join(lines) + "\n"
+
+    found = parsed(tmp_path, text, "Europe/Prague")
+
+    assert found.lines == text.count("\n") == 16
+    assert (found.decisions["lines"].sum(), found.ignored, found.quarantined) == (3, 1, 12)
+    assert found.quarantined > len(found.quarantine) == 3
+
+
 def test_a_record_inside_of_another(tmp_path: Path) -> None:
     """A record that begins before the last one ended is torn or forged: both go to quarantine."""
     torn = record("torn")[:-100]
