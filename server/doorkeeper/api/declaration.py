@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from doorkeeper.errors import answer_of
 
+if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome, Response
     from doorkeeper.request_context import RequestContext
+
+Refuse = Callable[[Any, int, BaseException], "Response | None"]
+"""From a request, its version and an error to the response: the broker's ``getErrorResponse``."""
 
 
 class Api(NamedTuple):
     """One API: its versions, its request class, its functions, and the listeners that serve it.
 
     ``handle`` answers a request of a version that is served. ``refuse`` builds the error response
-    for the whole request: the broker's ``getErrorResponse``. The request of both is an instance of
-    ``request``; they are ``Any`` here because each handler names its own class.
+    for the whole request. The request of both is an instance of ``request``; they are ``Any`` here
+    because each handler names its own class.
     """
 
     key: int
@@ -25,6 +29,44 @@ class Api(NamedTuple):
     max_version: int
     request: type[Any]
     handle: Callable[[Any, RequestContext, Node], Outcome]
-    refuse: Callable[[Any, int, BaseException], Response | None]
+    refuse: Refuse
     on_broker: bool = True
     on_controller: bool = False
+
+
+def declare(
+    request: type[Any],
+    handle: Callable[[Any, RequestContext, Node], Outcome],
+    refuse: Refuse,
+    *,
+    on_broker: bool = True,
+    on_controller: bool = False,
+) -> Api:
+    """Return an API that serves all versions of its request class."""
+    return Api(
+        request.API_KEY,
+        request.__name__.removesuffix("Request"),
+        request.MIN_VERSION,
+        request.MAX_VERSION,
+        request,
+        handle,
+        refuse,
+        on_broker,
+        on_controller,
+    )
+
+
+def refuse_as(response: type[Any], **fields: Any) -> Refuse:  # noqa: ANN401  of each response
+    """Return a ``refuse`` for a response whose error is at its top.
+
+    The text of the error is left out where the response has no field for it.
+    """
+    has_text = hasattr(response, "error_message")
+
+    def refuse(_request: object, _version: int, error: BaseException) -> Response:
+        code, text = answer_of(error)
+        texts = {"error_message": text} if has_text else {}
+        built: Response = response(error_code=code.value, **texts, **fields)
+        return built
+
+    return refuse

@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import DEFAULT_MESSAGES, answer_of
@@ -79,9 +79,7 @@ def _entry(entity: Entity, error: ApiError | None) -> EntryResult:
 
 
 def refuse(
-    request: AlterClientQuotasRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: AlterClientQuotasRequest, version: int, error: BaseException
 ) -> AlterClientQuotasResponse:
     """Answer the same error, with its stock text, for every entry of the request."""
     code, text = answer_of(error)
@@ -101,13 +99,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=49,
-    name="AlterClientQuotas",
-    min_version=0,
-    max_version=1,
-    request=AlterClientQuotasRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(AlterClientQuotasRequest, handle, refuse, on_controller=True)

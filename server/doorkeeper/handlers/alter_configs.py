@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.configs.operations import Alteration, AlteredResource, ConfigOperation
 from doorkeeper.handlers.config_alteration import (
     BROKER,
@@ -57,20 +57,9 @@ def _alteration(resource: AlterConfigsResource) -> AlteredResource:
 
 
 def refuse(
-    request: AlterConfigsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: AlterConfigsRequest, version: int, error: BaseException
 ) -> AlterConfigsResponse:
     return _respond((resource, error) for resource in request.resources)
 
 
-API = Api(
-    key=33,
-    name="AlterConfigs",
-    min_version=0,
-    max_version=2,
-    request=AlterConfigsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(AlterConfigsRequest, handle, refuse, on_controller=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -98,9 +98,7 @@ def _row(index: int, error: BaseException | None) -> ReassignablePartitionRespon
 
 
 def refuse(
-    request: AlterPartitionReassignmentsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: AlterPartitionReassignmentsRequest, version: int, error: BaseException
 ) -> AlterPartitionReassignmentsResponse:
     """Answer the same error for the request and for every partition."""
     code, text = answer_of(error)
@@ -117,13 +115,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=45,
-    name="AlterPartitionReassignments",
-    min_version=0,
-    max_version=1,
-    request=AlterPartitionReassignmentsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(AlterPartitionReassignmentsRequest, handle, refuse, on_controller=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper.topics.placement import Places
@@ -79,21 +79,11 @@ def _respond(
 
 
 def refuse(
-    request: AlterReplicaLogDirsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: AlterReplicaLogDirsRequest, version: int, error: BaseException
 ) -> AlterReplicaLogDirsResponse:
     """Answer the same error for every partition."""
     code, _ = answer_of(error)
     return _respond(request, lambda *_: code)
 
 
-API = Api(
-    key=34,
-    name="AlterReplicaLogDirs",
-    min_version=1,
-    max_version=2,
-    request=AlterReplicaLogDirsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(AlterReplicaLogDirsRequest, handle, refuse)

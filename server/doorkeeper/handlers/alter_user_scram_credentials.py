@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import answer_of
@@ -85,9 +85,7 @@ def _row(user: str, error: BaseException | None) -> AlterUserScramCredentialsRes
 
 
 def refuse(
-    request: AlterUserScramCredentialsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: AlterUserScramCredentialsRequest, version: int, error: BaseException
 ) -> AlterUserScramCredentialsResponse:
     """Answer the same error for every user, sorted, as a broker sorts them."""
     users = {each.name for each in request.deletions}
@@ -97,13 +95,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=51,
-    name="AlterUserScramCredentials",
-    min_version=0,
-    max_version=0,
-    request=AlterUserScramCredentialsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(AlterUserScramCredentialsRequest, handle, refuse, on_controller=True)

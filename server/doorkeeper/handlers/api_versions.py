@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.kinds.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
 from doorkeeper_wire.messages.api_versions import (
@@ -88,11 +88,7 @@ def _is_misrouted(request: ApiVersionsRequest, node: Node) -> bool:
     )
 
 
-def refuse(
-    request: ApiVersionsRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> ApiVersionsResponse:
+def refuse(request: ApiVersionsRequest, version: int, error: BaseException) -> ApiVersionsResponse:
     """Answer an error; for an unknown version, with the range that is served."""
     code, _ = answer_of(error)
     if code is not ErrorCode.UNSUPPORTED_VERSION:
@@ -106,13 +102,4 @@ def refuse(
     return ApiVersionsResponse(error_code=code.value, api_keys=(own,))
 
 
-API = Api(
-    key=18,
-    name="ApiVersions",
-    min_version=0,
-    max_version=5,
-    request=ApiVersionsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(ApiVersionsRequest, handle, refuse, on_controller=True)

@@ -18,11 +18,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.model import ResourceType
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, authorized_operations, needs
 from doorkeeper.cluster.model import CONSUMER_EPOCH
-from doorkeeper.errors import answer_of
-from doorkeeper.handlers.typed_groups import FoundGroup, find_groups
+from doorkeeper.handlers.typed_groups import FoundGroup, find_groups, refuse_groups
 from doorkeeper_wire.consumer_protocol import decode_assignment, decode_subscription
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.consumer_group_describe import (
@@ -140,25 +139,8 @@ def _refusal(group: DescribedGroup) -> DescribedGroup:
     )
 
 
-def refuse(
-    request: ConsumerGroupDescribeRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
-) -> ConsumerGroupDescribeResponse:
-    code, _ = answer_of(error)
-    return ConsumerGroupDescribeResponse(
-        groups=tuple(
-            DescribedGroup(error_code=code.value, group_id=each) for each in request.group_ids
-        )
-    )
-
-
-API = Api(
-    key=69,
-    name="ConsumerGroupDescribe",
-    min_version=0,
-    max_version=1,
-    request=ConsumerGroupDescribeRequest,
-    handle=handle,
-    refuse=refuse,
+API = declare(
+    ConsumerGroupDescribeRequest,
+    handle,
+    refuse_groups(ConsumerGroupDescribeResponse, DescribedGroup),
 )

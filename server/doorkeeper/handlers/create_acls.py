@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, ResourceType
 from doorkeeper.api.codes import binding_of, check_creations
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import ACL_UPDATE, Update
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -133,22 +133,9 @@ def _row(error: BaseException) -> AclCreationResult:
     return AclCreationResult(error_code=code.value, error_message=text)
 
 
-def refuse(
-    request: CreateAclsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
-) -> CreateAclsResponse:
+def refuse(request: CreateAclsRequest, version: int, error: BaseException) -> CreateAclsResponse:
     """Answer the same error in every row: the response has no error of its own."""
     return CreateAclsResponse(results=(_row(error),) * len(request.creations))
 
 
-API = Api(
-    key=30,
-    name="CreateAcls",
-    min_version=0,
-    max_version=3,
-    request=CreateAclsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(CreateAclsRequest, handle, refuse, on_controller=True)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.acl.validation import text_fault
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -127,22 +127,11 @@ def _refusal(
 
 
 def refuse(
-    request: CreateDelegationTokenRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,
-    error: BaseException,
+    request: CreateDelegationTokenRequest, version: int, error: BaseException
 ) -> CreateDelegationTokenResponse:
     """Answer an error for the whole request; a broker names ANONYMOUS in it."""
     named = _empty_response(ANONYMOUS, ANONYMOUS, version)
     return _refusal(named, answer_of(error)[0], time_ms=_NO_TIME)
 
 
-API = Api(
-    key=38,
-    name="CreateDelegationToken",
-    min_version=0,
-    max_version=3,
-    request=CreateDelegationTokenRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(CreateDelegationTokenRequest, handle, refuse, on_controller=True)

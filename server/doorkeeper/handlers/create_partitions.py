@@ -20,7 +20,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -100,9 +100,7 @@ def _row(name: str, error: BaseException | None) -> CreatePartitionsTopicResult:
 
 
 def refuse(
-    request: CreatePartitionsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: CreatePartitionsRequest, version: int, error: BaseException
 ) -> CreatePartitionsResponse:
     """Answer the same error in every row: the response has no error of its own."""
     return CreatePartitionsResponse(
@@ -110,13 +108,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=37,
-    name="CreatePartitions",
-    min_version=0,
-    max_version=3,
-    request=CreatePartitionsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(CreatePartitionsRequest, handle, refuse, on_controller=True)

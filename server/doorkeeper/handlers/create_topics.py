@@ -24,7 +24,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.configs.topic import effective
@@ -200,9 +200,7 @@ def _row_of_error(name: str, error: BaseException) -> CreatableTopicResult:
 
 
 def refuse(
-    request: CreateTopicsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: CreateTopicsRequest, version: int, error: BaseException
 ) -> CreateTopicsResponse:
     """Answer the same error in every row: the response has no error of its own."""
     return CreateTopicsResponse(
@@ -210,13 +208,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=19,
-    name="CreateTopics",
-    min_version=0,
-    max_version=7,
-    request=CreateTopicsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(CreateTopicsRequest, handle, refuse, on_controller=True)

@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.codes import check_filters, filter_of, filter_result
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import ACL_UPDATE, Update
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -66,24 +66,11 @@ def _respond(results: Sequence[AclDeleteResult]) -> DeleteAclsResponse:
     return DeleteAclsResponse(filter_results=tuple(map(filter_result, results)))
 
 
-def refuse(
-    request: DeleteAclsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
-) -> DeleteAclsResponse:
+def refuse(request: DeleteAclsRequest, version: int, error: BaseException) -> DeleteAclsResponse:
     """Answer the same error for every filter: the response has no error of its own."""
     code, text = answer_of(error)
     row = DeleteAclsFilterResult(error_code=code.value, error_message=text)
     return DeleteAclsResponse(filter_results=(row,) * len(request.filters))
 
 
-API = Api(
-    key=31,
-    name="DeleteAcls",
-    min_version=0,
-    max_version=3,
-    request=DeleteAclsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(DeleteAclsRequest, handle, refuse, on_controller=True)

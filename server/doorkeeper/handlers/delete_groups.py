@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -68,9 +68,7 @@ def _row(group_id: str, code: ErrorCode) -> DeletableGroupResult:
 
 
 def refuse(
-    request: DeleteGroupsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: DeleteGroupsRequest, version: int, error: BaseException
 ) -> DeleteGroupsResponse:
     """Answer the same error for every group."""
     code, _ = answer_of(error)
@@ -79,12 +77,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=42,
-    name="DeleteGroups",
-    min_version=0,
-    max_version=2,
-    request=DeleteGroupsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(DeleteGroupsRequest, handle, refuse)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ErrorCode, answer_of
@@ -96,21 +96,11 @@ def _row(asked: DeleteRecordsPartition, error: ErrorCode) -> DeleteRecordsPartit
 
 
 def refuse(
-    request: DeleteRecordsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: DeleteRecordsRequest, version: int, error: BaseException
 ) -> DeleteRecordsResponse:
     """Answer the same error for every partition."""
     code, _ = answer_of(error)
     return _respond(request, lambda _name, _asked: code)
 
 
-API = Api(
-    key=21,
-    name="DeleteRecords",
-    min_version=0,
-    max_version=2,
-    request=DeleteRecordsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(DeleteRecordsRequest, handle, refuse)

@@ -22,7 +22,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
@@ -218,9 +218,7 @@ def _row(
 
 
 def refuse(
-    request: DeleteTopicsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: DeleteTopicsRequest, version: int, error: BaseException
 ) -> DeleteTopicsResponse:
     """Answer the same error in every row, without a text."""
     code, _ = answer_of(error)
@@ -232,13 +230,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=20,
-    name="DeleteTopics",
-    min_version=0,
-    max_version=6,
-    request=DeleteTopicsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(DeleteTopicsRequest, handle, refuse, on_controller=True)

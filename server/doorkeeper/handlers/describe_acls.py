@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.codes import check_describe, filter_of, resource_rows
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 if TYPE_CHECKING:
@@ -50,22 +50,4 @@ def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) ->
     )
 
 
-def refuse(
-    request: DescribeAclsRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> DescribeAclsResponse:
-    code, text = answer_of(error)
-    return DescribeAclsResponse(error_code=code.value, error_message=text)
-
-
-API = Api(
-    key=29,
-    name="DescribeAcls",
-    min_version=0,
-    max_version=3,
-    request=DescribeAclsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(DescribeAclsRequest, handle, refuse_as(DescribeAclsResponse), on_controller=True)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ApiError, answer_of
+from doorkeeper.errors import ApiError
 from doorkeeper.quotas.table import describe, quota_filter
 from doorkeeper_wire.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
@@ -52,21 +52,6 @@ def handle(
     )
 
 
-def refuse(
-    request: DescribeClientQuotasRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> DescribeClientQuotasResponse:
-    code, text = answer_of(error)
-    return DescribeClientQuotasResponse(error_code=code.value, error_message=text, entries=None)
-
-
-API = Api(
-    key=48,
-    name="DescribeClientQuotas",
-    min_version=0,
-    max_version=1,
-    request=DescribeClientQuotasRequest,
-    handle=handle,
-    refuse=refuse,
+API = declare(
+    DescribeClientQuotasRequest, handle, refuse_as(DescribeClientQuotasResponse, entries=None)
 )

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
     cluster_operations,
     needs,
     require_on_cluster,
 )
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -89,22 +89,6 @@ def _check_endpoint_type(request: DescribeClusterRequest, version: int, own_type
     raise ApiError(ErrorCode.INVALID_REQUEST if version == 0 else code, text)
 
 
-def refuse(
-    request: DescribeClusterRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> DescribeClusterResponse:
-    code, text = answer_of(error)
-    return DescribeClusterResponse(error_code=code.value, error_message=text)
-
-
-API = Api(
-    key=60,
-    name="DescribeCluster",
-    min_version=0,
-    max_version=2,
-    request=DescribeClusterRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
+API = declare(
+    DescribeClusterRequest, handle, refuse_as(DescribeClusterResponse), on_controller=True
 )

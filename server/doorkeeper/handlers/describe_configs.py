@@ -24,7 +24,7 @@ import re
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import CLUSTER_NAME
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import Need, is_allowed, needs
 from doorkeeper.config.settings import ConfigSource
 from doorkeeper.config.values import KeyType
@@ -220,7 +220,7 @@ def _key(key: DescribedKey, builder: _RowBuilder) -> DescribeConfigsResourceResu
     )
 
 
-def _broker_logger(name: str, node: Node, builder: _RowBuilder) -> Rows:  # noqa: ARG001  form of all
+def _broker_logger(name: str, node: Node, builder: _RowBuilder) -> Rows:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
     if _broker_id(name) != node.node_id:
@@ -299,9 +299,7 @@ _DESCRIBERS: Mapping[int, Callable[[str, Node, _RowBuilder], Rows]] = {
 
 
 def refuse(
-    request: DescribeConfigsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: DescribeConfigsRequest, version: int, error: BaseException
 ) -> DescribeConfigsResponse:
     """Answer the same error for every resource, with the stock text of its code."""
     code, _ = answer_of(error)
@@ -311,13 +309,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=32,
-    name="DescribeConfigs",
-    min_version=0,
-    max_version=4,
-    request=DescribeConfigsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(DescribeConfigsRequest, handle, refuse, on_controller=True)

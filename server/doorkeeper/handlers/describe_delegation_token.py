@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import Principal
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.tokens.model import SignedToken, may_ask
 from doorkeeper_wire.messages.describe_delegation_token import (
     DescribedDelegationToken,
@@ -100,21 +100,9 @@ def _row(signed: SignedToken, version: int) -> DescribedDelegationToken:
     )
 
 
-def refuse(
-    request: DescribeDelegationTokenRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> DescribeDelegationTokenResponse:
-    return DescribeDelegationTokenResponse(error_code=answer_of(error)[0].value)
-
-
-API = Api(
-    key=41,
-    name="DescribeDelegationToken",
-    min_version=0,
-    max_version=3,
-    request=DescribeDelegationTokenRequest,
-    handle=handle,
-    refuse=refuse,
+API = declare(
+    DescribeDelegationTokenRequest,
+    handle,
+    refuse_as(DescribeDelegationTokenResponse),
     on_controller=True,
 )

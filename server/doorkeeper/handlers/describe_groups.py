@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ResourceType
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
     authorized_operations,
@@ -125,9 +125,7 @@ def _refusal(group_id: str, code: ErrorCode) -> DescribedGroup:
 
 
 def refuse(
-    request: DescribeGroupsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: DescribeGroupsRequest, version: int, error: BaseException
 ) -> DescribeGroupsResponse:
     code, _ = answer_of(error)
     return DescribeGroupsResponse(
@@ -135,12 +133,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=15,
-    name="DescribeGroups",
-    min_version=0,
-    max_version=6,
-    request=DescribeGroupsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(DescribeGroupsRequest, handle, refuse)

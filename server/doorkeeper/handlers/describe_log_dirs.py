@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import answer_of
 from doorkeeper.topics.placement import Places
 from doorkeeper_wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -76,22 +75,4 @@ def _topics(
             yield DescribeLogDirsTopic(name=name, partitions=partitions)
 
 
-def refuse(
-    request: DescribeLogDirsRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> DescribeLogDirsResponse:
-    """Answer an error for the whole request."""
-    code, _ = answer_of(error)
-    return DescribeLogDirsResponse(error_code=code.value)
-
-
-API = Api(
-    key=35,
-    name="DescribeLogDirs",
-    min_version=1,
-    max_version=5,
-    request=DescribeLogDirsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(DescribeLogDirsRequest, handle, refuse_as(DescribeLogDirsResponse))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
 from doorkeeper.topics.leadership import error_of_replica
@@ -69,9 +69,7 @@ def _row(
 
 
 def refuse(
-    request: DescribeProducersRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: DescribeProducersRequest, version: int, error: BaseException
 ) -> DescribeProducersResponse:
     """Answer the same error for every partition, without a text."""
     code, _ = answer_of(error)
@@ -80,12 +78,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=61,
-    name="DescribeProducers",
-    min_version=0,
-    max_version=0,
-    request=DescribeProducersRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(DescribeProducersRequest, handle, refuse)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
 from doorkeeper_wire.messages.describe_quorum import (
@@ -116,22 +116,11 @@ def _unknown(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
 
 
 def refuse(
-    request: DescribeQuorumRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
+    request: DescribeQuorumRequest, version: int, error: BaseException
 ) -> DescribeQuorumResponse:
     """Answer an error for the whole request, with the stock text of its code."""
     code, _ = answer_of(error)
     return DescribeQuorumResponse(error_code=code.value, error_message=DEFAULT_MESSAGES.get(code))
 
 
-API = Api(
-    key=55,
-    name="DescribeQuorum",
-    min_version=0,
-    max_version=2,
-    request=DescribeQuorumRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(DescribeQuorumRequest, handle, refuse, on_controller=True)

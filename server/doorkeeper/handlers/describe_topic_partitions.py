@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ResourceType
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import authorized_operations, is_allowed, needs
 from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -177,9 +177,7 @@ def _refusal(name: str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic
 
 
 def refuse(
-    request: DescribeTopicPartitionsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: DescribeTopicPartitionsRequest, version: int, error: BaseException
 ) -> DescribeTopicPartitionsResponse:
     code, _ = answer_of(error)
     return DescribeTopicPartitionsResponse(
@@ -187,12 +185,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=75,
-    name="DescribeTopicPartitions",
-    min_version=0,
-    max_version=0,
-    request=DescribeTopicPartitionsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(DescribeTopicPartitionsRequest, handle, refuse)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper_wire.messages.describe_transactions import (
@@ -50,9 +50,7 @@ def _row(transactional_id: str, code: ErrorCode) -> TransactionState:
 
 
 def refuse(
-    request: DescribeTransactionsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: DescribeTransactionsRequest, version: int, error: BaseException
 ) -> DescribeTransactionsResponse:
     """Answer the same error for every id."""
     code, _ = answer_of(error)
@@ -61,12 +59,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=65,
-    name="DescribeTransactions",
-    min_version=0,
-    max_version=0,
-    request=DescribeTransactionsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(DescribeTransactionsRequest, handle, refuse)

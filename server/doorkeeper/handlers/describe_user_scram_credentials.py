@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.users.table import MECHANISM_CODES
@@ -71,9 +71,7 @@ def _result(user: str, count: int, node: Node) -> DescribeUserScramCredentialsRe
 
 
 def refuse(
-    request: DescribeUserScramCredentialsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: DescribeUserScramCredentialsRequest, version: int, error: BaseException
 ) -> DescribeUserScramCredentialsResponse:
     """Answer an error for the whole request, with a row for each named user."""
     code, text = answer_of(error)
@@ -83,12 +81,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=50,
-    name="DescribeUserScramCredentials",
-    min_version=0,
-    max_version=0,
-    request=DescribeUserScramCredentialsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(DescribeUserScramCredentialsRequest, handle, refuse)

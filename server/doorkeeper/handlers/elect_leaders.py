@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.topics.placement import NO_LEADER, Places
@@ -102,9 +102,7 @@ def _error_of(
 
 
 def refuse(
-    request: ElectLeadersRequest,
-    version: int,
-    error: BaseException,
+    request: ElectLeadersRequest, version: int, error: BaseException
 ) -> ElectLeadersResponse:
     """Answer the same error for the request, from version 1 on, and for every partition."""
     code, text = answer_of(error)
@@ -123,13 +121,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=43,
-    name="ElectLeaders",
-    min_version=0,
-    max_version=2,
-    request=ElectLeadersRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(ElectLeadersRequest, handle, refuse, on_controller=True)

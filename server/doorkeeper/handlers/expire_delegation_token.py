@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
-from doorkeeper.errors import answer_of
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.handlers.token_alteration import alter_token
 from doorkeeper.tokens.model import Expiration
 from doorkeeper_wire.messages.expire_delegation_token import (
@@ -36,21 +35,9 @@ def handle(request: ExpireDelegationTokenRequest, context: RequestContext, node:
     return alter_token(wish, context, node, ExpireDelegationTokenResponse)
 
 
-def refuse(
-    request: ExpireDelegationTokenRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> ExpireDelegationTokenResponse:
-    return ExpireDelegationTokenResponse(error_code=answer_of(error)[0].value)
-
-
-API = Api(
-    key=40,
-    name="ExpireDelegationToken",
-    min_version=0,
-    max_version=2,
-    request=ExpireDelegationTokenRequest,
-    handle=handle,
-    refuse=refuse,
+API = declare(
+    ExpireDelegationTokenRequest,
+    handle,
+    refuse_as(ExpireDelegationTokenResponse),
     on_controller=True,
 )

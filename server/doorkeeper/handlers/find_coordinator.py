@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs, require_on_cluster
 from doorkeeper.cluster.model import Broker
 from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
@@ -138,12 +138,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=10,
-    name="FindCoordinator",
-    min_version=0,
-    max_version=6,
-    request=FindCoordinatorRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(FindCoordinatorRequest, handle, refuse)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.handlers.config_alteration import (
     BROKER,
@@ -69,20 +69,9 @@ def _alteration(resource: AlterConfigsResource) -> AlteredResource:
 
 
 def refuse(
-    request: IncrementalAlterConfigsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: IncrementalAlterConfigsRequest, version: int, error: BaseException
 ) -> IncrementalAlterConfigsResponse:
     return _respond((resource, error) for resource in request.resources)
 
 
-API = Api(
-    key=44,
-    name="IncrementalAlterConfigs",
-    min_version=0,
-    max_version=1,
-    request=IncrementalAlterConfigsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(IncrementalAlterConfigsRequest, handle, refuse, on_controller=True)

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, is_allowed_on_any, needs
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -70,22 +70,6 @@ def _check_allowed(transactional_id: str | None, context: RequestContext, node: 
         raise ApiError(_WRITE_ANY_TOPIC.refusal)
 
 
-def refuse(
-    request: InitProducerIdRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> InitProducerIdResponse:
-    """Answer an error, without an id."""
-    code, _ = answer_of(error)
-    return InitProducerIdResponse(error_code=code.value, producer_epoch=_NONE)
-
-
-API = Api(
-    key=22,
-    name="InitProducerId",
-    min_version=0,
-    max_version=5,
-    request=InitProducerIdRequest,
-    handle=handle,
-    refuse=refuse,
+API = declare(
+    InitProducerIdRequest, handle, refuse_as(InitProducerIdResponse, producer_epoch=_NONE)
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -31,11 +31,7 @@ def handle(request: JoinGroupRequest, context: RequestContext, node: Node) -> Jo
     return _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
 
 
-def refuse(
-    request: JoinGroupRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> JoinGroupResponse:
+def refuse(request: JoinGroupRequest, version: int, error: BaseException) -> JoinGroupResponse:
     code, _ = answer_of(error)
     return _refusal(code)
 
@@ -44,12 +40,4 @@ def _refusal(code: ErrorCode, member_id: str = "") -> JoinGroupResponse:
     return JoinGroupResponse(error_code=code.value, generation_id=-1, member_id=member_id)
 
 
-API = Api(
-    key=11,
-    name="JoinGroup",
-    min_version=0,
-    max_version=1,
-    request=JoinGroupRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(JoinGroupRequest, handle, refuse)

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.configs import operations
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
@@ -69,22 +69,4 @@ def _names(kind: int, context: RequestContext, node: Node) -> Iterator[str]:
         yield from node.state.resource_configs.names(_STORED[kind])
 
 
-def refuse(
-    request: ListConfigResourcesRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> ListConfigResourcesResponse:
-    """Answer an error for the whole request."""
-    code, _ = answer_of(error)
-    return ListConfigResourcesResponse(error_code=code.value)
-
-
-API = Api(
-    key=74,
-    name="ListConfigResources",
-    min_version=0,
-    max_version=1,
-    request=ListConfigResourcesRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(ListConfigResourcesRequest, handle, refuse_as(ListConfigResourcesResponse))

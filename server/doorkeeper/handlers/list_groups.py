@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import answer_of
 from doorkeeper_wire.messages.list_groups import (
     ListedGroup,
     ListGroupsRequest,
@@ -61,21 +60,4 @@ def _row(group: Group) -> ListedGroup:
     )
 
 
-def refuse(
-    request: ListGroupsRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> ListGroupsResponse:
-    code, _ = answer_of(error)
-    return ListGroupsResponse(error_code=code.value)
-
-
-API = Api(
-    key=16,
-    name="ListGroups",
-    min_version=0,
-    max_version=5,
-    request=ListGroupsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(ListGroupsRequest, handle, refuse_as(ListGroupsResponse))

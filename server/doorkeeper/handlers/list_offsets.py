@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper.topics.leadership import LEADER_EPOCH, error_of_leader, error_of_replica
@@ -107,22 +107,10 @@ def _refusal(topic: ListOffsetsTopic, code: ErrorCode) -> ListOffsetsTopicRespon
     )
 
 
-def refuse(
-    request: ListOffsetsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
-) -> ListOffsetsResponse:
+def refuse(request: ListOffsetsRequest, version: int, error: BaseException) -> ListOffsetsResponse:
     """Answer the same error for every partition."""
     code, _ = answer_of(error)
     return ListOffsetsResponse(topics=tuple(_refusal(topic, code) for topic in request.topics))
 
 
-API = Api(
-    key=2,
-    name="ListOffsets",
-    min_version=1,
-    max_version=11,
-    request=ListOffsetsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(ListOffsetsRequest, handle, refuse)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import answer_of
 from doorkeeper_wire.messages.list_partition_reassignments import (
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 
 def handle(
-    request: ListPartitionReassignmentsRequest,  # noqa: ARG001  the form of Api.handle
-    context: RequestContext,
-    node: Node,
+    request: ListPartitionReassignmentsRequest, context: RequestContext, node: Node
 ) -> ListPartitionReassignmentsResponse:
     """Return an empty list to a caller that may describe the cluster."""
     require_on_cluster(node, context, _DESCRIBE)
@@ -38,9 +36,7 @@ def handle(
 
 
 def refuse(
-    request: ListPartitionReassignmentsRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: ListPartitionReassignmentsRequest, version: int, error: BaseException
 ) -> ListPartitionReassignmentsResponse:
     """Answer an error for the whole request, with the partitions that it names."""
     code, text = answer_of(error)
@@ -60,13 +56,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=46,
-    name="ListPartitionReassignments",
-    min_version=0,
-    max_version=0,
-    request=ListPartitionReassignmentsRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(ListPartitionReassignmentsRequest, handle, refuse, on_controller=True)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import Api
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.api.declaration import declare, refuse_as
+from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
@@ -39,9 +39,7 @@ _STATES: Final = frozenset(
 
 
 def handle(
-    request: ListTransactionsRequest,
-    context: RequestContext,  # noqa: ARG001  the form of Api.handle
-    node: Node,  # noqa: ARG001  as above
+    request: ListTransactionsRequest, context: RequestContext, node: Node
 ) -> ListTransactionsResponse:
     """Return an empty list, and the states that do not exist."""
     if request.transactional_id_pattern and not _is_expression(request.transactional_id_pattern):
@@ -58,22 +56,4 @@ def _is_expression(pattern: str) -> bool:
     return True
 
 
-def refuse(
-    request: ListTransactionsRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> ListTransactionsResponse:
-    """Answer an error for the whole request."""
-    code, _ = answer_of(error)
-    return ListTransactionsResponse(error_code=code.value)
-
-
-API = Api(
-    key=66,
-    name="ListTransactions",
-    min_version=0,
-    max_version=2,
-    request=ListTransactionsRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(ListTransactionsRequest, handle, refuse_as(ListTransactionsResponse))

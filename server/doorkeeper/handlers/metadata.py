@@ -37,7 +37,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ResourceType
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
@@ -244,11 +244,7 @@ def _broker(broker: Broker) -> MetadataResponseBroker:
     )
 
 
-def refuse(
-    request: MetadataRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
-) -> MetadataResponse:
+def refuse(request: MetadataRequest, version: int, error: BaseException) -> MetadataResponse:
     """Answer an error in every requested row and (from v13) at the top; the rest is empty."""
     code, _ = answer_of(error)
     return MetadataResponse(
@@ -262,12 +258,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=3,
-    name="Metadata",
-    min_version=0,
-    max_version=13,
-    request=MetadataRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(MetadataRequest, handle, refuse)

@@ -22,7 +22,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -161,9 +161,7 @@ class _RefusedPartitions:
 
 
 def refuse(
-    request: OffsetCommitRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: OffsetCommitRequest, version: int, error: BaseException
 ) -> OffsetCommitResponse:
     """Answer the same error for every partition."""
     code, _ = answer_of(error)
@@ -183,12 +181,4 @@ def _refusal(asked: OffsetCommitRequestTopic, code: ErrorCode) -> OffsetCommitRe
     )
 
 
-API = Api(
-    key=8,
-    name="OffsetCommit",
-    min_version=2,
-    max_version=10,
-    request=OffsetCommitRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(OffsetCommitRequest, handle, refuse)

@@ -16,10 +16,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.updates.groups import delete_offsets
 from doorkeeper_wire.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -91,21 +91,4 @@ def _respond(
     )
 
 
-def refuse(
-    request: OffsetDeleteRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> OffsetDeleteResponse:
-    code, _ = answer_of(error)
-    return OffsetDeleteResponse(error_code=code.value)
-
-
-API = Api(
-    key=47,
-    name="OffsetDelete",
-    min_version=0,
-    max_version=0,
-    request=OffsetDeleteRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(OffsetDeleteRequest, handle, refuse_as(OffsetDeleteResponse))

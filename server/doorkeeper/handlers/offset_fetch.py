@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.cluster.model import CONSUMER_EPOCH
 from doorkeeper.errors import ErrorCode, answer_of
@@ -227,12 +227,4 @@ def refuse(request: OffsetFetchRequest, version: int, error: BaseException) -> O
     return _response(groups, version)
 
 
-API = Api(
-    key=9,
-    name="OffsetFetch",
-    min_version=1,
-    max_version=10,
-    request=OffsetFetchRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(OffsetFetchRequest, handle, refuse)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper.topics.leadership import LEADER_EPOCH, UNKNOWN_EPOCH, error_of_leader
@@ -81,9 +81,7 @@ def _refusal(topic: OffsetForLeaderTopic, code: ErrorCode) -> OffsetForLeaderTop
 
 
 def refuse(
-    request: OffsetForLeaderEpochRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
+    request: OffsetForLeaderEpochRequest, version: int, error: BaseException
 ) -> OffsetForLeaderEpochResponse:
     """Answer the same error for every partition."""
     code, _ = answer_of(error)
@@ -92,12 +90,4 @@ def refuse(
     )
 
 
-API = Api(
-    key=23,
-    name="OffsetForLeaderEpoch",
-    min_version=2,
-    max_version=4,
-    request=OffsetForLeaderEpochRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(OffsetForLeaderEpochRequest, handle, refuse)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.messages.produce import (
@@ -127,7 +127,7 @@ def _has_transactional_batch(records: bytes) -> bool:
     return False
 
 
-def refuse(request: ProduceRequest, version: int, error: BaseException) -> ProduceResponse | None:  # noqa: ARG001  the form of Api.refuse
+def refuse(request: ProduceRequest, version: int, error: BaseException) -> ProduceResponse | None:
     """Answer the same error for each partition; None closes the connection for acks 0."""
     if request.acks == 0:
         return None
@@ -161,12 +161,4 @@ def _refusal(index: int, code: ErrorCode, text: str | None) -> PartitionProduceR
     )
 
 
-API = Api(
-    key=0,
-    name="Produce",
-    min_version=0,
-    max_version=13,
-    request=ProduceRequest,
-    handle=handle,
-    refuse=refuse,
-)
+API = declare(ProduceRequest, handle, refuse)

@@ -11,34 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.api.node import ApiRange
-from doorkeeper.handlers import (
-    alter_client_quotas,
-    alter_configs,
-    alter_user_scram_credentials,
-    api_versions,
-    create_acls,
-    create_delegation_token,
-    create_topics,
-    delete_acls,
-    delete_topics,
-    describe_acls,
-    describe_client_quotas,
-    describe_cluster,
-    describe_configs,
-    describe_delegation_token,
-    describe_groups,
-    describe_topic_partitions,
-    describe_user_scram_credentials,
-    expire_delegation_token,
-    find_coordinator,
-    incremental_alter_configs,
-    join_group,
-    list_groups,
-    metadata,
-    renew_delegation_token,
-    sasl_authenticate,
-    sasl_handshake,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -65,36 +37,41 @@ def by_key(apis: Iterable[Api]) -> dict[int, Api]:
     return table
 
 
-_USUAL: Final = by_key(
-    module.API
-    for module in (
-        alter_client_quotas,
-        alter_configs,
-        alter_user_scram_credentials,
-        api_versions,
-        create_acls,
-        create_delegation_token,
-        create_topics,
-        delete_acls,
-        delete_topics,
-        describe_acls,
-        describe_client_quotas,
-        describe_cluster,
-        describe_configs,
-        describe_delegation_token,
-        describe_groups,
-        describe_topic_partitions,
-        describe_user_scram_credentials,
-        expire_delegation_token,
-        find_coordinator,
-        incremental_alter_configs,
-        list_groups,
-        metadata,
-        renew_delegation_token,
-        sasl_authenticate,
-        sasl_handshake,
-    )
+def _load(module: str) -> Api:
+    api: Api = import_module(f"doorkeeper.handlers.{module}").API
+    return api
+
+
+USUAL: Final = (
+    "alter_client_quotas",
+    "alter_configs",
+    "alter_user_scram_credentials",
+    "api_versions",
+    "create_acls",
+    "create_delegation_token",
+    "create_topics",
+    "delete_acls",
+    "delete_topics",
+    "describe_acls",
+    "describe_client_quotas",
+    "describe_cluster",
+    "describe_configs",
+    "describe_delegation_token",
+    "describe_groups",
+    "describe_topic_partitions",
+    "describe_user_scram_credentials",
+    "expire_delegation_token",
+    "find_coordinator",
+    "incremental_alter_configs",
+    "list_groups",
+    "metadata",
+    "renew_delegation_token",
+    "sasl_authenticate",
+    "sasl_handshake",
 )
+"""The modules of APIs that clients call often; a start imports them."""
+
+_USUAL: Final = by_key(map(_load, USUAL))
 
 
 class Rare(NamedTuple):
@@ -111,8 +88,7 @@ class Rare(NamedTuple):
     on_controller: bool = False
 
     def load(self) -> Api:
-        api: Api = import_module(f"doorkeeper.handlers.{self.module}").API
-        return api
+        return _load(self.module)
 
 
 RARE: Final = (
@@ -199,7 +175,7 @@ class _Finder(dict[int, "Api | None"]):
 APIS: Final[ApiTable] = ApiTable(_USUAL.values(), RARE)
 """Every API by key, without those of ``OPTIONAL``."""
 
-OPTIONAL: dict[int, Api] = by_key([join_group.API])
+OPTIONAL: dict[int, Api] = by_key([_load("join_group")])
 """APIs served only with ``doorkeeper.clients.join.group``."""
 
 # Both tables exist once: the look-up of an API is on the path of every request.

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
-from doorkeeper.errors import answer_of
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.handlers.token_alteration import alter_token
 from doorkeeper.tokens.model import Renewal
 from doorkeeper_wire.messages.renew_delegation_token import (
@@ -36,21 +35,6 @@ def handle(request: RenewDelegationTokenRequest, context: RequestContext, node: 
     return alter_token(wish, context, node, RenewDelegationTokenResponse)
 
 
-def refuse(
-    request: RenewDelegationTokenRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> RenewDelegationTokenResponse:
-    return RenewDelegationTokenResponse(error_code=answer_of(error)[0].value)
-
-
-API = Api(
-    key=39,
-    name="RenewDelegationToken",
-    min_version=0,
-    max_version=2,
-    request=RenewDelegationTokenRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
+API = declare(
+    RenewDelegationTokenRequest, handle, refuse_as(RenewDelegationTokenResponse), on_controller=True
 )

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.api.declaration import declare, refuse_as
+from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 
 def handle(
-    request: SaslAuthenticateRequest,  # noqa: ARG001  the form of Api.handle
-    context: RequestContext,  # noqa: ARG001  as above
-    node: Node,  # noqa: ARG001  as above
+    request: SaslAuthenticateRequest, context: RequestContext, node: Node
 ) -> SaslAuthenticateResponse:
     """Refuse: the connection is authenticated already, or needs no authentication."""
     return SaslAuthenticateResponse(
@@ -36,22 +34,6 @@ def handle(
     )
 
 
-def refuse(
-    request: SaslAuthenticateRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> SaslAuthenticateResponse:
-    code, text = answer_of(error)
-    return SaslAuthenticateResponse(error_code=code.value, error_message=text)
-
-
-API = Api(
-    key=36,
-    name="SaslAuthenticate",
-    min_version=0,
-    max_version=2,
-    request=SaslAuthenticateRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
+API = declare(
+    SaslAuthenticateRequest, handle, refuse_as(SaslAuthenticateResponse), on_controller=True
 )

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.api.declaration import declare, refuse_as
+from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 if TYPE_CHECKING:
@@ -23,31 +23,10 @@ if TYPE_CHECKING:
 
 
 def handle(
-    request: SaslHandshakeRequest,  # noqa: ARG001  the form of Api.handle
-    context: RequestContext,  # noqa: ARG001  as above
-    node: Node,  # noqa: ARG001  as above
+    request: SaslHandshakeRequest, context: RequestContext, node: Node
 ) -> SaslHandshakeResponse:
     """Refuse: the connection is authenticated already, or needs no authentication."""
     return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE.value)
 
 
-def refuse(
-    request: SaslHandshakeRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> SaslHandshakeResponse:
-    """Answer an error; the response has no field for a text."""
-    code, _ = answer_of(error)
-    return SaslHandshakeResponse(error_code=code.value)
-
-
-API = Api(
-    key=17,
-    name="SaslHandshake",
-    min_version=0,
-    max_version=1,
-    request=SaslHandshakeRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(SaslHandshakeRequest, handle, refuse_as(SaslHandshakeResponse), on_controller=True)

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import needs
-from doorkeeper.errors import answer_of
-from doorkeeper.handlers.typed_groups import find_groups
+from doorkeeper.handlers.typed_groups import find_groups, refuse_groups
 from doorkeeper_wire.messages.share_group_describe import (
     DescribedGroup,
     ShareGroupDescribeRequest,
@@ -43,26 +42,6 @@ def handle(
     )
 
 
-def refuse(
-    request: ShareGroupDescribeRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
-) -> ShareGroupDescribeResponse:
-    """Answer the same error for every group."""
-    code, _ = answer_of(error)
-    return ShareGroupDescribeResponse(
-        groups=tuple(
-            DescribedGroup(error_code=code.value, group_id=each) for each in request.group_ids
-        )
-    )
-
-
-API = Api(
-    key=77,
-    name="ShareGroupDescribe",
-    min_version=1,
-    max_version=1,
-    request=ShareGroupDescribeRequest,
-    handle=handle,
-    refuse=refuse,
+API = declare(
+    ShareGroupDescribeRequest, handle, refuse_groups(ShareGroupDescribeResponse, DescribedGroup)
 )

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import needs
-from doorkeeper.errors import answer_of
-from doorkeeper.handlers.typed_groups import find_groups
+from doorkeeper.handlers.typed_groups import find_groups, refuse_groups
 from doorkeeper_wire.messages.streams_group_describe import (
     DescribedGroup,
     StreamsGroupDescribeRequest,
@@ -43,26 +42,6 @@ def handle(
     )
 
 
-def refuse(
-    request: StreamsGroupDescribeRequest,
-    version: int,  # noqa: ARG001  the form of Api.refuse
-    error: BaseException,
-) -> StreamsGroupDescribeResponse:
-    """Answer the same error for every group."""
-    code, _ = answer_of(error)
-    return StreamsGroupDescribeResponse(
-        groups=tuple(
-            DescribedGroup(error_code=code.value, group_id=each) for each in request.group_ids
-        )
-    )
-
-
-API = Api(
-    key=89,
-    name="StreamsGroupDescribe",
-    min_version=0,
-    max_version=0,
-    request=StreamsGroupDescribeRequest,
-    handle=handle,
-    refuse=refuse,
+API = declare(
+    StreamsGroupDescribeRequest, handle, refuse_groups(StreamsGroupDescribeResponse, DescribedGroup)
 )

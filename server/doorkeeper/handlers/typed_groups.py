@@ -9,15 +9,16 @@ Source: ``GroupCoordinatorService`` and ``GroupMetadataManager`` (4.3.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.api.permissions import is_allowed
-from doorkeeper.errors import ErrorCode
+from doorkeeper.errors import ErrorCode, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.api.node import Node
+    from doorkeeper.api.declaration import Refuse
+    from doorkeeper.api.node import Node, Response
     from doorkeeper.api.permissions import Need
     from doorkeeper.cluster.model import Group
     from doorkeeper.request_context import RequestContext
@@ -58,3 +59,15 @@ def _of_type(group_id: str, group_type: str, node: Node) -> FoundGroup:
     else:
         return FoundGroup(group_id, group=group)
     return FoundGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, text)
+
+
+def refuse_groups(response: type[Any], row: type[Any]) -> Refuse:
+    """Return a ``refuse`` that answers the same error for every group, without a text."""
+
+    def refuse(request: Any, version: int, error: BaseException) -> Response:  # noqa: ANN401
+        code, _ = answer_of(error)
+        rows = (row(error_code=code.value, group_id=each) for each in request.group_ids)
+        built: Response = response(groups=tuple(rows))
+        return built
+
+    return refuse

@@ -12,10 +12,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import answer_of
 from doorkeeper.state.outcome import Results
 from doorkeeper_wire.messages.unregister_broker import (
     UnregisterBrokerRequest,
@@ -45,22 +44,6 @@ def _respond(_values: Sequence[object]) -> UnregisterBrokerResponse:
     return UnregisterBrokerResponse(error_message=None)
 
 
-def refuse(
-    request: UnregisterBrokerRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> UnregisterBrokerResponse:
-    code, text = answer_of(error)
-    return UnregisterBrokerResponse(error_code=code.value, error_message=text)
-
-
-API = Api(
-    key=64,
-    name="UnregisterBroker",
-    min_version=0,
-    max_version=0,
-    request=UnregisterBrokerRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
+API = declare(
+    UnregisterBrokerRequest, handle, refuse_as(UnregisterBrokerResponse), on_controller=True
 )

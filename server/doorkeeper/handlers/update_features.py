@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
+from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode
 from doorkeeper.kinds.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
 from doorkeeper_wire.messages.update_features import (
     FeatureUpdateKey,
@@ -113,23 +113,4 @@ def _reason_invalid(  # noqa: PLR0911  one return a reason, in a broker's order
     return None
 
 
-def refuse(
-    request: UpdateFeaturesRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
-    error: BaseException,
-) -> UpdateFeaturesResponse:
-    """Answer an error for the whole request."""
-    code, text = answer_of(error)
-    return UpdateFeaturesResponse(error_code=code.value, error_message=text)
-
-
-API = Api(
-    key=57,
-    name="UpdateFeatures",
-    min_version=0,
-    max_version=2,
-    request=UpdateFeaturesRequest,
-    handle=handle,
-    refuse=refuse,
-    on_controller=True,
-)
+API = declare(UpdateFeaturesRequest, handle, refuse_as(UpdateFeaturesResponse), on_controller=True)

@@ -1,47 +1,89 @@
-"""What the APIs that change delegation tokens share."""
+"""ExpireDelegationToken and RenewDelegationToken: checks before a change, and the responses."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doorkeeper.api.node import Update
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.handlers.renew_delegation_token import API
-from doorkeeper.handlers.token_alteration import alter_token, change_token
+from doorkeeper.handlers import expire_delegation_token, renew_delegation_token
 from doorkeeper.tokens.model import Expiration, Renewal
-from doorkeeper_wire.messages.renew_delegation_token import RenewDelegationTokenResponse
-from testkit.delegation_tokens import ALICE, TOKEN, context_of, signed
-from testkit.nodes import arguments, node_of
+from doorkeeper_wire.messages.expire_delegation_token import ExpireDelegationTokenRequest
+from doorkeeper_wire.messages.renew_delegation_token import RenewDelegationTokenRequest
+from testkit.delegation_tokens import BOB, NOT_ALLOWED, TOKEN, asked, signed
+from testkit.nodes import arguments, node_of, on_the_wire
 
-WISHES: list[Renewal | Expiration] = [Renewal(b"hmac", 5, ALICE), Expiration(b"hmac", 5, ALICE)]
+if TYPE_CHECKING:
+    from doorkeeper.api.declaration import Api
 
+VERSIONS = range(3)
+EXPIRE = ExpireDelegationTokenRequest(hmac=b"hmac", expiry_time_period_ms=-1)
+RENEW = RenewDelegationTokenRequest(hmac=b"hmac", renew_period_ms=-1)
 
-@pytest.mark.parametrize("wish", WISHES)
-async def test_an_update_awaits_the_tokens(wish: Renewal | Expiration) -> None:
-    """The response, of the class that is given, has the time or the code."""
-    context = context_of(API, 2, ALICE)
-
-    update = alter_token(wish, context, await node_of(), RenewDelegationTokenResponse)
-
-    assert isinstance(update, Update)
-    assert (update.operation, update.items) == ("tokens", 1)
-    assert update.apply.func is change_token  # type: ignore[attr-defined]
-    assert arguments(update) == (wish, context)
-    altered = RenewDelegationTokenResponse(expiry_timestamp_ms=TOKEN.expiry_ms)
-    assert update.respond([signed(TOKEN)]) == altered
-    refused = update.respond([ApiError(ErrorCode.DELEGATION_TOKEN_EXPIRED)])
-    assert refused == RenewDelegationTokenResponse(error_code=66)
+pytestmark = pytest.mark.parametrize(
+    ("api", "request_", "change"),
+    [
+        pytest.param(expire_delegation_token.API, EXPIRE, Expiration, id="expire"),
+        pytest.param(renew_delegation_token.API, RENEW, Renewal, id="renew"),
+    ],
+)
 
 
-async def test_who_may_not_ask_is_not_told_that_there_are_no_tokens() -> None:
-    """64 comes before 61, and alone has -1 as the time."""
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_the_wish_is_handed_on(
+    api: Api, request_: Any, change: type[Any], version: int
+) -> None:
+    """With the caller: the shell knows the tokens."""
+    made = asked(api, request_, await node_of(), version, BOB)
+
+    assert isinstance(made, Update)
+    assert arguments(made)[0] == change(b"hmac", -1, BOB)
+    answer = on_the_wire(made.respond([signed(TOKEN)]), version)
+    assert (answer.error_code, answer.expiry_timestamp_ms) == (0, TOKEN.expiry_ms)
+
+
+@pytest.mark.parametrize("code", [62, 63, 66])
+async def test_a_refusal_has_no_time(api: Api, request_: Any, change: type[Any], code: int) -> None:
+    """A broker's controller leaves it at 0."""
+    made = asked(api, request_, await node_of(), 2)
+
+    answer = on_the_wire(made.respond([ApiError(ErrorCode(code))]), 2)
+
+    assert (answer.error_code, answer.expiry_timestamp_ms) == (code, 0)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_without_a_secret_there_are_no_tokens(
+    api: Api, request_: Any, change: type[Any], version: int
+) -> None:
+    """Nobody looks for it."""
     node = await node_of()
     node.tokens.is_enabled = False
 
-    first = alter_token(
-        WISHES[0], context_of(API, 2, ALICE, by_token=True), node, RenewDelegationTokenResponse
-    )
-    second = alter_token(WISHES[0], context_of(API, 2, ALICE), node, RenewDelegationTokenResponse)
+    answer = asked(api, request_, node, version)
 
-    assert first == RenewDelegationTokenResponse(error_code=64, expiry_timestamp_ms=-1)
-    assert second == RenewDelegationTokenResponse(error_code=61)
+    assert (answer.error_code, answer.expiry_timestamp_ms) == (61, 0)
+
+
+@pytest.mark.parametrize("circumstances", NOT_ALLOWED)
+async def test_who_has_proved_nothing_is_refused_first(
+    api: Api, request_: Any, change: type[Any], circumstances: dict[str, Any]
+) -> None:
+    """With -1 as the time, where the broker itself refuses."""
+    node = await node_of()
+    node.tokens.is_enabled = False
+
+    answer = asked(api, request_, node, 2, **circumstances)
+
+    assert (answer.error_code, answer.expiry_timestamp_ms) == (64, -1)
+
+
+def test_an_error_of_the_whole_request_has_its_form(
+    api: Api, request_: Any, change: type[Any]
+) -> None:
+    """The code, and nothing else."""
+    answer = on_the_wire(api.refuse(request_, 2, ApiError(ErrorCode.REQUEST_TIMED_OUT)), 2)
+
+    assert (answer.error_code, answer.expiry_timestamp_ms) == (7, 0)
