@@ -9,7 +9,7 @@ listeners        limits, mechanisms, TLS and principal builders of the listeners
 operations_port  start and stop of the HTTP pages, and the gauges of a scrape
 node             the node as handlers see it
 services         what connections may change
-catalogs         the declared topics and groups; catalog_process reads a large file
+catalogs         the declared topics and groups
 config_changes   dynamic configuration, also of other nodes
 reconfiguration  use of a new configuration in a running server
 reload           reload on SIGHUP

@@ -94,16 +94,15 @@ async def _read_again(file: Path, before: CatalogIdentity | None) -> Catalog | N
     """Return the catalog of a file; None if the file is unchanged.
 
     Raises:
-        CatalogError: with every fault of the file.
-        StartError: the same for a large file; or the process that reads it failed.
+        CatalogError: with every fault of the file; or the process that reads it failed.
 
     """
     size, mark = await beside(lambda: _inspect(file), "doorkeeper-catalog")
     if mark == before:
         return None
     # _inspect imported these modules in its thread, so they do not delay the loop here.
-    from doorkeeper.app.catalog_process import read_apart  # noqa: PLC0415
     from doorkeeper.catalog.loading import load  # noqa: PLC0415
+    from doorkeeper.catalog.process import read_apart  # noqa: PLC0415
 
     if size > APART_BYTES:
         return await read_apart(file)

@@ -5,7 +5,7 @@ of the file; without it the output is incomplete.
 
  ["topics", [["orders", 3, 1, false, {"retention.ms": "1000"}], ...]]
  ["groups", [["readers", "Stable", "classic", "consumer", "range", [member, ...]], ...]]
- ["problems", ["catalog.yaml:14: topics[2].partitions: must be a whole number ...", ...]]
+ ["problems", [["catalog.yaml", 14, "topics[2].partitions", "must be a whole number ..."], ...]]
  ["end", "<hex>"]
 
 A line has as many rows as fit into 16 KiB, but at least one, so that the server reads it in slices.
@@ -17,14 +17,14 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.catalog.errors import CatalogError, CatalogProblem
 from doorkeeper.catalog.loading import Catalog, CatalogIdentity
 from doorkeeper.catalog.topics import DeclaredTopic
 from doorkeeper.cluster.model import Group, GroupMember
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from doorkeeper.catalog.errors import CatalogError
     from doorkeeper.runtime.slices import Slices
 
 # The server parses such a line in a third of a millisecond.
@@ -33,14 +33,6 @@ LINE_BYTES: Final = 16 * 1024
 
 class Unfinished(ValueError):
     """The lines of a catalog are incomplete or invalid."""
-
-
-class Faulty(ValueError):
-    """The lines of an invalid catalog; ``problems`` are texts."""
-
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__(f"{len(problems)} problems")
-        self.problems = problems
 
 
 def lines_of(catalog: Catalog) -> Iterator[str]:
@@ -52,7 +44,7 @@ def lines_of(catalog: Catalog) -> Iterator[str]:
 
 def lines_of_problems(error: CatalogError) -> Iterator[str]:
     """Yield the lines of an invalid catalog."""
-    yield from _lines("problems", map(str, error.problems))
+    yield from _lines("problems", error.problems)
     yield _line("end", json.dumps(""))
 
 
@@ -60,13 +52,13 @@ def catalog_from(lines: Iterable[bytes], file: str) -> Slices[Catalog]:
     """Return the catalog of these lines, one line in each slice.
 
     Raises:
-        Faulty: with the problems in the lines.
+        CatalogError: with the problems in the lines.
         Unfinished: the last line is missing, or a line is invalid.
 
     """
     topics: list[DeclaredTopic] = []
     groups: dict[str, Group] = {}
-    problems: list[str] = []
+    problems: list[CatalogProblem] = []
     digest = None
     for line in lines:
         kind, rows = _read(line)
@@ -78,7 +70,7 @@ def catalog_from(lines: Iterable[bytes], file: str) -> Slices[Catalog]:
         elif kind == "groups":
             groups.update((row[0], _group_of(row)) for row in rows)
         elif kind == "problems":
-            problems += rows
+            problems += [CatalogProblem(*row) for row in rows]
         elif kind == "end":
             digest = bytes.fromhex(rows)
         else:
@@ -87,7 +79,7 @@ def catalog_from(lines: Iterable[bytes], file: str) -> Slices[Catalog]:
     if digest is None:
         raise Unfinished("there is no end")
     if problems:
-        raise Faulty(problems)
+        raise CatalogError(problems)
     return Catalog(CatalogIdentity(file, digest), tuple(topics), groups)
 
 

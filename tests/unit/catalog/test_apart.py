@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from doorkeeper.catalog.apart import NICENESS
-from doorkeeper.catalog.lines import Faulty, catalog_from
+from doorkeeper.catalog.errors import CatalogError
+from doorkeeper.catalog.lines import catalog_from
 from doorkeeper.catalog.loading import load
 from doorkeeper.runtime.slices import run_to_end
 from testkit.checkout import ROOT
@@ -31,15 +32,15 @@ def test_it_tells_what_a_file_declares() -> None:
 
 @pytest.mark.parametrize("text", [None, "topics:\n- name: 'a b'\n- partitions: 1\n"])
 def test_it_tells_what_is_wrong_with_a_file(tmp_path: Path, text: str | None) -> None:
-    """All faults, as texts that name the file and the line; and ends well."""
+    """All faults, with the file and the line; and ends well."""
     file = tmp_path / "c.yaml"
     if text is not None:
         file.write_text(text)
 
-    with pytest.raises(Faulty) as caught:
+    with pytest.raises(CatalogError) as caught:
         run_to_end(catalog_from(told(file), str(file)))
 
-    places = [each.removeprefix(str(file))[:2] for each in caught.value.problems]
+    places = [str(each).removeprefix(str(file))[:2] for each in caught.value.problems]
     assert places == ([": "] if text is None else [":2", ":3"])
 
 

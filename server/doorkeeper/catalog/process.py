@@ -13,8 +13,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.app.errors import StartError
-from doorkeeper.catalog.lines import Faulty, Unfinished, catalog_from
+from doorkeeper.catalog.errors import CatalogError, CatalogProblem
+from doorkeeper.catalog.lines import Unfinished, catalog_from
 from doorkeeper.runtime.threads import beside
 from doorkeeper.runtime.turns import run_in_turns
 
@@ -36,7 +36,7 @@ async def read_apart(
     """Return the catalog of a file; cancellation kills the process. ``module`` reads the file.
 
     Raises:
-        StartError: with every fault of the file; or the process cannot be started, or fails.
+        CatalogError: with every fault of the file; or the process cannot be started, or fails.
 
     """
     try:
@@ -46,8 +46,6 @@ async def read_apart(
     try:
         output = await beside(lambda: _output_of(process, file, most_s), "doorkeeper-catalog")
         return await run_in_turns(catalog_from(io.BytesIO(output), str(file)))
-    except Faulty as error:
-        raise StartError(*error.problems) from error
     except Unfinished as error:
         raise _not_read(file, f"wrote invalid output: {error}") from error
     finally:
@@ -73,7 +71,7 @@ def _output_of(process: subprocess.Popen[bytes], file: Path, most_s: float) -> b
     """Wait for the end of the process; return its output.
 
     Raises:
-        StartError: it failed or timed out.
+        CatalogError: it failed or timed out.
 
     """
     try:
@@ -95,5 +93,5 @@ def _describe_exit(status: int, errors: bytes) -> str:
     return f"ended with status {status}: {last[:_TOLD_MAX]}"
 
 
-def _not_read(file: Path, why: str) -> StartError:
-    return StartError(f"{file}: the process that reads it {why}")
+def _not_read(file: Path, why: str) -> CatalogError:
+    return CatalogError([CatalogProblem(str(file), 0, "", f"the process that reads it {why}")])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.catalog_process import read_apart
-from doorkeeper.app.errors import StartError
+from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.catalog.loading import load
+from doorkeeper.catalog.process import read_apart
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
@@ -37,10 +37,13 @@ async def test_every_fault_is_told(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text("topics:\n- name: 'a b'\n- name: 'c d'\n")
 
-    with pytest.raises(StartError) as caught:
+    with pytest.raises(CatalogError) as caught:
         await read_apart(file)
 
-    assert [each.removeprefix(f"{file}:")[0] for each in caught.value.problems] == ["2", "3"]
+    assert [(each.file, each.line) for each in caught.value.problems] == [
+        (str(file), 2),
+        (str(file), 3),
+    ]
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -53,18 +56,18 @@ async def test_a_process_that_fails_is_a_problem_of_the_file(
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     most_s = 0.5 if name == "slow" else 60
 
-    with pytest.raises(StartError) as caught:
+    with pytest.raises(CatalogError) as caught:
         await read_apart(EXAMPLE, most_s=most_s, module=f"reader_{name}")
 
     (problem,) = caught.value.problems
-    assert problem.startswith(f"{EXAMPLE}: the process that reads it {told}")
+    assert str(problem).startswith(f"{EXAMPLE}: the process that reads it {told}")
 
 
 async def test_a_process_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason is the system's."""
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
 
-    with pytest.raises(StartError, match="cannot be started: No such file or directory"):
+    with pytest.raises(CatalogError, match="cannot be started: No such file or directory"):
         await read_apart(EXAMPLE)
 
 
