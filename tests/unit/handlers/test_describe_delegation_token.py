@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation, Principal
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.describe_delegation_token import API
 from doorkeeper_wire.messages.describe_delegation_token import (
     DescribeDelegationTokenOwner,
@@ -15,7 +14,7 @@ from doorkeeper_wire.messages.describe_delegation_token import (
 )
 from testkit.acl import allow, token, user
 from testkit.delegation_tokens import ALICE, BOB, CAROL, DAVE, NOT_ALLOWED, TOKEN, asked, signed
-from testkit.nodes import ANode, node_of, on_the_wire
+from testkit.nodes import ANode, node_of
 
 VERSIONS = range(4)
 OTHER = TOKEN._replace(token_id="id-of-daves", owner=DAVE, requester=DAVE, renewers=())
@@ -161,10 +160,3 @@ async def test_a_controller_fails() -> None:
     answer = asked(API, ALL, await world(), 3, controller=True)
 
     assert (answer.error_code, answer.tokens) == (-1, ())
-
-
-def test_an_error_of_the_whole_request_has_its_form() -> None:
-    """The code, and no tokens."""
-    answer = on_the_wire(API.refuse(ALL, 3, ApiError(ErrorCode.REQUEST_TIMED_OUT)), 3)
-
-    assert (answer.error_code, answer.tokens) == (7, ())

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.list_groups import API
 from doorkeeper_wire.messages.list_groups import (
     ListedGroup,
@@ -99,10 +98,3 @@ async def test_describe_on_a_group_shows_that_group() -> None:
         "DEBUG Allowed DESCRIBE Group:LITERAL:b 1",
         "TRACE Denied DESCRIBE Group:LITERAL:c 1",
     ]
-
-
-def test_an_error_concerns_the_whole_answer() -> None:
-    """Its code, and no groups."""
-    refused = API.refuse(ListGroupsRequest(), 5, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
-
-    assert refused == ListGroupsResponse(error_code=-1)

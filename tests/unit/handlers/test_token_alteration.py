@@ -78,12 +78,3 @@ async def test_who_has_proved_nothing_is_refused_first(
     answer = asked(api, request_, node, 2, **circumstances)
 
     assert (answer.error_code, answer.expiry_timestamp_ms) == (64, -1)
-
-
-def test_an_error_of_the_whole_request_has_its_form(
-    api: Api, request_: Any, change: type[Any]
-) -> None:
-    """The code, and nothing else."""
-    answer = on_the_wire(api.refuse(request_, 2, ApiError(ErrorCode.REQUEST_TIMED_OUT)), 2)
-
-    assert (answer.error_code, answer.expiry_timestamp_ms) == (7, 0)

@@ -8,7 +8,6 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.unregister_broker import API
 from doorkeeper_wire.messages.unregister_broker import UnregisterBrokerRequest
 from testkit.acl import allow
@@ -47,12 +46,3 @@ async def test_who_may_not_alter_the_cluster_is_refused() -> None:
     node = await node_of(allow("alice", AclOperation.DESCRIBE, CLUSTER))
 
     assert answer(API, REQUEST, node, 0, user="alice").error_code == 31
-
-
-async def test_an_error_keeps_its_text() -> None:
-    """Of an id that is not registered, for example."""
-    error = ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, "Broker ID 7 is not currently registered")
-
-    answered = on_the_wire(API.refuse(REQUEST, 0, error), 0)
-
-    assert (answered.error_code, answered.error_message) == (102, error.message)
