@@ -18,6 +18,8 @@ def test_a_random_uuid_keeps_the_random_bytes() -> None:
 
     assert text == "________T_-__________w"
     assert octets_of(text) == bytes.fromhex("ffffffffffff4fffbfffffffffffffff")
+    counted = random_uuid(lambda count: bytes(range(count)))
+    assert octets_of(counted) == bytes.fromhex("00010203040546078809" + "0a0b0c0d0e0f")
 
 
 def test_its_bytes_are_a_uuid_of_version_4() -> None:
