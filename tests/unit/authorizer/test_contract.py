@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import doorkeeper.authorizer
-from doorkeeper.acl.model import AclBinding, AclBindingFilter, AclOperation, ResourceType
+from doorkeeper.acl.model import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    PatternType,
+    ResourceType,
+)
 from doorkeeper.acl.operations import IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS
 from doorkeeper.authorizer.contract import (
     AclCreateResult,
@@ -21,11 +27,12 @@ from doorkeeper.authorizer.contract import (
     Endpoint,
     completed,
 )
-from testkit.acl import READ, WRITE, allow, group, request_of, topic
+from testkit.acl import READ, WRITE, allow, deny, group, request_of, topic
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
+    from doorkeeper.acl.model import ResourcePattern
     from doorkeeper.request_context import AuthorizableRequestContext
 
 
@@ -99,6 +106,54 @@ def test_masks_ask_for_every_supported_operation_quietly() -> None:
     )
     assert not any(each.log_if_allowed or each.log_if_denied for each in asked)
     assert plugin.authorized_operations(request_of("alice"), []) == []
+
+
+PREFIXED = PatternType.PREFIXED
+
+
+@pytest.mark.parametrize(
+    ("allowed", "denied", "expected"),
+    [
+        ([topic("a")], [], True),
+        ([topic("a")], [topic("a")], False),
+        ([topic("a")], [topic("b")], True),
+        ([topic("a")], [topic("*")], False),
+        ([topic("*")], [topic("a")], True),
+        ([topic("*")], [topic("*")], False),
+        ([topic("a"), topic("b")], [topic("a")], True),
+        ([topic("ab")], [topic("a", PREFIXED)], False),
+        ([topic("a", PREFIXED)], [topic("ab", PREFIXED)], True),
+        ([topic("ab", PREFIXED)], [topic("a", PREFIXED)], False),
+        # As in the broker: a LITERAL deny dominates no prefix, not even of its own name.
+        ([topic("a", PREFIXED)], [topic("a")], True),
+        ([topic("*", PREFIXED)], [topic("*", PREFIXED)], False),
+        ([], [], False),
+    ],
+)
+def test_by_type_counts_the_allows_that_no_deny_dominates(
+    allowed: list[ResourcePattern], denied: list[ResourcePattern], *, expected: bool
+) -> None:
+    """The contract's default for plug-ins: ACLs of the caller, after a probe that logs nothing."""
+    bindings = [allow("alice", READ, each) for each in allowed]
+    bindings += [deny("alice", READ, each) for each in denied]
+    others = [allow("bob", READ, topic("z")), allow("alice", WRITE, topic("z"))]
+    probes: list[Action] = []
+
+    class Holding(Plugin):
+        def authorize(
+            self, context: AuthorizableRequestContext, actions: Sequence[Action]
+        ) -> list[AuthorizationResult]:
+            probes.extend(actions)
+            return super().authorize(context, actions)
+
+        def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
+            return [*others, *bindings]
+
+    result = Holding().authorize_by_resource_type(request_of("alice"), READ, ResourceType.TOPIC)
+
+    assert result is (AuthorizationResult.ALLOWED if expected else AuthorizationResult.DENIED)
+    (probe,) = probes
+    assert (probe.resource_reference_count, probe.log_if_denied) == (0, False)
 
 
 async def test_a_result_that_is_known_is_complete() -> None:
