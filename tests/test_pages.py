@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"^    .*?$|`[^`\n]*`", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-PLACES = re.compile(r"^## Where is it\?$(.*?)^## ", re.DOTALL | re.MULTILINE)
-DOTTED = re.compile(r"`((?!transaction\.|connection\.execute)[a-z_]+(?:\.\w+)+)`")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 
 
@@ -59,29 +56,6 @@ def test_links_lead_somewhere() -> None:
     ]
 
     assert broken == []
-
-
-def test_places_in_the_code_exist() -> None:
-    """Each name with a dot in the table of places is a module of the server, or stands in one."""
-    table = PLACES.search((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
-    assert table is not None
-    names = DOTTED.findall(table[1])
-
-    assert len(names) > 20
-    assert [name for name in names if not exists(name)] == []
-
-
-def exists(name: str) -> bool:
-    """Say whether a dotted name is a module of the server, or a name in one."""
-    parts = name.split(".")
-    for count in range(len(parts), 0, -1):
-        path = ROOT.joinpath("server", "doorkeeper", *parts[:count])
-        if path.is_dir() or path.with_suffix(".py").exists():
-            place: object = importlib.import_module(".".join(["doorkeeper", *parts[:count]]))
-            for attribute in parts[count:]:
-                place = getattr(place, attribute, None)
-            return place is not None
-    return False
 
 
 def test_the_readme_names_every_page() -> None:
