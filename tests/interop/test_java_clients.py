@@ -14,7 +14,10 @@ from testkit.java_lines import JAVA
 from testkit.kafka_broker import free_port
 from testkit.kafka_jars import Unavailable, cannot, client_jars
 
-RELEASES = ("2.1.1", "2.4.1", "2.5.1", "2.7.2", "2.8.2", "3.0.2", "3.6.2", "3.9.1", "4.3.1")
+RELEASES = (
+    *("2.1.1", "2.4.1", "2.5.1", "2.7.2", "2.8.2"),
+    *("3.0.2", "3.6.2", "3.9.1", "4.3.1", "4.4.0"),
+)
 
 CALLS_S = 240
 """All calls of a release, on a busy machine too."""

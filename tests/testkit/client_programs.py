@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from typing import TYPE_CHECKING
 
-from testkit.clients import CLIENTS, DRIVERS, Client
+from testkit.clients import CLIENTS, DRIVERS, ENVIRONMENTS, Client, run
 from testkit.java_lines import JAVA
-from testkit.kafka_jars import PROJECT, client_jars, program_jars
+from testkit.kafka_jars import PROJECT, Unavailable, client_jars, program_jars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +34,22 @@ def _of_a_library(client: str, program: str) -> Callable[[], Sequence[str]]:
     return lambda: found.command(DRIVERS / program)
 
 
+def _go(program: str, *words: str) -> Callable[[], Sequence[str]]:
+    """Return the command of a program in Go, which is built from the module of all of them."""
+
+    def command() -> Sequence[str]:
+        if shutil.which("go") is None:
+            raise Unavailable("go is not installed")
+        built = ENVIRONMENTS / "go" / program
+        built.parent.mkdir(parents=True, exist_ok=True)
+        # With the machine's own Go, and nothing but what go.sum names.
+        words_of_build = ("go", "build", "-mod=readonly", "-o", str(built), f"./{program}")
+        run(words_of_build, cwd=DRIVERS / "go", env={**os.environ, "GOTOOLCHAIN": "local"})
+        return [str(built), *words]
+
+    return command
+
+
 PROGRAMS: Mapping[str, Callable[[], Sequence[str]]] = {
     "java-admin": _java_admin,
     "kafka-python": _of_a_library("kafka-python-3", "kafka_python_3_calls.py"),
@@ -39,5 +57,9 @@ PROGRAMS: Mapping[str, Callable[[], Sequence[str]]] = {
     "kafkajs": _of_a_library("kafkajs", "kafkajs/calls.js"),
     "platformatic": _of_a_library("platformatic", "platformatic/calls.js"),
     "confluent-kafka": _of_a_library("confluent-kafka", "confluent_kafka_calls.py"),
+    "sarama": _go("sarama", "4.3.1"),
+    "sarama-default": _go("sarama", "2.8.0"),
+    "kadm": _go("kadm"),
+    "kafka-go": _go("kafka-go"),
 }
 """Each may raise ``Unavailable``, or ``WrongPython``."""

@@ -142,8 +142,8 @@ CLIENTS: Sequence[Client] = (
 
 
 def _install_python(folder: Path, interpreter: str, lock_file: Path) -> None:
-    _run([interpreter, "-m", "venv", "--without-pip", str(folder)])
-    _run(
+    run([interpreter, "-m", "venv", "--without-pip", str(folder)])
+    run(
         [
             *(sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")),
             *("install", "-q", "--disable-pip-version-check", "--only-binary", ":all:"),
@@ -159,12 +159,21 @@ def _install_node(folder: Path, source: Path) -> None:
     folder.mkdir(parents=True)
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(source / name, folder / name)
-    _run(["npm", "ci", "--prefix", str(folder)])
+    run(["npm", "ci", "--prefix", str(folder)])
 
 
-def _run(words: Sequence[str]) -> None:
+def run(
+    words: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> None:
+    """Run a command that installs or builds something.
+
+    Raises:
+        Unavailable: it failed; with what it wrote.
+    """
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=INSTALL_S, check=False)
+        done = subprocess.run(
+            words, cwd=cwd, env=env, capture_output=True, text=True, timeout=INSTALL_S, check=False
+        )
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"{words[0]} took more than {INSTALL_S} s: {words}") from error
     if done.returncode != 0:
