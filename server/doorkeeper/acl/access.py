@@ -6,12 +6,14 @@ the engine once for each name that occurs, and once for a name that does not.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acl.cells import masks
 from doorkeeper.acl.decision import Question, allows
 from doorkeeper.acl.explanation import ANY_HOST
 from doorkeeper.acl.host_sets import tree_of
+from doorkeeper.acl.hosts import is_somewhere
 from doorkeeper.acl.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -68,24 +70,33 @@ def who_can(
     name: str,
 ) -> list[Access]:
     """Return the principals that may do this, sorted; ``User:*`` for all unnamed ones is first."""
-    hosts = tree_of(_hosts_about(snapshot, resource_type, name), networks=snapshot.matches_networks)
     named = set(snapshot.types[resource_type].principals) | policy.super_users
-    found = []
-    for principal in (WILDCARD_PRINCIPAL, *sorted(named - {WILDCARD_PRINCIPAL})):
-        # One name that no ACL has stands for all others: ACLs decide on them alike.
-        asked = unnamed_principal(named) if principal == WILDCARD_PRINCIPAL else principal
+    hosts_of_all = _hosts_about(snapshot, resource_type, name, WILDCARD_PRINCIPAL)
 
-        def allows_from(host: str, asked: str = asked) -> bool:
-            question = Question(asked, host, operation, resource_type, name)
+    def access(principal: str, hosts: set[str]) -> Access:
+        def allows_from(host: str) -> bool:
+            question = Question(principal, host, operation, resource_type, name)
             return allows(policy, snapshot, question)
 
         everywhere = allows_from(ANY_HOST)
-        differing = _differing(hosts, allows_from, everywhere=everywhere)
+        tree = tree_of(hosts, networks=snapshot.matches_networks)
+        differing = _differing(tree, allows_from, everywhere=everywhere)
         if everywhere:
-            found.append(Access(principal, everywhere, not_from=differing))
-        elif differing:
-            found.append(Access(principal, everywhere, hosts=differing))
-    return found
+            return Access(principal, everywhere, not_from=differing)
+        return Access(principal, everywhere, hosts=differing)
+
+    # One name that no ACL has stands for all others: ACLs decide on them alike.
+    of_others = access(unnamed_principal(named), hosts_of_all)._replace(
+        principal=WILDCARD_PRINCIPAL
+    )
+    found = [of_others]
+    for principal in sorted(named - {WILDCARD_PRINCIPAL}):
+        hosts = _hosts_about(snapshot, resource_type, name, principal)
+        if hosts or principal in policy.super_users:
+            found.append(access(principal, hosts | hosts_of_all))
+        else:
+            found.append(of_others._replace(principal=principal))
+    return [each for each in found if each.everywhere or each.hosts]
 
 
 def _differing(
@@ -97,6 +108,9 @@ def _differing(
     def visit(nodes: Iterable[HostNode], around: bool) -> list[str]:  # noqa: FBT001  an answer
         exceptions = []
         for node in nodes:
+            # No client is at a name, nor at a text with a slash that is no network.
+            if node.client is not None and not is_somewhere(node.client):
+                continue
             answer = around if node.client is None else allows_from(node.client)
             if answer is around:
                 exceptions += visit(node.within, around)
@@ -138,13 +152,29 @@ def what_can(
     return found
 
 
-def _hosts_about(snapshot: Snapshot, resource_type: ResourceType, name: str) -> set[str]:
-    """Return the hosts named by bindings that cover a resource."""
-    hosts: set[str] = set()
-    for cells in snapshot.types[resource_type].principals.values():
-        for pattern_name, pattern_type in covering_patterns(cells, One(name)):
-            hosts.update(host for host, _ in masks(cells.get(pattern_name, pattern_type) or 0))
-    return hosts
+def names_hosts(snapshot: Snapshot, principal: str) -> bool:
+    """Return whether bindings of a principal or ``User:*`` are for some hosts only."""
+    found = (
+        index.principals.get(each)
+        for index in snapshot.types
+        for each in (principal, WILDCARD_PRINCIPAL)
+    )
+    patterns = (each.patterns() for each in found if each is not None)
+    return any(not isinstance(cell, int) for _, _, cell in chain.from_iterable(patterns))
+
+
+def _hosts_about(
+    snapshot: Snapshot, resource_type: ResourceType, name: str, principal: str
+) -> set[str]:
+    """Return the hosts in bindings of a principal that cover a resource."""
+    cells = snapshot.types[resource_type].principals.get(principal)
+    if cells is None:
+        return set()
+    return {
+        host
+        for pattern in covering_patterns(cells, One(name))
+        for host, _ in masks(cells.get(*pattern) or 0)
+    }
 
 
 def unnamed_principal(named: Collection[str]) -> str:

@@ -37,6 +37,13 @@ def mask_for(cell: Cell, hosts: Collection[str]) -> int:
     return mask
 
 
+def mask_at(cell: Cell, host: str) -> int:
+    """Return the mask of one host of ACLs; 0 where the cell does not name it."""
+    if isinstance(cell, int):
+        return cell if host == WILDCARD else 0
+    return cell.get(host, 0)
+
+
 def masks(cell: Cell) -> Iterable[tuple[str, int]]:
     """Return (host, mask) pairs."""
     if isinstance(cell, int):

@@ -13,7 +13,9 @@ pattern allows any name, it allows one of these.
 
 from __future__ import annotations
 
-from itertools import chain
+from heapq import merge
+from itertools import chain, groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.access import probes, unnamed_principal
@@ -33,7 +35,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.acl.operations import ALLOW_TESTS, entry_bit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from doorkeeper.acl.cells import Cell
     from doorkeeper.acl.decision import Policy
@@ -110,8 +112,11 @@ class _ReadAccess(NamedTuple):
     ) -> tuple[AclBinding, bool] | None:
         """Return the first binding that allows READ on topics; None if a group is readable."""
         first, elsewhere = None, False
+        by_host: dict[str, list[AclBinding]] = {}
+        for binding in reading:
+            by_host.setdefault(binding.entry.host, []).append(binding)
         for host in hosts:
-            by = next((each for each in reading if self._reads(each, host)), None)
+            by = self._first_reading(by_host, host)
             if any(self._may(pattern, host) for pattern in groups):
                 if by is not None:
                     return None
@@ -120,9 +125,17 @@ class _ReadAccess(NamedTuple):
                 first = by if first is None else min(first, by)
         return None if first is None else (first, elsewhere)
 
-    def _reads(self, binding: AclBinding, host: str) -> bool:
-        matching = self.snapshot.hosts_matching(host)
-        return binding.entry.host in matching and self._may(binding.pattern, host)
+    def _first_reading(
+        self, by_host: Mapping[str, list[AclBinding]], host: str
+    ) -> AclBinding | None:
+        """Return the first binding that lets the principal read a topic from this host."""
+        # Of many hosts of ACLs, a client matches a few.
+        matching = merge(*(by_host.get(each, ()) for each in self.snapshot.hosts_matching(host)))
+        # In order: the bindings of a pattern follow each other.
+        for pattern, bindings in groupby(matching, key=attrgetter("pattern")):
+            if self._may(pattern, host):
+                return next(bindings)
+        return None
 
     def _may(self, pattern: ResourcePattern, host: str) -> bool:
         return any(

@@ -6,14 +6,26 @@ every other text is a set of its own. Without networks each host but ``*`` stand
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from doorkeeper.acl.hosts import is_somewhere
 from doorkeeper.acl.model import WILDCARD
-from doorkeeper.acl.networks import IPV4_BITS, Network, address_of, address_text, network_of
+from doorkeeper.acl.networks import (
+    IPV4_BITS,
+    Address,
+    Network,
+    address_of,
+    address_text,
+    network_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+
+    from doorkeeper.acl.network_index import Networks
+
+V = TypeVar("V")
 
 
 class HostNode(NamedTuple):
@@ -48,44 +60,111 @@ def narrower(one: str, other: str, *, networks: bool) -> str | None:
     return other if contains(one, other, networks=networks) else None
 
 
-def cover_of(host: str, parts: Collection[str]) -> list[str] | None:
-    """Return those of the parts of a network that cover it together; None where they do not.
+def cover_of(
+    host: str, networks: Networks | None, held: Callable[[str], V | None]
+) -> list[V] | None:
+    """Return what is held for hosts that cover a host together; None where they do not.
 
-    Addresses of IPv6 cover nothing: clients that differ in their zone have the same address.
+    One host, or several networks and addresses that cover a network, from its first address on.
+    ``held`` returns None for a host that does not count. ``networks`` holds all networks that may
+    count; None compares hosts as texts. O(prefix lengths) for each part of the cover.
     """
-    network = network_of(host)
-    if network is None:
+    network = network_of(host) if networks is not None else None
+    if networks is None or network is None:
+        for around in _around(host, networks):
+            if (found := held(around)) is not None:
+                return [found]
         return None
-    wanted = _first_of(network)
-    used = []
-    for first, last, part in sorted(_ranges(network, parts), key=_widest_first):
-        # A gap: no part covers the address ``wanted``.
-        if first > wanted:
+    cover: list[V] = []
+    # A network of the address 0.0.0.0 alone holds no client.
+    wanted = min(_first_of(network), network.last)
+    while wanted <= network.last:
+        for part in _at(Address(network.bits, wanted), networks):
+            if (found := held(part)) is not None:
+                break
+        else:
             return None
-        # A part that lies within the parts before it adds nothing.
-        if last >= wanted:
-            used.append(part)
-            wanted = last + 1
-        if wanted > network.last:
-            return used
-    return None
+        if contains(part, host, networks=True):
+            return [found]
+        cover.append(found)
+        # The widest part comes first, so that the next one begins behind it.
+        covered = network_of(part)
+        wanted = (wanted if covered is None else covered.last) + 1
+    return cover
 
 
-def _ranges(network: Network, hosts: Iterable[str]) -> Iterator[tuple[int, int, str]]:
-    for host in hosts:
-        part = network_of(host)
-        if part is not None:
-            if network.contains(part):
-                yield _first_of(part), part.last, host
-            continue
-        address = address_of(host) if is_somewhere(host) else None
-        if address is not None and address.bits == IPV4_BITS and network.holds(address):
-            yield address.value, address.value, host
+def _around(host: str, networks: Networks | None) -> Iterator[str]:
+    """Yield the hosts that contain a host, which is no network, the widest first."""
+    yield WILDCARD
+    address = address_of(host) if networks is not None and is_somewhere(host) else None
+    if networks is not None and address is not None:
+        yield from _networks_around(address, networks)
+    if host != WILDCARD:
+        yield host
 
 
-def _widest_first(found: tuple[int, int, str]) -> tuple[int, int, str]:
-    first, last, host = found
-    return first, -last, host
+def _at(address: Address, networks: Networks) -> Iterator[str]:
+    """Yield the hosts that hold every client at an address, the widest first.
+
+    Clients that differ in their zone have the same IPv6 address: its text holds one of them.
+    """
+    yield WILDCARD
+    yield from _networks_around(address, networks)
+    if address.bits == IPV4_BITS:
+        yield address_text(*address)
+
+
+def _networks_around(address: Address, networks: Networks) -> Iterator[str]:
+    # Sorted: the texts of one network have no order of their own.
+    for texts in reversed(tuple(networks.around(address))):
+        yield from sorted(texts)
+
+
+class HostTable(Generic[V]):
+    """Values by host, found by the clients that their hosts share with another one. Static."""
+
+    def __init__(self, values: Iterable[tuple[str, V]], networks: Networks | None) -> None:
+        """Take values with their hosts; ``networks`` as in ``cover_of``."""
+        self._values: dict[str, list[V]] = {}
+        for host, value in values:
+            self._values.setdefault(host, []).append(value)
+        self._networks = networks
+        self._ranges: list[tuple[int, int, int, str]] = []
+        """Family, first and last address of each host that lies in networks, in order."""
+        if networks:
+            self._ranges = sorted(filter(None, map(_range_of, self._values)))
+
+    def overlapping(self, host: str) -> Iterator[V]:
+        """Yield the values whose hosts have a client in common with a host."""
+        hosts = self._values if host == WILDCARD else dict.fromkeys(self._overlapping(host))
+        for each in hosts:
+            yield from self._values.get(each, ())
+
+    def _overlapping(self, host: str) -> Iterator[str]:
+        """Yield the hosts; some are not in the table, and some come twice."""
+        network = network_of(host) if self._networks is not None else None
+        if self._networks is None or network is None:
+            yield from _around(host, self._networks)
+            return
+        yield WILDCARD
+        for around in _networks_around(Address(network.bits, network.first), self._networks):
+            if contains(around, host, networks=True):
+                yield around
+        for at in range(bisect_left(self._ranges, network[:2]), len(self._ranges)):
+            bits, first, last, within = self._ranges[at]
+            if (bits, first) > (network.bits, network.last):
+                break
+            # A wider network may begin at the same address.
+            if last <= network.last:
+                yield within
+
+
+def _range_of(host: str) -> tuple[int, int, int, str] | None:
+    network = network_of(host)
+    if network is not None:
+        return network.bits, network.first, network.last, host
+    address = address_of(host) if is_somewhere(host) else None
+    return None if address is None else (address.bits, address.value, address.value, host)
 
 
 def _first_of(network: Network) -> int:
@@ -107,6 +186,7 @@ def tree_of(hosts: Iterable[str], *, networks: bool) -> tuple[HostNode, ...]:
         else:
             by_network.setdefault(network, host)
     inside: dict[Network | None, list[Network]] = {}
+    lengths = sorted({(each.bits, each.length) for each in by_network}, reverse=True)
     open_networks: list[Network] = []
     for network in sorted(by_network):
         while open_networks and not open_networks[-1].contains(network):
@@ -115,7 +195,7 @@ def tree_of(hosts: Iterable[str], *, networks: bool) -> tuple[HostNode, ...]:
         open_networks.append(network)
     alone: dict[Network | None, list[str]] = {}
     for host in others:
-        alone.setdefault(_innermost(host, by_network), []).append(host)
+        alone.setdefault(_innermost(host, by_network, lengths), []).append(host)
 
     def nodes(around: Network | None) -> tuple[HostNode, ...]:
         found = [HostNode(host, host) for host in alone.get(around, ())]
@@ -127,12 +207,23 @@ def tree_of(hosts: Iterable[str], *, networks: bool) -> tuple[HostNode, ...]:
     return nodes(None)
 
 
-def _innermost(host: str, networks: Collection[Network]) -> Network | None:
-    address = address_of(host) if networks and is_somewhere(host) else None
+def _innermost(
+    host: str, networks: Container[Network], lengths: Iterable[tuple[int, int]]
+) -> Network | None:
+    """Return the smallest network around an address.
+
+    ``lengths`` are those that occur, longest first: a look-up for each, since there may be as many
+    networks as addresses.
+    """
+    address = address_of(host) if lengths and is_somewhere(host) else None
     if address is None:
         return None
-    around = [each for each in networks if each.holds(address)]
-    return max(around, key=lambda each: each.length, default=None)
+    around = (
+        Network(bits, address.value >> bits - length << bits - length, length)
+        for bits, length in lengths
+        if bits == address.bits
+    )
+    return next((each for each in around if each in networks), None)
 
 
 def _client_of(network: Network, inner: Sequence[Network], addresses: Sequence[str]) -> str | None:

@@ -25,6 +25,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.consumer_access import readers_without_group
+from doorkeeper.acl.host_sets import HostTable
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import (
     CLUSTER_NAME,
@@ -37,15 +38,16 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.necessity import Cause, removable
+from doorkeeper.acl.necessity import Cause, networks_of, removable
 from doorkeeper.acl.networks import address_of, network_of
 from doorkeeper.acl.operations import effects
-from doorkeeper.acl.regions import is_asked_about, overlap, region_of
+from doorkeeper.acl.regions import is_asked_about
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.network_index import Networks
     from doorkeeper.acl.networks import Network
     from doorkeeper.acl.snapshot import Snapshot
 
@@ -124,10 +126,9 @@ def lint(
         for _, _, group in index.patterns.patterns()
         for binding in group
     )
-    networks = snapshot.matches_networks
-    found += _contradictions(bindings, networks=networks)
+    found += _contradictions(bindings, networks_of(snapshot))
     for binding in bindings:
-        if (finding := _host(binding, networks=networks)) is not None:
+        if (finding := _host(binding, networks=snapshot.matches_networks)) is not None:
             found.append(finding)
         found += (finding for rule in _RULES if (finding := rule(binding)) is not None)
     found += _missing_groups(policy, snapshot, bindings)
@@ -243,36 +244,32 @@ _RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
 # --- rules about several
 
 
-def _contradictions(bindings: Iterable[AclBinding], *, networks: bool) -> Iterator[Finding]:
+def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -> Iterator[Finding]:
     """Yield ALLOWs that a DENY on the same pattern overrides in part."""
-    groups: dict[ResourcePattern, list[AclBinding]] = {}
+    groups: dict[tuple[ResourcePattern, str], list[AclBinding]] = {}
     for binding in bindings:
-        groups.setdefault(binding.pattern, []).append(binding)
+        groups.setdefault((binding.pattern, binding.entry.principal), []).append(binding)
     for group in groups.values():
         denying = [each for each in group if _is(each, AclPermissionType.DENY)]
         if not denying:
             continue
+        table = HostTable(((each.entry.host, each) for each in denying), networks)
         for allowing in group:
             if not _is(allowing, AclPermissionType.ALLOW):
                 continue
-            against = tuple(
-                each for each in denying if _contradicts(each, allowing, networks=networks)
-            )
+            allowed = effects(allowing)
+            against = [
+                each
+                for each in table.overlapping(allowing.entry.host)
+                if not set(effects(each)).isdisjoint(allowed)
+            ]
             if against:
                 yield _warning(
                     "W001",
                     "what it allows is denied again on the same pattern",
-                    *(allowing, *against),
+                    *(allowing, *sorted(against)),
                     fix=Fix("decide, and take the ALLOW or the DENY away"),
                 )
-
-
-def _contradicts(denying: AclBinding, allowing: AclBinding, *, networks: bool) -> bool:
-    if denying.entry.principal != allowing.entry.principal:
-        return False
-    if overlap(region_of(denying), region_of(allowing), networks=networks) is None:
-        return False
-    return not set(effects(denying)).isdisjoint(effects(allowing))
 
 
 def _missing_groups(

@@ -20,7 +20,8 @@ from bisect import bisect_left
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.host_sets import contains, cover_of
+from doorkeeper.acl.cells import mask_at
+from doorkeeper.acl.host_sets import HostTable, cover_of
 from doorkeeper.acl.model import (
     CLUSTER_NAME,
     WILDCARD,
@@ -45,7 +46,7 @@ from doorkeeper.acl.regions import (
     One,
     Prefix,
     Region,
-    covering,
+    covering_cells,
     covering_patterns,
     is_asked_about,
     names_of,
@@ -54,11 +55,12 @@ from doorkeeper.acl.regions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.names import Names
-    from doorkeeper.acl.regions import HostMask, NameSet
+    from doorkeeper.acl.network_index import Networks
+    from doorkeeper.acl.regions import CoveringCell, NameSet
     from doorkeeper.acl.snapshot import Group, Snapshot
 
 
@@ -135,15 +137,43 @@ def _is_deny(binding: AclBinding) -> bool:
 
 
 class _Space:
-    """The names of one resource type in order, so that those within a prefix are adjacent.
+    """One resource type: its names in order, and the ALLOWs of each pattern by principal and host.
 
-    Built once: names of removed bindings remain, and lookups find nothing for them.
+    In order, names within a prefix are adjacent. Built once: what is about removed bindings
+    remains, and lookups find nothing for them.
     """
 
     def __init__(self, snapshot: Snapshot, resource_type: ResourceType) -> None:
-        patterns = snapshot.types[resource_type].patterns
-        self._literals = sorted(patterns.literals)
-        self._prefixes = sorted(patterns.prefixes)
+        self._patterns = snapshot.types[resource_type].patterns
+        self._networks = networks_of(snapshot)
+        self._literals = sorted(self._patterns.literals)
+        self._prefixes = sorted(self._patterns.prefixes)
+        self._allowing: dict[tuple[str, PatternType], dict[str, HostTable[AclBinding]]] = {}
+
+    def allowing(
+        self, name: str, pattern_type: PatternType, region: Region
+    ) -> Iterator[AclBinding]:
+        """Yield the ALLOWs on a pattern that share principals and hosts with a region."""
+        tables = self._allowing.get((name, pattern_type))
+        if tables is None:
+            tables = self._allowing[name, pattern_type] = self._tables(name, pattern_type)
+        principals: Iterable[str] = (region.principal, WILDCARD_PRINCIPAL)
+        if region.principal == WILDCARD_PRINCIPAL:
+            principals = tables
+        for principal in principals:
+            table = tables.get(principal)
+            if table is not None:
+                yield from table.overlapping(region.host)
+
+    def _tables(self, name: str, pattern_type: PatternType) -> dict[str, HostTable[AclBinding]]:
+        by_principal: dict[str, list[tuple[str, AclBinding]]] = {}
+        for binding in self._patterns.get(name, pattern_type) or ():
+            if not _is_deny(binding):
+                entry = binding.entry
+                by_principal.setdefault(entry.principal, []).append((entry.host, binding))
+        return {
+            principal: HostTable(found, self._networks) for principal, found in by_principal.items()
+        }
 
     def within(self, names: NameSet) -> Iterator[tuple[str, PatternType]]:
         """Yield patterns whose names lie within a set; removed ones may be among them."""
@@ -270,38 +300,40 @@ class _Judge:
         One binding, or several whose networks cover that of the region. ``test`` selects the bits
         of masks.
         """
-        networks = self._snapshot.matches_networks
-        parts: dict[str, AclBinding] = {}
-        for held in covering(self._snapshot, region):
-            bits = held.mask & test & ~self._own_bit(held)
-            if not bits:
-                continue
-            # The lowest bit: one binding is reason enough, although several may cover the region.
-            binding = _binding(region.resource_type, held, bits & -bits)
-            if contains(held.host, region.host, networks=networks):
-                return (binding,)
-            parts.setdefault(held.host, binding)
-        cover = cover_of(region.host, parts) if parts else None
-        return () if cover is None else tuple(map(parts.__getitem__, cover))
+        cells = list(covering_cells(self._snapshot, region))
 
-    def _own_bit(self, held: HostMask) -> int:
-        (_, name, pattern_type), (principal, host, operation, permission_type) = self._binding
-        if held[:4] == (name, pattern_type, principal, host):
+        def held(host: str) -> AclBinding | None:
+            for cell in cells:
+                bits = mask_at(cell.cell, host) & test
+                if bits:
+                    bits &= ~self._own_bit(cell, host)
+                if bits:
+                    # The lowest bit: one binding is reason enough, although several may cover it.
+                    return _binding(region.resource_type, cell, host, bits & -bits)
+            return None
+
+        cover = cover_of(region.host, networks_of(self._snapshot), held) if cells else None
+        return () if cover is None else tuple(cover)
+
+    def _own_bit(self, cell: CoveringCell, host: str) -> int:
+        (_, name, pattern_type), (principal, own, operation, permission_type) = self._binding
+        if cell[:3] == (name, pattern_type, principal) and host == own:
             return entry_bit(operation, permission_type)
         return 0
 
     def _allowed_regions(self, operation: AclOperation) -> Iterator[Region]:
         """Yield the regions within this DENY where a binding allows the operation."""
-        patterns = self._snapshot.types[self._region.resource_type].patterns
         test = ALLOW_TESTS[operation]
+        networks = self._snapshot.matches_networks
         for name, pattern_type in self._patterns_about():
-            for binding in patterns.get(name, pattern_type) or ():
+            for binding in self._space.allowing(name, pattern_type, self._region):
                 entry = binding.entry
                 if not entry_bit(entry.operation, entry.permission_type) & test:
                     continue
-                networks = self._snapshot.matches_networks
                 region = overlap(self._region, region_of(binding), networks=networks)
-                if region is not None and region.principal not in self._policy.super_users:
+                if region is None or region.principal in self._policy.super_users:
+                    continue
+                if binding in self._snapshot:
                     yield region
 
     def _patterns_about(self) -> Iterator[tuple[str, PatternType]]:
@@ -317,10 +349,15 @@ def _either(operation: AclOperation) -> int:
     return DENY_TESTS[operation] | ALLOW_TESTS[operation]
 
 
-def _binding(resource_type: ResourceType, held: HostMask, bit: int) -> AclBinding:
+def networks_of(snapshot: Snapshot) -> Networks | None:
+    """Return the networks of a snapshot; None where it compares hosts as texts."""
+    return snapshot.networks if snapshot.matches_networks else None
+
+
+def _binding(resource_type: ResourceType, cell: CoveringCell, host: str, bit: int) -> AclBinding:
     """Return the binding behind one bit of a mask."""
     ((operation, permission_type),) = entries_of(bit)
     return AclBinding(
-        ResourcePattern(resource_type, held.name, held.pattern_type),
-        AccessControlEntry(held.principal, held.host, operation, permission_type),
+        ResourcePattern(resource_type, cell.name, cell.pattern_type),
+        AccessControlEntry(cell.principal, host, operation, permission_type),
     )

@@ -19,7 +19,9 @@ from doorkeeper.acl.model import WILDCARD
 from doorkeeper.acl.networks import IPV4_BITS, IPV6_BITS, Network, address_of, network_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
+
+    from doorkeeper.acl.networks import Address
 
 Hosts = frozenset[str]
 """The hosts of ACLs that a client matches."""
@@ -71,7 +73,9 @@ class Networks:
         """Return the hosts of ACLs that a client at this address matches."""
         found = self._known.get(host)
         if found is None:
-            found = frozenset((WILDCARD, host, *self._around(host)))
+            address = address_of(host)
+            around = () if address is None else self.around(address)
+            found = frozenset((WILDCARD, host)).union(*around)
             self._known_size += len(found)
             if self._known_size > KNOWN_MAX:
                 self._known.clear()
@@ -94,15 +98,13 @@ class Networks:
         self._masks[key] = (cell, mask)
         return mask
 
-    def _around(self, host: str) -> Iterator[str]:
-        address = address_of(host)
-        if address is None:
-            return
+    def around(self, address: Address) -> Iterator[Collection[str]]:
+        """Yield the hosts of each network that holds an address, the smallest network first."""
         value = address.value
         for shift, texts in self._lengths[address.bits]:
             found = texts.get(value >> shift)
             if found is not None:
-                yield from found
+                yield found
 
     def changed(self, differences: Mapping[str, int]) -> Networks:
         """Return the index after so many bindings more, or less, name each of these hosts.

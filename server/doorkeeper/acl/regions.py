@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from doorkeeper.acl.cells import masks
 from doorkeeper.acl.host_sets import narrower
 from doorkeeper.acl.model import (
     CLUSTER_NAME,
@@ -31,6 +30,7 @@ from doorkeeper.acl.names import wildcard_covers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from doorkeeper.acl.cells import Cell
     from doorkeeper.acl.model import AclBinding, ResourcePattern
     from doorkeeper.acl.names import Names
     from doorkeeper.acl.snapshot import Snapshot
@@ -71,14 +71,13 @@ class Region(NamedTuple):
     host: str
 
 
-class HostMask(NamedTuple):
-    """The mask of one principal and host on one pattern; bits as in ``operations``."""
+class CoveringCell(NamedTuple):
+    """The masks of one principal on one pattern, by host."""
 
     name: str
     pattern_type: PatternType
     principal: str
-    host: str
-    mask: int
+    cell: Cell
 
 
 def names_of(pattern: ResourcePattern) -> NameSet:
@@ -146,23 +145,17 @@ def overlap(one: Region, other: Region, *, networks: bool = False) -> Region | N
     return Region(one.resource_type, names, principal, host)
 
 
-def covering(snapshot: Snapshot, region: Region) -> Iterator[HostMask]:
-    """Yield the masks that apply to every question of the region from some or all of its hosts.
-
-    Without networks, from all of them. O(lengths of prefixes).
-    """
-    networks = snapshot.matches_networks
+def covering_cells(snapshot: Snapshot, region: Region) -> Iterator[CoveringCell]:
+    """Yield the cells whose patterns and principals cover the region. O(lengths of prefixes)."""
     principals = snapshot.types[region.resource_type].principals
-    for who in dict.fromkeys((region.principal, WILDCARD_PRINCIPAL)):
-        cells = principals.get(who)
+    for principal in dict.fromkeys((region.principal, WILDCARD_PRINCIPAL)):
+        cells = principals.get(principal)
         if cells is None:
             continue
         for name, pattern_type in covering_patterns(cells, region.names):
-            for host, mask in masks(cells.get(name, pattern_type) or 0):
-                if host in (region.host, WILDCARD) or (
-                    networks and narrower(host, region.host, networks=True) not in (None, WILDCARD)
-                ):
-                    yield HostMask(name, pattern_type, who, host, mask)
+            cell = cells.get(name, pattern_type)
+            if cell is not None:
+                yield CoveringCell(name, pattern_type, principal, cell)
 
 
 def covering_patterns(names: Names[V], wanted: NameSet) -> Iterator[tuple[str, PatternType]]:

@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from doorkeeper.acl.host_sets import HostNode, clients_of, contains, cover_of, narrower, tree_of
+from doorkeeper.acl.host_sets import (
+    HostNode,
+    HostTable,
+    clients_of,
+    contains,
+    cover_of,
+    narrower,
+    tree_of,
+)
+from doorkeeper.acl.network_index import NO_NETWORKS
+from testkit.counted import counted_calls
+
+OVERLAPPING = (
+    *("*", "10.0.0.0/8", "10.9.9.9/8", "10.0.0.0/16", "10.0.5.0/24", "10.0.5.7", "10.0.0.0"),
+    *("0.0.0.0/0", "0.0.0.0", "::/0", "::/127", "0:0:0:0:0:0:0:1", "::1", "10.0.0.0/33", "name"),
+)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +68,9 @@ def test_what_two_hosts_have_in_common() -> None:
 )
 def test_covers(host: str, parts: list[str], cover: list[str] | None) -> None:
     """Every client of the network has to be a client of some part."""
-    assert cover_of(host, parts) == cover
+    networks = NO_NETWORKS.changed(dict.fromkeys(parts, 1))
+
+    assert cover_of(host, networks, lambda part: part if part in parts else None) == cover
 
 
 def test_trees() -> None:
@@ -75,3 +94,32 @@ def test_trees() -> None:
         HostNode("10.0.0.0/8", "10.0.0.0/8"),
         HostNode("10.0.0.1", "10.0.0.1"),
     )
+
+
+def test_trees_of_many_addresses() -> None:
+    """An address is looked up by prefix length, not compared with each network."""
+    costs = []
+    for size in (100, 200):
+        hosts = [f"10.{n}.0.0/16" for n in range(size)] + [f"10.{n}.0.1" for n in range(size)]
+        with counted_calls() as calls:
+            tree = tree_of(hosts, networks=True)
+        assert [len(node.within) for node in tree] == [1] * size
+        costs.append(calls.count)
+
+    assert costs[1] < 3 * costs[0]
+
+
+@given(
+    hosts=st.lists(st.sampled_from(OVERLAPPING), unique=True),
+    host=st.sampled_from(OVERLAPPING),
+    matches=st.booleans(),
+)
+def test_tables(hosts: list[str], host: str, *, matches: bool) -> None:
+    """A table finds the hosts that share clients with another one, as a comparison of each does."""
+    networks = NO_NETWORKS.changed(dict.fromkeys(hosts, 1)) if matches else None
+    table = HostTable(((each, each) for each in hosts), networks)
+
+    found = list(table.overlapping(host))
+
+    shared = [each for each in hosts if narrower(each, host, networks=matches) is not None]
+    assert sorted(found) == sorted(shared)

@@ -9,6 +9,7 @@ from doorkeeper.acl.lint import CODES, Finding, Severity, lint
 from doorkeeper.acl.model import AclBinding, AclOperation
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, cluster, deny, group, topic
 from testkit.acl_worlds import loaded
+from testkit.counted import counted_calls
 
 GROUP = allow("a", READ, group("g"))
 PLAIN = Policy()
@@ -118,3 +119,19 @@ def test_networks_are_judged_by_the_rules_of_4_4(host: str, reason: str | None) 
 
     assert len(reasons) == (reason is not None)
     assert all(each.startswith(reason or "") for each in reasons)
+
+
+def test_hosts_are_looked_up() -> None:
+    """Twice the hosts of a principal on a pattern cost twice as much, addresses and networks."""
+    for matches, host in ((True, "10.{}.0.0/16"), (False, "10.0.0.{}")):
+        costs = []
+        for size in (50, 100):
+            world = [allow("a", READ, topic("t"), host.format(n)) for n in range(size)]
+            world += [deny("a", WRITE, topic("t"), host.format(n)) for n in range(size)]
+            snapshot = loaded(*world).with_network_matching(enabled=matches)
+            with counted_calls() as calls:
+                findings = lint(PLAIN, snapshot, {"E005", "W001", "W007"})
+            assert len(findings) == size + 1
+            costs.append(calls.count)
+
+        assert costs[1] < 3 * costs[0]

@@ -12,7 +12,7 @@ from doorkeeper.acl.regions import (
     Prefix,
     Region,
     common_names,
-    covering,
+    covering_cells,
     is_asked_about,
     is_within,
     names_of,
@@ -72,11 +72,11 @@ def test_an_overlap_is_the_narrower_of_each() -> None:
 
 
 def test_what_covers_a_region_covers_all_of_it() -> None:
-    """Wider patterns, everybody and every host do; narrower ones do not."""
+    """Wider patterns and everybody do; narrower ones do not."""
     wide = deny("User:*", READ, topic("*"))
     narrow = deny("alice", READ, topic("ab"))
     snapshot = loaded(wide, narrow)
 
-    found = list(covering(snapshot, region_of(allow("alice", READ, topic("a", PREFIXED)))))
+    found = list(covering_cells(snapshot, region_of(allow("alice", READ, topic("a", PREFIXED)))))
 
-    assert [(held.name, held.principal, held.host) for held in found] == [("*", "User:*", "*")]
+    assert [(cell.name, cell.principal) for cell in found] == [("*", "User:*")]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
+from doorkeeper.acl.access import names_hosts
 from doorkeeper.acl.access import what_can as permissions_of
 from doorkeeper.acl.access import who_can as principals_with
 from doorkeeper.acl.bulk import load
@@ -320,9 +321,9 @@ def _access_line(access: Access, *, is_super: bool) -> str:
 
 def _hosts(access: Access) -> str:
     if not access.everywhere:
-        return f"from {', '.join(access.hosts)}"
+        return f"from {', '.join(map(printable, access.hosts))}"
     if access.not_from:
-        return f"from all hosts except {', '.join(access.not_from)}"
+        return f"from all hosts except {', '.join(map(printable, access.not_from))}"
     return "from all hosts"
 
 
@@ -373,7 +374,10 @@ def what_can(
     is_other = principal == WILDCARD_PRINCIPAL
     subject = "all principals that no ACL names" if is_other else printable(principal)
     lines = [*map(_power_line, found)] or ["none"]
-    show([*lines, "", f"permissions of {subject}{where}", *state.lines()])
+    notes = []
+    if host == ANY_HOST and names_hosts(state.snapshot, principal):
+        notes.append("not counted: ACLs for some hosts only; --host ADDRESS asks from there")
+    show([*lines, "", f"permissions of {subject}{where}", *notes, *state.lines()])
 
 
 def _power_line(power: Power) -> str:

@@ -175,6 +175,22 @@ def test_who_can_from_some_addresses(tmp_path: Path) -> None:
     assert result.stdout.startswith("User:alice  from 10.0.0.1\n")
 
 
+def test_hosts_are_escaped(tmp_path: Path) -> None:
+    """A host is any text, and no line of another principal comes of it."""
+    file = tmp_path / "a.json"
+    host = "fe80:0:0:0:0:0:0:1%x\x1b[31m\nUser:b  from all hosts"
+    words = ("resourceType", "name", "patternType", "principal", "host", "operation")
+    values = ("TOPIC", "orders", "LITERAL", "User:a", host, "READ")
+    record = {**dict(zip(words, values, strict=True)), "permissionType": "ALLOW"}
+    file.write_text(json.dumps({"version": 1, "acls": [record]}))
+    line = ["acls", "who-can", "--operation", "Read", "--topic", "orders", str(file)]
+
+    result = CliRunner().invoke(doorkeeper, line)
+
+    first = "User:a  from fe80:0:0:0:0:0:0:1%x\\x1b[31m\\nUser:b  from all hosts"
+    assert result.stdout.splitlines()[:2] == [first, ""]
+
+
 def test_what_can(run: Run) -> None:
     """Pattern by pattern, from an address or from any other."""
     result = run("what-can --principal User:bob")
@@ -183,6 +199,7 @@ def test_what_can(run: Run) -> None:
         "TOPIC LITERAL orders  WRITE, DESCRIBE",
         "",
         "permissions of User:bob",
+        "not counted: ACLs for some hosts only; --host ADDRESS asks from there",
         *result.stdout.splitlines()[-3:],
     ]
     result = run("what-can --principal User:bob --host 10.0.0.1")
@@ -253,7 +270,7 @@ def test_the_release_decides_what_networks_match(tmp_path: Path) -> None:
     newest = "rules: those of Kafka 4.4, for hosts that are networks"
     assert lines(file)[0] == "User:a  from 10.0.0.0/8 except 10.3.0.0/16"
     assert lines(file)[-1] == newest
-    assert lines(file, "--kafka", "4.3")[0] == "User:a  from 10.0.0.0/8"
+    assert lines(file, "--kafka", "4.3")[0] == "none"
     assert lines(store)[-1] == newest.replace("4.4", "4.3")
     assert lines(store, "--kafka", "4.4")[-1] == newest
 
