@@ -194,7 +194,10 @@ def memory_mb(pid: int) -> float:
 
 def fingerprint(out: Path) -> tuple[int, int, int]:
     """Return rows, decisions and a digest of what a method wrote, in whatever order."""
-    files = sorted(str(each) for each in out.rglob("*.parquet") if "decisions" in each.parts)
+    from doorkeeper_pipeline.tables import delta
+
+    ours = delta.files_of(out, "decisions")
+    files = ours or sorted(map(str, (out / "decisions").rglob("*.parquet")))
     frame = pl.read_parquet(files, hive_partitioning=False).select(
         *(pl.col(name).cast(pl.String) for name in KEYS if name != "minute"),
         pl.col("minute").dt.epoch("s"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper_pipeline.tables import delta
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ def test_the_demonstration(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    denied = pl.read_parquet(tmp_path / "tables" / "gold" / "denied" / "denied.parquet")
+    denied = delta.read(tmp_path / "tables", "denied")
     assert "User:intruder" in denied["principal"].to_list()
-    usage = pl.read_parquet(tmp_path / "tables" / "gold" / "grant_usage" / "grant_usage.parquet")
+    usage = delta.read(tmp_path / "tables", "grant_usage")
     unused = usage.filter(~pl.col("used"))["resource_name"].to_list()
     assert "legacy." in unused
     assert "newly forbids 0 decisions" in done.stdout

@@ -6,19 +6,18 @@ import json
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.schemas import TABLES
+from doorkeeper_pipeline.tables import delta
+from doorkeeper_pipeline.tables.delta import Tables
 from doorkeeper_pipeline.worlds.shape import SMALL
 from doorkeeper_pipeline.worlds.traffic import world_of
 from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log
 from testkit.checkout import ROOT
 from testkit.spark_cluster import environment, standalone
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -57,10 +56,12 @@ def ran(world: tuple[Path, Path], out: Path, *options: str) -> float:
 
 def tables(out: Path) -> dict[str, bytes]:
     """Return the bytes of silver and gold."""
+    now = Tables(out)
     return {
-        str(path.relative_to(out)): path.read_bytes()
-        for layer in ("silver", "gold")
-        for path in sorted((out / layer).rglob("*.parquet"))
+        f"{name} {number}": Path(file).read_bytes()
+        for name, table in TABLES.items()
+        if table.layer in {"silver", "gold"}
+        for number, file in enumerate(now.files(name))
     }
 
 
@@ -113,4 +114,4 @@ def test_a_cluster_gives_what_one_process_gives(
         sys.stdout.write(f"\nrun on 1 worker {seconds[1]:.1f} s, on 2 workers {seconds[2]:.1f} s\n")
     assert tables(tmp_path / "out1") == tables(tmp_path / "local")
     assert tables(tmp_path / "out2") == tables(tmp_path / "local")
-    assert len(contents.read(tmp_path / "out2", "quarantine")) > 0
+    assert len(delta.read(tmp_path / "out2", "quarantine")) > 0

@@ -23,6 +23,7 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.formats.listing import read as read_listed
 from doorkeeper_pipeline.evaluation.deciding import add_decisions
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
+from doorkeeper_pipeline.tables import delta
 from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import Unavailable, cannot, jars, logging_by_log4j
 from testkit.kafka_tools import KafkaTools
@@ -206,9 +207,7 @@ def test_super_users_that_were_not_given(log: tuple[Path, str], tmp_path: Path) 
 
 
 def decisions_of(out: Path) -> pl.DataFrame:
-    files = sorted(out.rglob("decisions/**/*.parquet"))
-    assert files
-    table = pl.concat([pl.read_parquet(each, hive_partitioning=False) for each in files])
+    table = delta.read(out, "decisions")
     return table.with_columns(pl.col("minute").dt.strftime("%Y-%m-%d %H:%M"))
 
 

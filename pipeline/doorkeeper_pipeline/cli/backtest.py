@@ -86,7 +86,7 @@ def command(  # noqa: PLR0913  one for each option
         click.echo(f"warning: {printable(each)}", err=True)
     # First the answer: it took time, and what comes now may find a full disk.
     show(text_of(turned, rows))
-    keep(out, starting.run_id(starting.now()), {"backtest": found})
+    keep(out, {"backtest": found})
     if any(row["turn"] == "ALLOW_TO_DENY" for row in turned):
         context.exit(LOSES)
 

@@ -8,7 +8,7 @@ import click
 
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, ended_by_others
 
-COMMANDS = ("run", "backtest", "propose", "report", "stream")
+COMMANDS = ("run", "backtest", "propose", "report", "stream", "migrate")
 
 
 class Lazy(click.Group):

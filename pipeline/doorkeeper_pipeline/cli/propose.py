@@ -122,7 +122,7 @@ def command(  # noqa: PLR0913  one for each option
         tell("looking for what was used, and what can go")
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
     tables = {"least_privilege": proposal.least_privilege, "backtest": proposal.backtest}
-    keep(out, starting.run_id(starting.now()), tables)
+    keep(out, tables)
     if to is not None:
         write_set(to, proposal)
     if script is not None:

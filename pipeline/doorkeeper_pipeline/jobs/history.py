@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.sources import acl_sets
-from doorkeeper_pipeline.tables import contents, places
-from doorkeeper_pipeline.tables.staging import Staged, lock
+from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.tables.delta import Change, Tables
+from doorkeeper_pipeline.tables.locking import lock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def history(
-    out: Path,
+    out: Path | str,
     engine: Engine,
     policy: Policy,
     acls: Sequence[str] = (),
@@ -30,23 +31,20 @@ def history(
 ) -> GoldInput:
     """Return the input of gold jobs, from the tables of an output folder.
 
-    ``acls`` stand in place of the table bindings where they are given. A commit that a killed run
-    left half moved is completed first.
+    ``acls`` stand in place of the table bindings where they are given.
 
     Raises:
-        Busy: another process writes there.
         PipelineError: the folder has no decisions.
 
     """
-    with lock(out):
-        pass
-    decisions = places.files_of(out, "decisions")
+    tables = Tables(out)
+    decisions = tables.files("decisions")
     if not decisions:
         raise PipelineError(
             f"{out}: no decisions here; make them with: doorkeeper-pipeline run --audit ... --out"
             f" {out}"
         )
-    bindings = acl_sets.read(acls) if acls else contents.read(out, "bindings")
+    bindings = acl_sets.read(acls) if acls else tables.read("bindings")
     return GoldInput(
         engine=engine,
         decisions=tuple(decisions),
@@ -56,8 +54,8 @@ def history(
     )
 
 
-def keep(out: Path, run_id: str, tables: Mapping[str, pa.Table]) -> None:
-    """Write gold tables into an output folder, all of them or none.
+def keep(out: Path | str, tables: Mapping[str, pa.Table]) -> None:
+    """Write gold tables into an output folder, each of them whole.
 
     Raises:
         BrokenContract: rows are not as they must be.
@@ -68,7 +66,7 @@ def keep(out: Path, run_id: str, tables: Mapping[str, pa.Table]) -> None:
     for name, frame in frames.items():
         contents.check(name, frame)
     with lock(out):
-        staged = Staged(out, run_id)
+        change = Change(Tables(out))
         for name, frame in frames.items():
-            contents.write(frame, staged.path(places.single(name)))
-        staged.commit()
+            change.replace(name, frame)
+        change.commit()

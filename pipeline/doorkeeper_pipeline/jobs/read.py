@@ -1,6 +1,7 @@
-"""Files to bronze: every task reads a range of one file, and writes its rows beside the tables.
+"""Files to bronze: every task reads a range of one file, and writes rows as files of the tables.
 
-The result of a task is small: counts, hours, broken rules. Rows go through Parquet only.
+The result of a task is small: counts, hours, broken rules, names of files. Rows go through Parquet
+only.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.sources import authorizer_log, cloudevents, ocsf, reading, trail
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
 from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.tables.delta import DataFile, write_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadTask:
-    """A range of a file: its place, source and beginning, and the place for its rows."""
+    """A range of a file: its place, source and beginning, and the folder of the tables."""
 
     file_id: str
     path: str
@@ -39,7 +41,7 @@ class ReadTask:
     end: int | None
     head_bytes: int
     head_sha256: str
-    staging: str
+    out: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +60,13 @@ class ReadResult:
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
     hours: tuple[str, ...] = ()
+    parts: tuple[DataFile, ...] = ()
     warnings: tuple[tuple[str, int], ...] = ()
     failure: str = ""
 
 
 def tasks_of(
-    files: Iterable[tuple[str, SourceFile]], zone: str, staging: Path, size: int = SLICE_BYTES
+    files: Iterable[tuple[str, SourceFile]], zone: str, out: str, size: int = SLICE_BYTES
 ) -> list[ReadTask]:
     """Return the tasks that read files, the largest first, so that no long one comes last."""
     found = [
@@ -78,7 +81,7 @@ def tasks_of(
             end=end,
             head_bytes=len(file.beginning),
             head_sha256=file.digest(),
-            staging=str(staging),
+            out=out,
         )
         for file_id, file in files
         for number, (start, end) in enumerate(slices(file, size))
@@ -132,13 +135,14 @@ def _check_same(task: ReadTask) -> None:
 
 
 def _write_rows(task: ReadTask, parsed: Parsed) -> ReadResult:
-    staging = Path(task.staging)
+    name = f"{places.of_file(task.file_id)}{task.number:05d}"
+    parts = []
     lines = contents.as_frame(
         "lines", parsed.decisions.with_columns(file_id=pl.lit(task.file_id))
     ).sort("minute")
     warnings = contents.check("lines", lines)
     if not lines.is_empty():
-        contents.write(lines, staging / places.part("lines", task.file_id, task.number))
+        parts.append(write_part(task.out, "lines", lines, name))
     if not parsed.quarantine.is_empty():
         quarantine = contents.as_frame(
             "quarantine",
@@ -149,8 +153,7 @@ def _write_rows(task: ReadTask, parsed: Parsed) -> ReadResult:
             ),
         ).sort("byte_offset")
         contents.check("quarantine", quarantine)
-        target = staging / places.part("quarantine", task.file_id, task.number)
-        contents.write(quarantine, target)
+        parts.append(write_part(task.out, "quarantine", quarantine, name))
     hours = lines["minute"].dt.strftime("%Y-%m-%dT%H").unique().sort().to_list()
     return ReadResult(
         file_id=task.file_id,
@@ -162,6 +165,7 @@ def _write_rows(task: ReadTask, parsed: Parsed) -> ReadResult:
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
         hours=tuple(hours),
+        parts=tuple(parts),
         warnings=tuple(warnings.items()),
     )
 

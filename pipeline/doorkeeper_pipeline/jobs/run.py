@@ -24,7 +24,8 @@ from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES
 from doorkeeper_pipeline.tables import contents, manifest, places
-from doorkeeper_pipeline.tables.staging import Staged, lock
+from doorkeeper_pipeline.tables.delta import Change, Tables, clean
+from doorkeeper_pipeline.tables.locking import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +62,7 @@ class RunRequest:
 
     """
 
-    out: Path
+    out: Path | str
     inputs: tuple[str, ...]
     acls: tuple[str, ...] = ()
     source: str | None = None
@@ -106,18 +107,30 @@ def run(request: RunRequest, around: Surroundings) -> RunSummary:
 
     """
     with lock(request.out):
-        return _Run(request, around).whole()
+        tables = Tables(request.out)
+        change = Change(tables)
+        try:
+            summary = _Run(request, around, tables, change).whole()
+        except BaseException:
+            # What failed for want of room gives it back.
+            change.discard()
+            raise
+        clean(tables)
+        return summary
 
 
 class _Run:
     """One run: the values that its steps hand on."""
 
-    def __init__(self, request: RunRequest, around: Surroundings) -> None:
+    def __init__(
+        self, request: RunRequest, around: Surroundings, tables: Tables, change: Change
+    ) -> None:
         self._request = request
         self._around = around
+        self._tables = tables
+        self._change = change
         self._started = around.now()
-        self._staged = Staged(request.out, around.run_id)
-        self._known = contents.read(request.out, "files").to_dicts()
+        self._known = tables.read("files").to_dicts()
         self._warnings: dict[str, int] = {}
         self._texts: list[str] = []
 
@@ -129,16 +142,17 @@ class _Run:
         files = self._files(work, results)
         hours = self._hours(work, files)
         self._decisions(hours, files)
-        rows = {"decisions files": len(self._decision_files())}
+        rows = {"decisions files": len(self._change.parts("decisions"))}
         gold_rows, proof = self._gold(self._bindings())
         rows.update(gold_rows)
         self._warn_of_evidence(proof)
         row = self._row(work, results)
         self._write_manifest(files, row)
-        self._around.tell("swapping the new tables in")
-        self._staged.commit(self._around.checkpoint)
+        self._around.tell("committing the new tables")
+        self._change.commit(self._around.checkpoint)
         gone = tuple(sorted(each["path"] for each in work.gone))
-        tables = {name: contents.read(self._request.out, name) for name in SUMMARIZED}
+        now = Tables(self._request.out)
+        tables = {name: now.read(name) for name in SUMMARIZED}
         return RunSummary(
             run=row, rows=rows, gone=gone, evidence=proof, findings=findings_of(tables)
         )
@@ -169,12 +183,12 @@ class _Run:
         request = self._request
         for file_id, _ in work.read:
             for table in ("lines", "quarantine"):
-                self._remove_parts(table, file_id)
-        staging = self._staged.folder.absolute()
-        tasks = tasks_of(work.read, request.zone, staging, request.slice_bytes)
+                self._change.remove(table, places.of_file(file_id))
+        tasks = tasks_of(work.read, request.zone, self._tables.root, request.slice_bytes)
         results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
         for done, result in enumerate(self._around.engine.map(read_range, tasks, None), 1):
             results[result.file_id].append(result)
+            self._change.add(result.parts)
             self._around.tell(f"read {done} of {len(tasks)} pieces")
         every = [result for found in results.values() for result in found]
         _refuse(result.failure for result in every if result.failure)
@@ -202,11 +216,6 @@ class _Run:
                 f" ({100 * quarantined / lines:.1f}%), and {allowed:g}% are allowed"
                 " (--max-quarantined): is --source or --zone wrong, or are these other files?"
             )
-
-    def _remove_parts(self, table: str, file_id: str) -> None:
-        folder = self._request.out / places.part(table, file_id, 0)
-        for path in folder.parent.glob("*.parquet"):
-            self._staged.remove(places.relative(self._request.out, path))
 
     def _files(
         self, work: manifest.Work, results: dict[str, list[ReadResult]]
@@ -252,59 +261,36 @@ class _Run:
         parts: dict[str, list[str]] = {hour: [] for hour in hours}
         for file_id, row in sorted(files.items()):
             touched = parts.keys() & set(row["hours"])
-            names = self._parts_now(file_id) if touched else []
+            names = self._change.files("lines", places.of_file(file_id)) if touched else []
             for hour in touched:
                 parts[hour] += names
         tasks = [
-            HourTask(
-                hour=hour,
-                parts=tuple(found),
-                target=str(self._staged.path(places.hour_file(hour)).absolute()),
-            )
+            HourTask(hour=hour, parts=tuple(found), out=self._tables.root)
             for hour, found in parts.items()
         ]
         self._around.tell(f"decisions of {len(tasks)} hours")
         for result in self._around.engine.map(build_hour, tasks, None):
-            if result.rows == 0:
-                self._staged.remove(places.hour_file(result.hour))
-
-    def _parts_now(self, file_id: str) -> list[str]:
-        """Return the bronze files of an input file: the new ones where it was read now."""
-        name = places.part("lines", file_id, 0)
-        new = self._staged.path(name).parent
-        folder = new if new.is_dir() else (self._request.out / name).parent
-        names = sorted(str(path.absolute()) for path in folder.glob("*.parquet"))
-        removed = {str(self._request.out.absolute() / each) for each in self._staged.removed}
-        return [each for each in names if each not in removed]
-
-    def _decision_files(self) -> tuple[str, ...]:
-        """Return the files that the table decisions will have."""
-        folder = places.folder_of("decisions")
-        names = set()
-        for root in (self._request.out, self._staged.folder):
-            for path in (root / folder).rglob("*.parquet"):
-                names.add(places.relative(root, path))
-        now = [self._staged.now(name).absolute() for name in sorted(names)]
-        return tuple(str(path) for path in now if path.exists())
+            self._change.remove("decisions", places.of_hour(result.hour))
+            self._change.add([] if result.part is None else [result.part])
 
     def _bindings(self) -> pl.DataFrame:
         if not self._request.acls:
-            return contents.read(self._request.out, "bindings")
+            return self._tables.read("bindings")
         self._around.tell("reading the ACLs")
-        before = contents.read(self._request.out, "bindings")
+        before = self._tables.read("bindings")
         found = acl_sets.read(self._request.acls)
         if found.is_empty():
             # As a listing is that failed: then nothing is known about grants.
             self._warn([("the set of ACLs that was given is empty", 1)])
         bindings = follow(before, found, self._started)
         self._warn(contents.check("bindings", bindings).items())
-        contents.write(bindings, self._staged.path(places.single("bindings")))
+        self._change.replace("bindings", bindings)
         return bindings
 
     def _gold(self, bindings: pl.DataFrame) -> tuple[dict[str, int], Evidence]:
         asked = GoldInput(
             engine=self._around.engine,
-            decisions=self._decision_files(),
+            decisions=tuple(self._change.files("decisions")),
             bindings=bindings.to_arrow(),
             policy=self._request.policy,
             networks=self._request.networks,
@@ -326,7 +312,7 @@ class _Run:
         for table, found in tables.items():
             frame = contents.as_frame(table, found)
             self._warn(contents.check(table, frame).items())
-            contents.write(frame, self._staged.path(places.single(table)))
+            self._change.replace(table, frame)
             rows[table] = len(frame)
         return rows
 
@@ -359,12 +345,12 @@ class _Run:
     def _write_manifest(self, files: dict[str, dict[str, Any]], row: dict[str, Any]) -> None:
         for table, rows in (
             ("files", [files[file_id] for file_id in sorted(files)]),
-            ("runs", [*contents.read(self._request.out, "runs").to_dicts(), row]),
+            ("runs", [*self._tables.read("runs").to_dicts(), row]),
         ):
             schema = contents.empty(table).schema
             frame = contents.as_frame(table, pl.DataFrame(rows, schema=schema, orient="row"))
             contents.check(table, frame)
-            contents.write(frame, self._staged.path(places.single(table)))
+            self._change.replace(table, frame)
 
     def _warn(self, warnings: Iterable[tuple[str, int]]) -> None:
         for name, count in warnings:

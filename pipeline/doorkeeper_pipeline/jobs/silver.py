@@ -8,29 +8,29 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from doorkeeper_pipeline.sources.parsed import KEY
-from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.tables.delta import DataFile, write_part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HourTask:
-    """An hour such as 2026-11-22T07, the bronze files that may have rows of it, and its file."""
+    """An hour such as 2026-11-22T07, the bronze files that may have rows of it, and the folder."""
 
     hour: str
     parts: tuple[str, ...]
-    target: str
+    out: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HourResult:
-    """How many rows the hour has, and which rules of severity warning how many of them break."""
+    """The file of an hour, if it has rows, and how many break which rules of severity warning."""
 
     hour: str
-    rows: int
+    part: DataFile | None
     warnings: tuple[tuple[str, int], ...]
 
 
@@ -38,9 +38,9 @@ def build_hour(_: None, task: HourTask) -> HourResult:
     """Write the decisions of an hour; the function of the tasks."""
     begin = dt.datetime.fromisoformat(f"{task.hour}:00:00+00:00")
     if not task.parts:
-        return HourResult(hour=task.hour, rows=0, warnings=())
+        return HourResult(hour=task.hour, part=None, warnings=())
     rows = (
-        pl.scan_parquet(list(task.parts), hive_partitioning=False, glob=False)
+        contents.scan("lines", task.parts)
         .filter(pl.col("minute").is_between(begin, begin + dt.timedelta(hours=1), closed="left"))
         .group_by(list(KEY))
         .agg(pl.col("count").sum(), pl.col("first_ts").min(), pl.col("last_ts").max())
@@ -48,8 +48,8 @@ def build_hour(_: None, task: HourTask) -> HourResult:
         .collect()
     )
     if rows.is_empty():
-        return HourResult(hour=task.hour, rows=0, warnings=())
+        return HourResult(hour=task.hour, part=None, warnings=())
     decisions = contents.as_frame("decisions", rows)
     warnings = contents.check("decisions", decisions)
-    contents.write(decisions, Path(task.target))
-    return HourResult(hour=task.hour, rows=len(decisions), warnings=tuple(warnings.items()))
+    part = write_part(task.out, "decisions", decisions, places.of_hour(task.hour))
+    return HourResult(hour=task.hour, part=part, warnings=tuple(warnings.items()))

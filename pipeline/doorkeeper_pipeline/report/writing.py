@@ -10,8 +10,8 @@ import polars as pl
 from doorkeeper_pipeline.errors import Missing, Unreadable
 from doorkeeper_pipeline.report.content import report_of
 from doorkeeper_pipeline.report.rendering import html_parts
-from doorkeeper_pipeline.tables import contents, places
-from doorkeeper_pipeline.tables.staging import settle
+from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.tables.delta import Tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,13 +55,13 @@ def write(tables: Path, target: Path, about: About) -> Report:
 
 def frames_in(tables: Path) -> Frames:
     """Return the tables of an output folder that a report shows, none of them read yet."""
-    settle(tables)
+    opened = Tables(tables)
     found = {}
     for name in SHOWN:
-        files = places.files_of(tables, name)
+        files = opened.files(name)
         if files:
-            found[name] = pl.scan_parquet(files, hive_partitioning=False, glob=False)
-    if not _has_bindings(tables):
+            found[name] = contents.scan(name, files)
+    if not any(part.rows for part in opened.parts("bindings")):
         found = {name: each for name, each in found.items() if name not in ABOUT_GRANTS}
     return found
 
@@ -69,11 +69,6 @@ def frames_in(tables: Path) -> Frames:
 def empty_decisions() -> pl.LazyFrame:
     """Return the table of decisions where nothing was decided."""
     return contents.empty("decisions").lazy()
-
-
-def _has_bindings(tables: Path) -> bool:
-    files = places.files_of(tables, "bindings")
-    return bool(files) and pl.scan_parquet(files, glob=False).select(pl.len()).collect().item() > 0
 
 
 def _replace(target: Path, report: Report) -> None:

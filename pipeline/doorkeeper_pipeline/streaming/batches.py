@@ -22,7 +22,7 @@ from doorkeeper_pipeline.sources import trail
 from doorkeeper_pipeline.sources.parsed import Parsed, quarantine_frame
 from doorkeeper_pipeline.sources.reading import compression
 from doorkeeper_pipeline.tables import contents
-from doorkeeper_pipeline.tables.staging import sync
+from doorkeeper_pipeline.tables.delta import sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

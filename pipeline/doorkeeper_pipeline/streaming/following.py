@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.streaming.batches import Batches, FileResult, finished_files, name_of
 from doorkeeper_pipeline.streaming.views import refresh
-from doorkeeper_pipeline.tables.staging import lock
+from doorkeeper_pipeline.tables.locking import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.streaming import summary
-from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.tables import contents, delta
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def refresh(
     asked = GoldInput(
         engine=LocalEngine(),
         decisions=summary.up_to_date(batches),
-        bindings=contents.read(out, "bindings").to_arrow(),
+        bindings=delta.read(out, "bindings").to_arrow(),
         policy=policy,
         networks=networks,
     )

@@ -1,9 +1,11 @@
-"""Tables as Parquet files in an output folder, and how they change without ever being half new.
+"""Tables in an output folder, and how they change without ever being half new.
 
 places    where each table is in an output folder
 rules     contracts as data: conditions of each row, and the severity of a violation
-contents  reading and checking frames against schema and rules
-staging   writes beside the tables, then one commit that a crash cannot leave half done
+contents  frames and files: checked against schema and rules, read and written
+delta     the tables in the format Delta: versions, and changes that happen whole or not at all
+locking   one process at a time changes a folder
+migration  tables of earlier releases
 source_file  an input file
 manifest  which input files were read: the memory of incremental runs
 """

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import io
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from doorkeeper_pipeline.errors import BrokenContract, Unreadable
 from doorkeeper_pipeline.schemas import TABLES, arrow_schema
-from doorkeeper_pipeline.tables import places
+from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.tables.rules import ERROR, KEYS, RULES
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     import pyarrow as pa
 
@@ -74,23 +77,68 @@ def check(table: str, frame: pl.DataFrame) -> dict[str, int]:
     return broken
 
 
-def read(root: Path, table: str) -> pl.DataFrame:
-    """Return a whole table; empty where it was never written.
+def read_files(root: str, table: str, files: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of the files of a table; columns that came later are null in older files.
 
     Raises:
-        Unreadable: a file of it is damaged.
+        Unreadable: a file is damaged.
 
     """
-    files = places.files_of(root, table)
     if not files:
         return empty(table)
     try:
-        return as_frame(table, pl.read_parquet(files, hive_partitioning=False, glob=False))
+        return as_frame(table, scan(table, files).collect())
     except (pl.exceptions.PolarsError, OSError) as error:
         raise Unreadable(f"{root}: table {table}: {str(error).splitlines()[0]}") from error
 
 
-def write(frame: pl.DataFrame, path: Path) -> None:
+def scan(table: str, files: Sequence[str]) -> pl.LazyFrame:
+    """Return the rows of the files of a table, not read yet."""
+    return pl.scan_parquet(
+        list(files),
+        hive_partitioning=False,
+        glob=False,
+        schema=empty(table).schema,
+        missing_columns="insert",
+        extra_columns="ignore",
+    )
+
+
+class FileState(NamedTuple):
+    """The bytes of a file that was written, and when, in milliseconds since 1970."""
+
+    size: int
+    modified_ms: int
+
+
+def write(frame: pl.DataFrame, place: str | Path) -> FileState:
     """Write a frame as Parquet: the same rows in the same order give the same bytes."""
+    if is_address(place):
+        return _write_far(frame, str(place))
+    path = Path(place)
     path.parent.mkdir(parents=True, exist_ok=True)
-    frame.write_parquet(path, compression="zstd", statistics=True, row_group_size=1 << 17)
+    _write_parquet(frame, path)
+    found = path.stat()
+    return FileState(found.st_size, found.st_mtime_ns // 1_000_000)
+
+
+def _write_far(frame: pl.DataFrame, address: str) -> FileState:
+    """Write to an object store, by the client and the credentials that commits use."""
+    from deltalake.fs import DeltaStorageHandler  # noqa: PLC0415  few need it
+    from pyarrow.fs import PyFileSystem  # noqa: PLC0415  as above
+
+    data = io.BytesIO()
+    _write_parquet(frame, data)
+    folder, _, name = address.rpartition("/")
+    with PyFileSystem(DeltaStorageHandler(folder)).open_output_stream(name) as target:
+        target.write(data.getbuffer())
+    return FileState(data.getbuffer().nbytes, now_ms())
+
+
+def now_ms() -> int:
+    """Return the time that the log of a table asks for: milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def _write_parquet(frame: pl.DataFrame, target: Path | io.BytesIO) -> None:
+    frame.write_parquet(target, compression="zstd", statistics=True, row_group_size=1 << 17)

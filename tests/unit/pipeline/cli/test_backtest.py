@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli.commands import pipeline
-from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.tables import delta
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def test_someone_would_lose(out: Path, tmp_path: Path) -> None:
     assert status == 1
     assert "3 decisions (1 distinct, 1 principals) would be denied that was allowed" in text
     assert "User:a from h: READ TOPIC t1" in text
-    assert contents.read(out, "backtest")["turn"].to_list() == ["ALLOW_TO_DENY"]
+    assert delta.read(out, "backtest")["turn"].to_list() == ["ALLOW_TO_DENY"]
 
 
 def test_nobody_would_lose(out: Path, tmp_path: Path) -> None:
@@ -118,6 +118,4 @@ def test_rules_that_changed_in_between(tmp_path: Path) -> None:
 
     assert status == 0, text
     assert "3 decisions (1 distinct, 1 principals) would be allowed" in text
-    assert contents.read(out, "backtest").select("count", "rule_before").rows() == [
-        (3, "MatchingAcl")
-    ]
+    assert delta.read(out, "backtest").select("count", "rule_before").rows() == [(3, "MatchingAcl")]

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli import main
 from doorkeeper_pipeline.cli.commands import COMMANDS, pipeline
-from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.tables import delta
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def test_run_from_files_to_tables(tmp_path: Path) -> None:
     assert "1 files read" in out
     assert "1 in quarantine" in out
     assert "1 to read" in err
-    assert len(contents.read(tmp_path / "out", "decisions")) == 1
+    assert len(delta.read(tmp_path / "out", "decisions")) == 1
     _, out, err = called(*arguments, str(tmp_path / "out"), "--quiet", "--output", "json")
     assert json.loads(out)["run"]["files_unchanged"] == 1
     assert err == ""

@@ -10,7 +10,7 @@ import pytest
 
 from doorkeeper_pipeline.cli import main
 from doorkeeper_pipeline.cli.failures import printable, report_failures
-from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.tables import contents, delta
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def test_a_damaged_table_is_no_answer(
     out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A backtest that cannot read the history must not end as if somebody would lose access."""
-    (table,) = places.files_of(out, "decisions")
+    (table,) = delta.files_of(out, "decisions")
     with open(table, "r+b") as file:  # noqa: PTH123  a name
         file.truncate(100)
 

@@ -13,7 +13,7 @@ from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.cli.propose import write_set
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs.gold import Proposal
-from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.tables import contents, delta
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -56,7 +56,7 @@ def test_a_script_on_stdout(out: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "kafka-acls.sh" in done.stdout
     assert "--remove" in done.stdout
-    assert contents.read(out, "backtest").is_empty()
+    assert delta.read(out, "backtest").is_empty()
 
 
 def test_files(out: Path, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_files(out: Path, tmp_path: Path) -> None:
     assert "newly forbids 0 decisions" in done.stdout
     assert len(choosing.read(target.read_text(), name=target.name)) == 1
     assert "kafka-acls.sh" in script.read_text()
-    assert len(contents.read(out, "least_privilege")) == 1
+    assert len(delta.read(out, "least_privilege")) == 1
 
 
 def test_a_name_that_no_format_has(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,11 +14,12 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.tuples import COUNTS
 from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
 from doorkeeper_pipeline.jobs.silver import HourResult, HourTask, build_hour
-from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.schemas import TABLES
+from doorkeeper_pipeline.tables import delta
+from doorkeeper_pipeline.tables.delta import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.engines.spark import SparkEngine
@@ -45,10 +47,12 @@ def ran(engine: Engine, logs: Path, out: Path) -> dict[str, bytes]:
         engine=engine, now=lambda: NOW, run_id="run", version="1", tell=lambda _: None
     )
     run(request, around)
+    now = Tables(out)
     return {
-        places.relative(out, path): path.read_bytes()
-        for path in sorted(out.rglob("*.parquet"))
-        if path.relative_to(out).parts[0] in {"silver", "gold"}
+        f"{name} {number}": Path(file).read_bytes()
+        for name, table in TABLES.items()
+        if table.layer in {"silver", "gold"}
+        for number, file in enumerate(now.files(name))
     }
 
 
@@ -82,13 +86,13 @@ def test_a_run_gives_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: P
 
     assert len(here) > 5
     assert there == here
-    assert len(contents.read(out, "quarantine")) == 30
+    assert len(delta.read(out, "quarantine")) == 30
 
 
 def test_distinct_decisions_are_the_same(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
     """A function over distinct decisions sees the same rows, each principal whole."""
     ran(LocalEngine(), logs, tmp_path / "out")
-    files = places.files_of(tmp_path / "out", "decisions")
+    files = delta.files_of(tmp_path / "out", "decisions")
     by = ["principal", "resource_name"]
     time = pa.timestamp("us", "UTC")
     schema = pa.schema(
@@ -108,10 +112,10 @@ def test_distinct_decisions_are_the_same(spark: SparkEngine, logs: Path, tmp_pat
 
 def test_results_of_tasks(spark: SparkEngine) -> None:
     """Each task gives its result; without tasks there is none."""
-    tasks = [HourTask(hour=f"2026-11-22T0{hour}", parts=(), target="") for hour in range(5)]
+    tasks = [HourTask(hour=f"2026-11-22T0{hour}", parts=(), out="") for hour in range(5)]
 
     assert list(spark.map(build_hour, [], None)) == []
     assert list(spark.map(build_hour, tasks, None)) == [
-        HourResult(hour=task.hour, rows=0, warnings=()) for task in tasks
+        HourResult(hour=task.hour, part=None, warnings=()) for task in tasks
     ]
     assert spark.over_tuples([], picked, None, pa.schema([])).num_rows == 0

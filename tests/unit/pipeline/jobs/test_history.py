@@ -11,7 +11,8 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import BrokenContract, PipelineError
 from doorkeeper_pipeline.jobs.history import history, keep
-from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.tables import contents, delta
+from doorkeeper_pipeline.tables.delta import Change, Tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +26,10 @@ def test_without_a_run_there_is_no_history(tmp_path: Path) -> None:
 
 def test_the_tables_and_the_acls(tmp_path: Path) -> None:
     """Decisions are all files of the table; ACLs are the tables own or those given."""
-    path = tmp_path / places.hour_file("2026-11-22T07")
-    contents.write(contents.empty("decisions"), path)
+    change = Change(Tables(tmp_path))
+    change.write("decisions", contents.empty("decisions"), "2026-11-22/07")
+    change.replace("runs", contents.empty("runs"))
+    change.commit()
     (tmp_path / "acls.yaml").write_text(
         "version: 1\nacls:\n- {resourceType: TOPIC, name: x, principal: 'U:a', operation: READ}\n"
     )
@@ -34,17 +37,21 @@ def test_the_tables_and_the_acls(tmp_path: Path) -> None:
     asked = history(tmp_path, LocalEngine(), Policy())
     given = history(tmp_path, LocalEngine(), Policy(), [str(tmp_path / "acls.yaml")])
 
-    assert asked.decisions == (str(path),)
+    (path,) = asked.decisions
+    assert path.startswith(f"{tmp_path}/silver/decisions/2026-11-22/07-")
     assert (asked.bindings.num_rows, given.bindings.num_rows) == (0, 1)
 
 
 def test_tables_are_kept_if_they_are_right(tmp_path: Path) -> None:
     """Rows that break the contract are not written."""
-    keep(tmp_path, "run", {"backtest": contents.empty("backtest").to_arrow()})
+    change = Change(Tables(tmp_path))
+    change.replace("runs", contents.empty("runs"))
+    change.commit()
+    keep(tmp_path, {"backtest": contents.empty("backtest").to_arrow()})
     wrong = pl.DataFrame({"principal": ["a"]}).to_arrow()
 
     with pytest.raises(BrokenContract):
-        keep(tmp_path, "run", {"denied": contents.empty("denied").to_arrow(), "backtest": wrong})
+        keep(tmp_path, {"denied": contents.empty("denied").to_arrow(), "backtest": wrong})
 
-    assert places.files_of(tmp_path, "denied") == []
-    assert len(places.files_of(tmp_path, "backtest")) == 1
+    assert delta.files_of(tmp_path, "denied") == []
+    assert len(delta.files_of(tmp_path, "backtest")) == 1

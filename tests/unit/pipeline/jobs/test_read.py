@@ -25,16 +25,16 @@ def test_a_task_writes_rows_and_gives_counts(tmp_path: Path) -> None:
     file = identify(log)
     assert file is not None
 
-    (task,) = tasks_of([("id", file)], "UTC", tmp_path / "staging")
+    (task,) = tasks_of([("id", file)], "UTC", str(tmp_path / "out"))
     result = read_range(None, task)
 
     assert (result.lines, result.decisions, result.quarantined) == (3, 2, 1)
     assert result.hours == ("2026-11-22T07",)
     assert result.warnings == (("principal has a type", 1),)
-    folder = tmp_path / "staging" / "bronze"
-    lines = pl.read_parquet(folder / "lines" / "file_id=id" / "part-00000.parquet")
+    first, second = (tmp_path / "out" / "bronze" / each.table / each.path for each in result.parts)
+    lines = pl.read_parquet(first)
     assert lines.select("file_id", "count", "lines").rows() == [("id", 2, 2)]
-    bad = pl.read_parquet(folder / "quarantine" / "file_id=id" / "part-00000.parquet")
+    bad = pl.read_parquet(second)
     assert bad.select("file", "byte_offset", "text").rows() == [(str(log), len(LINE), "bad")]
 
 
@@ -44,7 +44,7 @@ def test_a_log_that_is_rotated_meanwhile(tmp_path: Path) -> None:
     log.write_text(LINE)
     file = identify(log)
     assert file is not None
-    (task,) = tasks_of([("id", file)], "UTC", tmp_path / "staging")
+    (task,) = tasks_of([("id", file)], "UTC", str(tmp_path / "out"))
     log.write_text(LINE + LINE)
     assert read_range(None, task).decisions == 2
 
@@ -63,7 +63,7 @@ def test_large_files_first(tmp_path: Path) -> None:
         assert file is not None
         files.append((name, file))
 
-    tasks = tasks_of(files, "UTC", tmp_path, len(LINE) * 5)
+    tasks = tasks_of(files, "UTC", str(tmp_path), len(LINE) * 5)
 
     assert [task.file_id for task in tasks] == ["b", "b", "a"]
 
@@ -81,7 +81,7 @@ def test_a_failure_is_a_value(tmp_path: Path) -> None:
         end=None,
         head_bytes=0,
         head_sha256="",
-        staging=str(tmp_path),
+        out=str(tmp_path),
     )
 
     assert "gone: No such file" in read_range(None, task).failure

@@ -18,7 +18,9 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
-from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.schemas import TABLES
+from doorkeeper_pipeline.tables import delta
+from doorkeeper_pipeline.tables.delta import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,9 +80,7 @@ class Site:
     def counts(self) -> dict[str, int]:
         """Return how often each name was refused."""
         rows = (
-            contents.read(self.out, "decisions")
-            .group_by("resource_name")
-            .agg(pl.col("count").sum())
+            delta.read(self.out, "decisions").group_by("resource_name").agg(pl.col("count").sum())
         )
         return dict(rows.select("resource_name", "count").rows())
 
@@ -93,13 +93,13 @@ def site(tmp_path: Path) -> Site:
 
 def tables(root: Path) -> dict[str, object]:
     """Return all tables but the manifest: silver and gold as bytes, bronze as sorted rows."""
+    now = Tables(root)
     found: dict[str, object] = {}
-    for path in sorted(root.rglob("*.parquet")):
-        name = places.relative(root, path)
-        if name.startswith("bronze"):
-            found[name] = sorted(pl.read_parquet(path, glob=False).rows(), key=str)
-        elif name.startswith(("silver", "gold")):
-            found[name] = path.read_bytes()
+    for name, table in TABLES.items():
+        if table.layer == "bronze":
+            found[name] = sorted(now.read(name).rows(), key=str)
+        elif table.layer in {"silver", "gold"}:
+            found[name] = [Path(file).read_bytes() for file in now.files(name)]
     return found
 
 
@@ -111,13 +111,13 @@ def test_all_layers(site: Site) -> None:
 
     assert site.counts() == {"x": 2, "y": 1}
     assert (summary.run["lines"], summary.run["decisions"], summary.run["quarantined"]) == (4, 3, 1)
-    assert contents.read(site.out, "quarantine")["text"].to_list() == ["garbage"]
-    assert [Path(name).parent.name for name in places.files_of(site.out, "decisions")] == [
-        "day=2026-11-21",
-        "day=2026-11-22",
+    assert delta.read(site.out, "quarantine")["text"].to_list() == ["garbage"]
+    assert [Path(name).parent.name for name in delta.files_of(site.out, "decisions")] == [
+        "2026-11-21",
+        "2026-11-22",
     ]
-    assert contents.read(site.out, "new_access")["resource_name"].to_list() == ["x"]
-    assert contents.read(site.out, "runs")["run_id"].to_list() == ["run-1"]
+    assert delta.read(site.out, "new_access")["resource_name"].to_list() == ["x"]
+    assert delta.read(site.out, "runs")["run_id"].to_list() == ["run-1"]
 
 
 def test_again_changes_nothing(site: Site) -> None:
@@ -130,7 +130,7 @@ def test_again_changes_nothing(site: Site) -> None:
 
     assert (summary.run["files_read"], summary.run["files_unchanged"]) == (0, 1)
     assert tables(site.out) == before
-    assert len(contents.read(site.out, "runs")) == 2
+    assert len(delta.read(site.out, "runs")) == 2
 
 
 def test_step_by_step_is_all_at_once(site: Site, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_file_that_shrinks_takes_its_hours_back(site: Site) -> None:
     site.run()
 
     assert site.counts() == {"x": 30}
-    assert len(places.files_of(site.out, "decisions")) == 1
+    assert len(delta.files_of(site.out, "decisions")) == 1
 
 
 def test_what_a_deleted_file_said_stays(site: Site) -> None:
@@ -189,8 +189,8 @@ def test_the_zone_is_part_of_what_was_read(site: Site) -> None:
 
     site.run(zone="Europe/Prague")
 
-    assert [Path(name).parent.name for name in places.files_of(site.out, "decisions")] == [
-        "day=2026-11-21"
+    assert [Path(name).parent.name for name in delta.files_of(site.out, "decisions")] == [
+        "2026-11-21"
     ]
 
 
@@ -216,7 +216,7 @@ def test_a_folder_with_any_name(site: Site, tmp_path: Path) -> None:
     site.run(out=out)
     site.run(out=out, rebuild=True)
 
-    assert contents.read(out, "denied")["resource_name"].to_list() == ["x", "y"]
+    assert delta.read(out, "denied")["resource_name"].to_list() == ["x", "y"]
     site.run()
     assert tables(out) == tables(site.out)
 
@@ -230,7 +230,7 @@ def test_one_file_under_two_names(site: Site) -> None:
     site.run(inputs=(str(site.logs), f"{site.logs}/../logs/b.log", str(log)))
 
     assert site.counts() == {"x": 1}
-    assert len(contents.read(site.out, "files")) == 1
+    assert len(delta.read(site.out, "files")) == 1
 
 
 def test_all_failures_are_told_at_once(site: Site) -> None:
@@ -263,9 +263,12 @@ run(RunRequest(out=Path(out), inputs=(logs,)), around)
 """
 
 
-@pytest.mark.parametrize("step", ["staged", "planned", "committed"])
+STEPS = ("staged", "committed lines", "committed denied", "committed files")
+
+
+@pytest.mark.parametrize("step", STEPS)
 def test_a_killed_run_is_made_good(site: Site, step: str) -> None:
-    """After kill -9 in the middle of the swap the next run gives the right tables."""
+    """After kill -9 between two commits the old tables are read, and the next run makes the new."""
     site.log("a.log", record("x"))
     site.run()
     site.log("b.log", record("y"))
@@ -278,7 +281,7 @@ def test_a_killed_run_is_made_good(site: Site, step: str) -> None:
     )
 
     assert killed.returncode == -signal.SIGKILL
-    assert step == "committed" or tables(site.out) == before
+    assert tables(site.out) == before
     site.run()
     assert site.counts() == {"x": 1, "y": 1}
 
@@ -295,14 +298,14 @@ def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
 
     assert site.run(acls=(str(acls),)).rows["bindings"] == 2
     assert site.run().rows["bindings"] == 2
-    assert contents.read(site.out, "drift").is_empty()
+    assert delta.read(site.out, "drift").is_empty()
     acls.write_text("version: 1\nacls:\n" + ACL.format(name="y") + ACL.format(name="z"))
     site.run(acls=(str(acls),), thresholds=NO_THRESHOLDS)
-    assert contents.read(site.out, "drift").select("change", "resource_name", "at").rows() == [
+    assert delta.read(site.out, "drift").select("change", "resource_name", "at").rows() == [
         ("ADDED", "z", NOON),
         ("REMOVED", "x", NOON),
     ]
-    assert contents.read(site.out, "grant_usage")["resource_name"].to_list() == ["y", "z"]
+    assert delta.read(site.out, "grant_usage")["resource_name"].to_list() == ["y", "z"]
     before = tables(site.out)
     assert site.run(acls=(str(acls),), thresholds=NO_THRESHOLDS).run["warnings"] == [REFUSALS_ONLY]
     assert tables(site.out) == before
@@ -334,7 +337,8 @@ def test_too_many_lines_that_cannot_be_read(
         return
     with pytest.raises(TooManyUnread, match=rf"{torn} of {good + torn} lines .* 5% are allowed"):
         site.run(max_quarantined=allowed)
-    assert not (site.out / "gold").exists()
+    assert delta.read(site.out, "denied").is_empty()
+    assert not list(site.out.rglob("*.parquet"))
 
 
 def test_garbage_is_counted_by_lines(site: Site) -> None:

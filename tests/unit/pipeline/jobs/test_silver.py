@@ -30,14 +30,15 @@ def test_rows_of_all_files_in_the_hour(tmp_path: Path) -> None:
     ):
         _frame(rows, "trail").with_columns(file_id=pl.lit(name)).write_parquet(tmp_path / name)
     parts = (str(tmp_path / "a"), str(tmp_path / "b"))
-    target = tmp_path / "deep" / "hour"
+    out = str(tmp_path / "out")
 
-    found = build_hour(None, HourTask(hour="1970-01-01T01", parts=parts, target=str(target)))
+    part = build_hour(None, HourTask(hour="1970-01-01T01", parts=parts, out=out)).part
 
-    assert found.rows == 2
-    found_rows = pl.read_parquet(target).select("resource_name", "count").rows()
-    assert found_rows == [("t", 2), ("late", 1)]
-    empty = HourTask(hour="1970-01-01T05", parts=parts, target=str(tmp_path / "none"))
-    assert build_hour(None, empty).rows == 0
-    assert build_hour(None, HourTask(hour="1970-01-01T05", parts=(), target="")).rows == 0
-    assert not (tmp_path / "none").exists()
+    assert part is not None
+    assert part.rows == 2
+    assert part.path.startswith("1970-01-01/01-")
+    assert part.days == ("1970-01-01", "1970-01-01")
+    written = pl.read_parquet(tmp_path / "out" / "silver" / "decisions" / part.path)
+    assert written.select("resource_name", "count").rows() == [("t", 2), ("late", 1)]
+    assert build_hour(None, HourTask(hour="1970-01-01T05", parts=parts, out=out)).part is None
+    assert build_hour(None, HourTask(hour="1970-01-01T05", parts=(), out=out)).part is None

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from doorkeeper_pipeline.errors import Missing, Unreadable
 from doorkeeper_pipeline.report.model import About
 from doorkeeper_pipeline.report.writing import SHOWN, frames_in, write
-from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.tables import delta
+from doorkeeper_pipeline.tables.delta import Change, Tables
 from doorkeeper_pipeline.worlds.shape import SMALL
 from doorkeeper_pipeline.worlds.traffic import world_of
 from testkit.report_tables import table_of, tables_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
 
 
 def filled(folder: Path, *, acls: bool = True) -> Path:
     """Write all tables of a world into a folder."""
+    change = Change(Tables(folder))
     for name, frame in tables_of(world_of(SMALL), 1_000).items():
-        contents.write(frame.collect(), folder / places.single(name))
-    contents.write(
-        table_of("bindings", [{}] if acls else []).collect(), folder / places.single("bindings")
-    )
+        change.replace(name, frame.collect())
+    change.replace("bindings", table_of("bindings", [{}] if acls else []).collect())
+    change.commit()
     return folder
 
 
@@ -62,7 +60,9 @@ def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
 
 def test_a_run_without_decisions_has_a_report(tmp_path: Path) -> None:
     """Nothing was read: the report says so."""
-    contents.write(table_of("runs", [{}]).collect(), tmp_path / places.single("runs"))
+    change = Change(Tables(tmp_path))
+    change.replace("runs", table_of("runs", [{}]).collect())
+    change.commit()
 
     report = write(tmp_path, tmp_path / "report.html", ABOUT)
 
@@ -72,7 +72,7 @@ def test_a_run_without_decisions_has_a_report(tmp_path: Path) -> None:
 def test_a_damaged_table_leaves_the_old_report(tmp_path: Path) -> None:
     """The error names the folder; what was there stays."""
     tables = filled(tmp_path / "tables")
-    (tables / places.single("denied")).write_bytes(b"PAR1 no more")
+    Path(*delta.files_of(tables, "denied")).write_bytes(b"PAR1 no more")
     (tmp_path / "report.html").write_text("old")
 
     with pytest.raises(Unreadable, match="tables"):

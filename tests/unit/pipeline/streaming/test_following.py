@@ -12,7 +12,7 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import Busy
 from doorkeeper_pipeline.streaming.batches import Batches, FileResult
 from doorkeeper_pipeline.streaming.following import StreamRequest, batch_line, follow
-from doorkeeper_pipeline.tables.staging import lock
+from doorkeeper_pipeline.tables.locking import lock
 from testkit.trail_files import write_file
 
 if TYPE_CHECKING:

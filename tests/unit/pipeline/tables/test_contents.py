@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from doorkeeper_pipeline.errors import BrokenContract, Unreadable
-from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,23 +89,31 @@ def test_warnings_are_counted() -> None:
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    """A table that was written is read; one that never was is empty; the bytes are always equal."""
+    """Files that were written are read; without one there are no rows; bytes are always equal."""
     frame = contents.as_frame("new_access", access())
-    path = tmp_path / places.single("new_access")
+    path = tmp_path / "deep" / "a.parquet"
     contents.write(frame, path)
     first = path.read_bytes()
     contents.write(frame, path)
 
-    assert contents.read(tmp_path, "new_access").equals(frame)
-    assert contents.read(tmp_path, "denied").is_empty()
+    assert contents.read_files("out", "new_access", [str(path)]).equals(frame)
+    assert contents.read_files("out", "denied", []).is_empty()
     assert path.read_bytes() == first
 
 
 def test_a_damaged_file(tmp_path: Path) -> None:
     """A file that is no Parquet is an error with the table's name."""
-    path = tmp_path / places.single("denied")
-    path.parent.mkdir(parents=True)
+    path = tmp_path / "denied.parquet"
     path.write_bytes(b"PAR1 no")
 
     with pytest.raises(Unreadable, match="denied"):
-        contents.read(tmp_path, "denied")
+        contents.read_files("out", "denied", [str(path)])
+
+
+def test_a_column_that_came_later(tmp_path: Path) -> None:
+    """Files of an earlier release have not got it: it is null there, if that is allowed."""
+    rows = contents.empty("agreement")
+    older = rows.drop(rows.columns[-1])
+    contents.write(older, tmp_path / "a.parquet")
+
+    assert contents.scan("agreement", [str(tmp_path / "a.parquet")]).collect().equals(rows)

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from doorkeeper_pipeline.tables import places
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 def test_names_of_files() -> None:
-    """Each table is in the folder of its layer."""
-    assert places.single("denied") == "gold/denied/denied.parquet"
-    assert places.part("lines", "ab", 3) == "bronze/lines/file_id=ab/part-00003.parquet"
-    assert places.hour_file("2026-11-22T07") == "silver/decisions/day=2026-11-22/hour-07.parquet"
+    """Each table is in the folder of its layer, and its files are found by what they are of."""
+    assert places.folder_of("denied") == "gold/denied"
+    assert places.of_file("ab") == "ab/"
+    assert places.of_hour("2026-11-22T07") == "2026-11-22/07"
 
 
-def test_files_of_a_table(tmp_path: Path) -> None:
-    """All Parquet files below its folder, sorted; none before it was written."""
-    assert places.files_of(tmp_path, "decisions") == []
-    for hour in ("2026-11-22T07", "2026-11-21T23"):
-        path = tmp_path / places.hour_file(hour)
-        path.parent.mkdir(parents=True)
-        path.touch()
-    (tmp_path / places.folder_of("decisions") / "notes.txt").touch()
-
-    found = places.files_of(tmp_path, "decisions")
-
-    assert [name[-10:] for name in found] == ["23.parquet"[:10], "07.parquet"[:10]]
-    assert places.relative(tmp_path, tmp_path / "a" / "b") == "a/b"
+@pytest.mark.parametrize(
+    ("place", "is_one"),
+    [
+        ("s3a://bucket/access", True),
+        ("hdfs://namenode:8020/access", True),
+        ("file:/tmp/access", True),
+        ("access", False),
+        ("/tmp/s3a://x", False),
+        ("C:/access", False),
+        (Path("s3a://bucket"), False),
+    ],
+)
+def test_addresses(place: str | Path, *, is_one: bool) -> None:
+    """An address has a scheme of two letters at least; a path is none."""
+    assert places.is_address(place) is is_one

@@ -1,0 +1,390 @@
+"""The tables of an output folder, in the format Delta: on a disk or in an object store.
+
+A table is a folder of Parquet files and a log, ``_delta_log``, that says which of them make up each
+version. A file that the log does not name is in no version, so tasks write their files beside the
+others, and the driver makes all of them visible by one commit.
+
+A run changes many tables, one commit each, and ``runs`` last. The commits carry the number of the
+run (Delta's application transaction), and a number that ``runs`` does not have yet belongs to a run
+that was killed: its commits are passed over when tables are read, and undone by the next change.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
+from doorkeeper_pipeline.schemas import TABLES, arrow_schema
+from doorkeeper_pipeline.tables import contents, places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import polars as pl
+    from deltalake import DeltaTable
+
+APPLICATION = "doorkeeper-pipeline"
+LAST = "runs"
+"""The table whose commit completes a change."""
+
+BEFORE_ALL = -1
+"""The number of the last run where there was none."""
+
+KEPT_HOURS = 7 * 24
+"""Versions that are older lose the files that no later one has."""
+
+
+_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A Parquet file of a table: its path below the table's folder, its bytes and rows, its time.
+
+    ``days`` are the first and the last day of its rows where the table has days: with them readers
+    pass over files.
+    """
+
+    table: str
+    path: str
+    size: int
+    rows: int
+    modified_ms: int
+    days: tuple[str, str] | None = None
+
+
+class Tables:
+    """The tables of an output folder, as the last complete change left them."""
+
+    def __init__(self, out: Path | str, *, earlier: bool = False) -> None:
+        """Look at an output folder, a path or the address of a place in an object store.
+
+        ``earlier`` says that files of an earlier release may be there, which are being converted.
+
+        Raises:
+            PipelineError: its name is one that the format cannot have.
+            Unreadable: its tables are of an earlier release.
+
+        """
+        self.root = str(out) if places.is_address(out) else str(Path(out).absolute())
+        if found := _ESCAPED.search(self.root):
+            raise PipelineError(
+                f"{self.root}: the name of a folder of tables cannot hold {found.group()!r}, which"
+                " the format takes for another letter"
+            )
+        self._parts: dict[str, list[DataFile]] = {}
+        self.last = self.newest(LAST)
+        self.number = _number_of(self.last)
+        if earlier or self.last is not None:
+            return
+        if not places.is_address(out) and Path(out, places.EARLIER).exists():
+            raise Unreadable(
+                f"{out}: the tables here are of an earlier release; convert them with:"
+                f" doorkeeper-pipeline migrate --out {out}"
+            )
+
+    def files(self, table: str, prefix: str = "") -> list[str]:
+        """Return the files of a table, sorted; none where it was never written."""
+        return [self.place_of(part) for part in self.parts(table, prefix)]
+
+    def parts(self, table: str, prefix: str = "") -> list[DataFile]:
+        """Return the files of a table whose path begins so, sorted by path."""
+        if table not in self._parts:
+            self._parts[table] = _parts_of(table, self._now(table))
+        return _beginning_with(prefix, self._parts[table])
+
+    def read(self, table: str) -> pl.DataFrame:
+        """Return a whole table; empty where it was never written.
+
+        Raises:
+            Unreadable: a file of it is damaged.
+
+        """
+        return contents.read_files(self.root, table, self.files(table))
+
+    def place_of(self, part: DataFile) -> str:
+        """Return where a file is."""
+        return f"{self.folder_of(part.table)}/{part.path}"
+
+    def folder_of(self, table: str) -> str:
+        """Return where a table is."""
+        return f"{self.root}/{places.folder_of(table)}"
+
+    def _now(self, table: str) -> DeltaTable | None:
+        """Return the newest version that a complete change left."""
+        found = self.newest(table)
+        while found is not None and _number_of(found) > self.number:
+            before = found.version() - 1
+            if before < 0:
+                return None
+            found.load_as_version(before)
+        return found
+
+    def newest(self, table: str) -> DeltaTable | None:
+        """Return the newest version of a table, of a change that is complete or not.
+
+        Raises:
+            Unreadable: its log is damaged.
+
+        """
+        from deltalake import DeltaTable  # noqa: PLC0415  60 ms
+        from deltalake.exceptions import DeltaError, TableNotFoundError  # noqa: PLC0415  as above
+
+        try:
+            return DeltaTable(self.folder_of(table))
+        except TableNotFoundError:
+            return None
+        except (DeltaError, OSError, ValueError) as error:
+            raise Unreadable(f"{self.folder_of(table)}: {_first_line(error)}") from error
+
+
+class Change:
+    """A change of some tables: files that are added and removed, visible when it is committed."""
+
+    def __init__(self, tables: Tables) -> None:
+        """Begin a change; the caller holds the lock of the folder."""
+        self.tables = tables
+        self._added: dict[str, dict[str, DataFile]] = {}
+        self._removed: dict[str, set[str]] = {}
+        self._begun = False
+
+    def add(self, parts: Iterable[DataFile]) -> None:
+        """Add files that were written."""
+        for part in parts:
+            self._added.setdefault(part.table, {})[part.path] = part
+
+    def write(self, table: str, frame: pl.DataFrame, name: str) -> None:
+        """Write rows as a file whose name begins so, and add it."""
+        self.add([write_part(self.tables.root, table, frame, name)])
+
+    def replace(self, table: str, frame: pl.DataFrame) -> None:
+        """Replace all rows of a table."""
+        self.remove(table)
+        self.write(table, frame, table)
+
+    def remove(self, table: str, prefix: str = "") -> None:
+        """Remove the files of a table whose path begins so, but for those that were added."""
+        gone = self._removed.setdefault(table, set())
+        gone.update(part.path for part in self.tables.parts(table, prefix))
+
+    def parts(self, table: str, prefix: str = "") -> list[DataFile]:
+        """Return the files of a table as they will be."""
+        gone = self._removed.get(table, set())
+        stay = [part for part in self.tables.parts(table, prefix) if part.path not in gone]
+        new = [part for part in self._added.get(table, {}).values() if part.path.startswith(prefix)]
+        return sorted((*stay, *new), key=lambda part: part.path)
+
+    def files(self, table: str, prefix: str = "") -> list[str]:
+        """Return the files of a table as they will be."""
+        return [self.tables.place_of(part) for part in self.parts(table, prefix)]
+
+    def commit(self, checkpoint: Callable[[str], None] = lambda _: None) -> None:
+        """Make the change; ``checkpoint`` is told each step, for tests that stop there.
+
+        With rows of ``runs`` it is a run's, and happens whole or not at all. Without them each
+        table changes on its own.
+
+        Raises:
+            Busy: another process has changed a table meanwhile.
+
+        """
+        number = self.tables.number + (LAST in self._added)
+        checkpoint("staged")
+        if _number_of(self.tables.newest(LAST)) != self.tables.number:
+            raise self._busy()
+        if not places.is_address(self.tables.root):
+            for parts in self._added.values():
+                for part in parts.values():
+                    sync(Path(self.tables.place_of(part)))
+        self._begun = True
+        ours = [name for name, table in TABLES.items() if table.layer != "source" and name != LAST]
+        for table in (*ours, LAST):
+            if self._commit(table, number):
+                checkpoint(f"committed {table}")
+
+    def discard(self) -> None:
+        """Delete the files that were written for a change that will not be."""
+        if self._begun or places.is_address(self.tables.root):
+            return  # a version may name them; ``clean`` deletes those that none does
+        for parts in self._added.values():
+            for part in parts.values():
+                Path(self.tables.place_of(part)).unlink(missing_ok=True)
+
+    def _busy(self) -> Busy:
+        return Busy(f"{self.tables.root}: another process has changed the tables; run again")
+
+    def _commit(self, table: str, number: int) -> bool:
+        """Commit the difference between the newest version of a table and the wanted one."""
+        from deltalake.exceptions import DeltaError  # noqa: PLC0415  60 ms
+
+        # Of the last table the version that was there at the beginning: so it is found out when
+        # another process completed a change meanwhile.
+        newest = self.tables.last if table == LAST else self.tables.newest(table)
+        wanted = {part.path: part for part in self.parts(table)}
+        there = {part.path: part for part in _parts_of(table, newest)}
+        new = [part for path, part in wanted.items() if path not in there]
+        gone = [part for path, part in there.items() if path not in wanted]
+        if not new and not gone and not (newest is None and table in self._added):
+            return False
+        try:
+            _write(self.tables.folder_of(table), table, newest, new, gone, number)
+        except DeltaError as error:
+            if type(error).__name__ == "CommitFailedError":
+                raise self._busy() from error
+            raise PipelineError(f"{self.tables.root}: {table}: {_first_line(error)}") from error
+        except OSError as error:
+            raise PipelineError(f"{self.tables.root}: {table}: {_first_line(error)}") from error
+        if not places.is_address(self.tables.root):
+            _sync_log(Path(self.tables.folder_of(table)))
+        return True
+
+
+def clean(tables: Tables) -> None:
+    """Delete files that no version of the last seven days has, and that no run is writing."""
+    for name, table in TABLES.items():
+        if table.layer != "source":
+            newest = tables.newest(name)
+            if newest is not None:
+                newest.vacuum(retention_hours=KEPT_HOURS, dry_run=False)
+
+
+def write_part(root: str, table: str, frame: pl.DataFrame, name: str) -> DataFile:
+    """Write rows as a file of a table that no version names yet; return it.
+
+    The name gets a random end: a task may be tried twice, and the results of one of them count.
+    """
+    path = f"{name}-{secrets.token_hex(8)}.parquet"
+    place = f"{root}/{places.folder_of(table)}/{path}"
+    written = contents.write(frame, place)
+    days = None
+    if "day" in frame.columns and not frame.is_empty():
+        days = (str(frame["day"].min()), str(frame["day"].max()))
+    return DataFile(
+        table=table,
+        path=path,
+        size=written.size,
+        rows=len(frame),
+        modified_ms=written.modified_ms,
+        days=days,
+    )
+
+
+def _write(
+    folder: str,
+    table: str,
+    newest: DeltaTable | None,
+    new: list[DataFile],
+    gone: list[DataFile],
+    number: int,
+) -> None:
+    from deltalake import Schema  # noqa: PLC0415  60 ms
+    from deltalake.transaction import (  # noqa: PLC0415  as above
+        AddAction,
+        CommitProperties,
+        RemoveAction,
+        Transaction,
+        create_table_with_add_actions,
+    )
+
+    schema = Schema.from_arrow(arrow_schema(TABLES[table]))
+    stamp = CommitProperties(app_transactions=[Transaction(APPLICATION, number)])
+    adds = [
+        AddAction(part.path, part.size, {}, part.modified_ms, data_change=True, stats=_stats(part))
+        for part in new
+    ]
+    if newest is None:
+        create_table_with_add_actions(
+            folder,
+            schema,
+            adds,
+            name=table,
+            description=TABLES[table].meaning,
+            commit_properties=stamp,
+        )
+        return
+    known = {field.name for field in newest.schema().fields}
+    missing = [field for field in schema.fields if field.name not in known]
+    if missing:
+        newest.alter.add_columns(missing)
+    removes = [RemoveAction(part.path, True, contents.now_ms(), part.size) for part in gone]
+    newest.create_write_transaction([*adds, *removes], "append", schema, commit_properties=stamp)
+
+
+def _beginning_with(prefix: str, parts: list[DataFile]) -> list[DataFile]:
+    """Return those of sorted parts whose path begins so."""
+    found = []
+    for part in parts[bisect.bisect_left(parts, prefix, key=lambda each: each.path) :]:
+        if not part.path.startswith(prefix):
+            break
+        found.append(part)
+    return found
+
+
+def _stats(part: DataFile) -> str:
+    found: dict[str, Any] = {"numRecords": part.rows}
+    if part.days is not None:
+        found["minValues"], found["maxValues"] = ({"day": day} for day in part.days)
+        found["nullCount"] = {"day": 0}
+    return json.dumps(found)
+
+
+def _parts_of(table: str, opened: DeltaTable | None) -> list[DataFile]:
+    if opened is None:
+        return []
+    import pyarrow as pa  # noqa: PLC0415  used here alone
+
+    rows = pa.table(opened.get_add_actions(flatten=True)).to_pylist()
+    found = [
+        DataFile(
+            table=table,
+            path=row["path"],
+            size=row["size_bytes"],
+            rows=row["num_records"],
+            modified_ms=row["modification_time"],
+            days=None if row.get("min.day") is None else (str(row["min.day"]), str(row["max.day"])),
+        )
+        for row in rows
+    ]
+    return sorted(found, key=lambda part: part.path)
+
+
+def _number_of(opened: DeltaTable | None) -> int:
+    found = None if opened is None else opened.transaction_version(APPLICATION)
+    return BEFORE_ALL if found is None else found
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def _sync_log(folder: Path) -> None:
+    log = folder / "_delta_log"
+    sync(max(log.glob("*.json")))
+    for each in (log, folder):
+        sync(each)
+
+
+def sync(path: Path) -> None:
+    """Sync a file or folder, so that a commit never names files that a power loss took."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read(out: Path | str, table: str) -> pl.DataFrame:
+    """Return a whole table of an output folder; see ``Tables.read``."""
+    return Tables(out).read(table)
+
+
+def files_of(out: Path | str, table: str) -> list[str]:
+    """Return the files of a table of an output folder; see ``Tables.files``."""
+    return Tables(out).files(table)

@@ -1,0 +1,240 @@
+"""Tables change whole or not at all, also when a process is killed in the change."""
+
+from __future__ import annotations
+
+import datetime as dt
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+
+from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
+from doorkeeper_pipeline.tables import contents, places
+from doorkeeper_pipeline.tables.delta import Change, Tables, clean, files_of, read
+
+NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+STEPS = ("staged", "committed denied", "committed files", "committed runs")
+
+
+def refusals(*principals: str) -> pl.DataFrame:
+    """Return rows of the table denied."""
+    rows = [filled("denied", principal=each, reason="NO_ACL") for each in principals]
+    return contents.as_frame("denied", pl.DataFrame(rows, schema=contents.empty("denied").schema))
+
+
+def runs(count: int) -> pl.DataFrame:
+    """Return rows of the table runs."""
+    rows = [filled("runs", run_id=f"run-{each}") for each in range(count)]
+    return contents.as_frame("runs", pl.DataFrame(rows, schema=contents.empty("runs").schema))
+
+
+def filled(table: str, **given: object) -> dict[str, Any]:
+    """Return a row that has something in each column."""
+    values: dict[Any, object] = {
+        pl.String: "x", pl.Int64: 1, pl.Int32: 1, pl.Boolean: False, pl.Date: NOON.date(),
+        pl.Float64: 1.0,
+    }  # fmt: skip
+    row: dict[str, Any] = {}
+    for name, kind in contents.empty(table).schema.items():
+        if isinstance(kind, pl.Datetime):
+            row[name] = NOON
+        else:
+            row[name] = [] if isinstance(kind, pl.List) else values[kind.base_type()]
+    return {**row, **given}
+
+
+def changed(out: Path, number: int, *principals: str) -> None:
+    """Make the change of a run."""
+    change = Change(Tables(out))
+    change.replace("denied", refusals(*principals))
+    change.replace("runs", runs(number))
+    change.commit()
+
+
+def principals(out: Path) -> list[str]:
+    """Return what the table denied says now."""
+    found: list[str] = read(out, "denied")["principal"].to_list()
+    return found
+
+
+def seen_by_others(out: Path) -> list[str]:
+    """Return what the newest version of the table denied says to a reader of the format."""
+    table = DeltaTable(str(out / places.folder_of("denied")))
+    frame = pl.concat(
+        pl.read_parquet(out / "gold" / "denied" / path, glob=False)
+        for path in pa.table(table.get_add_actions()).column("path").to_pylist()
+    )
+    found: list[str] = frame["principal"].to_list()
+    return found
+
+
+def test_versions(tmp_path: Path) -> None:
+    """What is replaced is in the version before, and rows of no table are no error."""
+    assert read(tmp_path, "denied").is_empty()
+    changed(tmp_path, 1, "User:a")
+    changed(tmp_path, 2, "User:b", "User:c")
+
+    assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:b", "User:c"]
+    table = DeltaTable(str(tmp_path / "gold" / "denied"), version=0)
+    assert pa.table(table.get_add_actions()).column("num_records").to_pylist() == [1]
+    assert table.metadata().name == "denied"
+
+
+def test_only_what_changes_gets_a_version(tmp_path: Path) -> None:
+    """A table that a run leaves as it was has no new version."""
+    changed(tmp_path, 1, "User:a")
+    change = Change(Tables(tmp_path))
+    change.replace("runs", runs(2))
+    change.commit()
+
+    assert DeltaTable(str(tmp_path / "gold" / "denied")).version() == 0
+    assert principals(tmp_path) == ["User:a"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from test_delta import refusals, runs
+from doorkeeper_pipeline.tables.delta import Change, Tables
+
+def checkpoint(step):
+    if step == sys.argv[2]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+change = Change(Tables(Path(sys.argv[1])))
+change.replace("denied", refusals("User:new"))
+change.replace("files", Tables(Path(sys.argv[1])).read("files"))
+change.replace("runs", runs(2))
+change.commit(checkpoint)
+"""
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_kill_leaves_old_or_new(tmp_path: Path, step: str) -> None:
+    """After kill -9 between any two commits our readers find the old tables, or all the new; other
+    readers find a whole version of each; the next change begins with what our readers found."""
+    changed(tmp_path, 1, "User:old")
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path), step],
+        env={"PYTHONPATH": f"{Path(__file__).parent}:{':'.join(sys.path)}"},
+        check=False,
+        timeout=60,
+    )
+    assert killed.returncode == -signal.SIGKILL
+
+    now = ["User:new"] if step == "committed runs" else ["User:old"]
+    assert principals(tmp_path) == now
+    assert seen_by_others(tmp_path) == (["User:old"] if step == "staged" else ["User:new"])
+    change = Change(Tables(tmp_path))
+    change.replace("runs", runs(2))
+    change.commit()
+    assert principals(tmp_path) == seen_by_others(tmp_path) == now
+
+
+def test_a_first_run_that_is_killed(tmp_path: Path) -> None:
+    """Then there are no tables, and the next run makes them."""
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path), "committed files"],
+        env={"PYTHONPATH": f"{Path(__file__).parent}:{':'.join(sys.path)}"},
+        check=False,
+        timeout=60,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert principals(tmp_path) == []
+
+    changed(tmp_path, 1, "User:a")
+
+    assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:a"]
+
+
+def test_a_table_on_its_own(tmp_path: Path) -> None:
+    """What is no run's is visible at once, and undoes a run that was killed."""
+    changed(tmp_path, 1, "User:old")
+    subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path), "committed files"],
+        env={"PYTHONPATH": f"{Path(__file__).parent}:{':'.join(sys.path)}"},
+        check=False,
+        timeout=60,
+    )
+    change = Change(Tables(tmp_path))
+    change.replace("backtest", contents.empty("backtest"))
+    change.commit()
+
+    assert len(files_of(tmp_path, "backtest")) == 1
+    assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:old"]
+    changed(tmp_path, 2, "User:newer")
+    assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:newer"]
+
+
+def test_two_writers(tmp_path: Path) -> None:
+    """Where no lock keeps them apart, as in an object store, the second one fails."""
+    changed(tmp_path, 1, "User:old")
+    first, second = (Change(Tables(tmp_path)) for _ in range(2))
+    for change, name in ((first, "User:first"), (second, "User:second")):
+        change.replace("denied", refusals(name))
+        change.replace("runs", runs(2))
+    first.commit()
+
+    with pytest.raises(Busy, match="another process has changed"):
+        second.commit()
+
+    assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:first"]
+
+
+def test_a_change_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    """What was written goes with the failure: it may be a full disk that made it fail."""
+    changed(tmp_path, 1, "User:old")
+    before = sorted(tmp_path.rglob("*"))
+    change = Change(Tables(tmp_path))
+    change.replace("denied", refusals("User:new"))
+
+    change.discard()
+
+    assert sorted(tmp_path.rglob("*")) == before
+    assert principals(tmp_path) == ["User:old"]
+
+
+def test_what_no_version_has_is_deleted_later(tmp_path: Path) -> None:
+    """A file of a killed run, or of an old version, stays for the readers of that version."""
+    changed(tmp_path, 1, "User:old")
+    changed(tmp_path, 2, "User:new")
+
+    clean(Tables(tmp_path))
+
+    assert len(list((tmp_path / "gold" / "denied").glob("*.parquet"))) == 2
+    assert principals(tmp_path) == ["User:new"]
+
+
+def test_a_folder_with_any_name(tmp_path: Path) -> None:
+    """A folder may be called what a pattern, or a part of an address, looks like."""
+    for name in ("day=1/access[1] *?{a,b}", "50% é #1"):
+        changed(tmp_path / name, 1, "User:a")
+        changed(tmp_path / name, 2, "User:b")
+        assert principals(tmp_path / name) == ["User:b"]
+    with pytest.raises(PipelineError, match="cannot hold '%20'"):
+        Tables(tmp_path / "a%20b")
+
+
+def test_tables_of_an_earlier_release(tmp_path: Path) -> None:
+    """They are not taken for none: the command that converts them is named."""
+    earlier = tmp_path / places.EARLIER
+    earlier.parent.mkdir(parents=True)
+    earlier.touch()
+
+    with pytest.raises(Unreadable, match=f"doorkeeper-pipeline migrate --out {tmp_path}"):
+        Tables(tmp_path)
+
+
+def test_a_log_of_versions_that_is_damaged(tmp_path: Path) -> None:
+    """It is told with the table."""
+    changed(tmp_path, 1, "User:a")
+    (tmp_path / "gold" / "denied" / "_delta_log" / f"{0:020}.json").write_text("{")
+
+    with pytest.raises(Unreadable, match="gold/denied"):
+        read(tmp_path, "denied")
