@@ -11,6 +11,7 @@ import click
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, LOSES, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def command(  # noqa: PLR0913  one for each option
     release: str,
     engine_name: str | None,
     master: str | None,
+    conf: tuple[tuple[str, str], ...],
+    packages: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Decide the whole history again under another set of ACLs.
@@ -76,7 +79,9 @@ def command(  # noqa: PLR0913  one for each option
     proposed = read_bindings(proposal)
     policy = starting.policy(super_users, allow_everyone=allow_everyone)
     networks = options.RELEASES[release]
-    with starting.engine(engine_name, master, tell) as engine:
+    with starting.engine(
+        engine_name, master, tell, Settings(conf=conf, packages=packages)
+    ) as engine:
         tell(f"asking the history about {len(proposed):,} proposed ACLs")
         asked = history(out, engine, policy, acls, networks=networks)
         proof = evidence(asked, agreement(asked)["agreement"], DEFAULT_THRESHOLDS)

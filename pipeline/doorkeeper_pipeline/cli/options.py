@@ -92,14 +92,52 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class Setting(click.ParamType[tuple[str, str]]):
+    """A setting of Spark, name=value."""
+
+    name = "setting"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  click's
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> tuple[str, str]:
+        """Return the name and the value."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, rest = str(value).partition("=")
+        if not equals or not name.startswith("spark."):
+            self.fail(
+                f"found {value!r}; expected is a setting such as spark.executor.memory=4g",
+                param,
+                ctx,
+            )
+        return name, rest
+
+
 def engine(function: F) -> F:
-    """Add --engine, --master and --quiet."""
+    """Add --engine, --master, --conf, --packages and --quiet."""
     for option in (
+        click.option(
+            "--packages",
+            multiple=True,
+            metavar="COORDINATES",
+            help="Packages that Spark fetches, such as org.apache.hadoop:hadoop-aws:3.4.2. May be"
+            " repeated.",
+        ),
+        click.option(
+            "--conf",
+            multiple=True,
+            type=Setting(),
+            metavar="NAME=VALUE",
+            help="A setting of Spark, which goes before ours. May be repeated.",
+        ),
         click.option("--quiet", "-q", is_flag=True, help="Tell no progress on stderr."),
         click.option(
             "--master",
             help="Spark's master, which chooses Spark: local[*], spark://host:7077, yarn,"
-            " k8s://...  [default: local[*]]",
+            " k8s://..., or sc://host:15002 of Spark Connect.  [default: local[*]]",
         ),
         click.option(
             "--engine",

@@ -14,6 +14,7 @@ import click
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, show
 from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
@@ -87,6 +88,8 @@ def command(  # noqa: PLR0913  one for each option
     release: str,
     engine_name: str | None,
     master: str | None,
+    conf: tuple[tuple[str, str], ...],
+    packages: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Propose ACLs that allow only the used accesses, checked against the whole history.
@@ -112,7 +115,9 @@ def command(  # noqa: PLR0913  one for each option
     wanted = ProposalOptions(prefixes=prefixes, principals=principals, kinds=kinds)
     policy = starting.policy(super_users, allow_everyone=allow_everyone)
     networks = options.RELEASES[release]
-    with starting.engine(engine_name, master, tell) as engine:
+    with starting.engine(
+        engine_name, master, tell, Settings(conf=conf, packages=packages)
+    ) as engine:
         asked = history(out, engine, policy, acls, networks=networks)
         tell("comparing recorded outcomes with the ACLs")
         thresholds = Thresholds(min_days, min_agreement, min_coverage)

@@ -12,6 +12,7 @@ import click
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import CONTRADICTED, HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def command(  # noqa: PLR0913  one for each option
     release: str,
     engine_name: str | None,
     master: str | None,
+    conf: tuple[tuple[str, str], ...],
+    packages: tuple[str, ...],
     quiet: bool,
     output: str,
 ) -> None:
@@ -111,7 +114,9 @@ def command(  # noqa: PLR0913  one for each option
         thresholds=Thresholds(min_days, min_agreement, min_coverage),
         networks=options.RELEASES[release],
     )
-    with starting.engine(engine_name, master, tell) as engine:
+    with starting.engine(
+        engine_name, master, tell, Settings(conf=conf, packages=packages)
+    ) as engine:
         around = Surroundings(
             engine=engine,
             now=starting.now,

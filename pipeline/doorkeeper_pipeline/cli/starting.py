@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper.acl.decision import Policy
-from doorkeeper_pipeline.engines.session import LOCAL_MASTER
+from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,17 +20,24 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def engine(name: str | None, master: str | None, tell: Callable[[str], None]) -> Iterator[Engine]:
+def engine(
+    name: str | None,
+    master: str | None,
+    tell: Callable[[str], None],
+    given: Settings | None = None,
+) -> Iterator[Engine]:
     """Start an engine, and end it: Spark if it or a master is named, else the local one.
 
     Raises:
         Missing: Java or PySpark is not there.
-        UsageError: a master is given for the local engine.
+        UsageError: a master, or a setting of Spark, is given for the local engine.
 
     """
     if name == "local" and master is not None:
         raise click.UsageError(f"--engine local has no master; found --master {master}")
     if name != "spark" and master is None:
+        if given is not None and given.as_conf():
+            raise click.UsageError("--conf and --packages are Spark's: add --engine spark")
         from doorkeeper_pipeline.engines.local import LocalEngine  # noqa: PLC0415  as below
 
         yield LocalEngine()
@@ -39,7 +46,7 @@ def engine(name: str | None, master: str | None, tell: Callable[[str], None]) ->
     tell(f"starting Spark, master {master}")
     from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  half a second
 
-    started = SparkEngine(master)
+    started = SparkEngine(master, given)
     try:
         yield started
     finally:

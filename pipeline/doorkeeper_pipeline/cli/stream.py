@@ -14,6 +14,7 @@ import click
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES
 from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.engines.session import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,6 +54,8 @@ def command(  # noqa: PLR0913  one for each option
     release: str,
     engine_name: str | None,
     master: str | None,
+    conf: tuple[tuple[str, str], ...],
+    packages: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Follow the audit log: read each file once, as soon as the server has finished it.
@@ -78,7 +81,12 @@ def command(  # noqa: PLR0913  one for each option
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
         networks=options.RELEASES[release],
     )
-    with waiting() as wait, starting.engine(engine_name, master, tell) as engine:
+    with (
+        waiting() as wait,
+        starting.engine(
+            engine_name, master, tell, Settings(conf=conf, packages=packages)
+        ) as engine,
+    ):
         if engine.name == "local":
             follow(request, engine, tell, wait)
             return

@@ -61,9 +61,9 @@ class Engine(Protocol):
     ) -> pa.Table:
         """Apply a function to the distinct decisions of Parquet files; return all its results.
 
-        The function gets tables with the columns ``by`` and count, first_ts, last_ts; rows of one
-        principal stand together in one table. Its results have the schema. The order of the
-        result is open: sort it.
+        The function gets tables with the columns ``by`` and count, first_ts, last_ts, sorted by
+        principal; rows that agree in principal and resource name stand in one table. Its results
+        have the schema. The order of the result is open: sort it.
         """
         ...
 

@@ -1,17 +1,23 @@
 """The SparkSession: one for all tables of a command, since its start costs seconds.
 
-Settings, each measured: no web page and no progress bar (it corrupts the output), twice as
-many shuffle partitions as cores, UTC, ANSI. ``DOORKEEPER_SPARK_CDS`` may name an archive of Java's
-class-data sharing; it is made when it is not there and takes a third off every later start.
+Settings, each measured: no web page and no progress bar (it corrupts the output), UTC, ANSI; on
+this machine alone twice as many shuffle partitions as cores. The user's own settings, of
+``--conf``, ``PYSPARK_SUBMIT_ARGS`` or spark-defaults.conf, go before ours. ``DOORKEEPER_SPARK_CDS``
+may name an archive of Java's class-data sharing; it is made when it is not there and takes a third
+off every later start.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import sys
 import zipfile
+from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +30,13 @@ if TYPE_CHECKING:
 
 ARCHIVE_VARIABLE = "DOORKEEPER_SPARK_CDS"
 LOCAL_MASTER = "local[*]"
+CONNECT = "sc://"
+SESSION = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+}
+"""The settings on which the tables depend."""
+
 PACKAGES = ("doorkeeper", "doorkeeper_pipeline")
 """The files of this package that workers on other machines need."""
 
@@ -58,17 +71,41 @@ def check_pyspark() -> None:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of a command: pairs of ``--conf``, and coordinates of ``--packages``."""
+
+    conf: tuple[tuple[str, str], ...] = ()
+    packages: tuple[str, ...] = ()
+
+    def as_conf(self) -> dict[str, str]:
+        """Return all of them as Spark's settings."""
+        packages = {"spark.jars.packages": ",".join(self.packages)} if self.packages else {}
+        return {**packages, **dict(self.conf)}
+
+
+def users_settings(environment: Mapping[str, str] = os.environ) -> set[str]:
+    """Return the names of the settings that the user's installation has."""
+    folder = environment.get("SPARK_CONF_DIR") or f"{environment.get('SPARK_HOME', '')}/conf"
+    file = Path(folder) / "spark-defaults.conf"
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    named = {re.split(r"[\s=:]", line.strip(), maxsplit=1)[0] for line in text.splitlines()}
+    words = shlex.split(environment.get("PYSPARK_SUBMIT_ARGS", ""))
+    given = {
+        value.partition("=")[0] for option, value in pairwise(words) if option in {"--conf", "-c"}
+    }
+    return named | given
+
+
 def settings(
     master: str, cores: int, environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """Return Spark's settings for a master; cores are those of this machine."""
+    """Return our settings for a master; cores are those of this machine."""
     found = {
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": str(2 * cores),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.ansi.enabled": "true",
+        **SESSION,
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # Timestamps of Polars and Arrow have microseconds, as Spark's have.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -76,15 +113,17 @@ def settings(
     if master.startswith("local"):
         found["spark.driver.bindAddress"] = "127.0.0.1"
         found["spark.driver.host"] = "127.0.0.1"
+        found["spark.sql.shuffle.partitions"] = str(2 * cores)
     archive = environment.get(ARCHIVE_VARIABLE)
     if archive:
         flag = "SharedArchiveFile" if Path(archive).exists() else "ArchiveClassesAtExit"
         found["spark.driver.extraJavaOptions"] = f"-XX:{flag}={archive}"
-    return found
+    users = users_settings(environment) - SESSION.keys()
+    return {name: value for name, value in found.items() if name not in users}
 
 
-def start(master: str, name: str, extra: Mapping[str, str] | None = None) -> SparkSession:
-    """Start Spark, or take the session that runs already.
+def start(master: str, name: str, given: Settings) -> SparkSession:
+    """Start Spark, or take the session that runs already; ``sc://`` is the address of another's.
 
     Raises:
         Missing: Java or PySpark is not there.
@@ -92,7 +131,9 @@ def start(master: str, name: str, extra: Mapping[str, str] | None = None) -> Spa
 
     """
     check_pyspark()
-    check_java()
+    is_remote = master.startswith(CONNECT)
+    if not is_remote:
+        check_java()
     # The workers must be of this interpreter, also where `python3` is another one.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master.startswith("local"):
@@ -100,15 +141,16 @@ def start(master: str, name: str, extra: Mapping[str, str] | None = None) -> Spa
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession  # noqa: PLC0415  half a second; few commands need it
 
-    builder = SparkSession.builder.master(master).appName(name)
-    for key, value in {**settings(master, os.cpu_count() or 2), **(extra or {})}.items():
+    builder = SparkSession.builder.appName(name)
+    builder = builder.remote(master) if is_remote else builder.master(master)
+    ours = SESSION if is_remote else settings(master, os.cpu_count() or 2)
+    for key, value in {**ours, **given.as_conf()}.items():
         builder = builder.config(key, value)
     try:
         session = builder.getOrCreate()
     except Exception as error:
         first = str(error).strip().splitlines() or [type(error).__name__]
         raise PipelineError(f"Spark does not start with master {master}: {first[0]}") from error
-    session.sparkContext.setLogLevel("ERROR")
     return session
 
 

@@ -1,18 +1,20 @@
-"""The engine that runs on Spark: a laptop with ``local[*]``, or any cluster.
+"""The engine that runs on Spark: a laptop with ``local[*]``, any cluster, or Spark Connect.
 
 Tasks are partitions. They read and write files themselves, columnar, and give back small results:
 the lines of a log never pass through the JVM's rows, which is most of the cost of a text source.
+Only DataFrames are used, so that a session of Spark Connect, which has no context, is enough.
 """
 
 from __future__ import annotations
 
+import pickle
 import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper_pipeline.engines.contract import TUPLE, Engine, Result, Shared, Task
-from doorkeeper_pipeline.engines.session import LOCAL_MASTER, package_archive, start
+from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings, package_archive, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,8 +22,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-
 _OF_PATTERNS = re.compile(r"([\[\]{}*?\\])")
+
+TOGETHER = ("principal", "resource_name")
+"""Rows that agree in these come to one task. By the principal alone, the task of one that makes
+most of the requests would be most of the job."""
 
 
 class SparkEngine(Engine):
@@ -29,14 +34,21 @@ class SparkEngine(Engine):
 
     name = "spark"
 
-    def __init__(self, master: str = LOCAL_MASTER, *, send_packages: bool | None = None) -> None:
+    def __init__(
+        self,
+        master: str = LOCAL_MASTER,
+        given: Settings | None = None,
+        *,
+        send_packages: bool | None = None,
+    ) -> None:
         """Start Spark; to a cluster our packages are sent, unless it is said otherwise."""
         self.master = master
-        self.session: SparkSession = start(master, "doorkeeper-pipeline")
+        self.session: SparkSession = start(master, "doorkeeper-pipeline", given or Settings())
         self._folder = tempfile.TemporaryDirectory(prefix="doorkeeper-")
         send = not master.startswith("local[") if send_packages is None else send_packages
         if send:
-            self.session.sparkContext.addPyFile(str(package_archive(Path(self._folder.name))))
+            archive = package_archive(Path(self._folder.name))
+            self.session.addArtifacts(str(archive), pyfile=True)
 
     def map(
         self,
@@ -44,18 +56,16 @@ class SparkEngine(Engine):
         tasks: Sequence[Task],
         shared: Shared,
     ) -> Iterator[Result]:
-        """Yield the result of each task, in the order of the tasks, as each is complete."""
+        """Yield the result of each task, in the order of the tasks."""
         if not tasks:
             return
-        context = self.session.sparkContext
-        broadcast = context.broadcast(shared)
-        call = _Call(function, broadcast)
-        try:
-            results = context.parallelize(list(tasks), len(tasks)).map(call)
-            # All partitions run at once; toLocalIterator would start them one by one.
-            yield from results.collect()
-        finally:
-            broadcast.unpersist()
+        numbers = self.session.range(0, len(tasks), 1, len(tasks))
+        call = _Call(function, shared, tuple(tasks))
+        # All partitions run at once; toLocalIterator would start them one by one.
+        found = numbers.mapInArrow(call, "number long, result binary").toArrow()
+        results = dict(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        for number in range(len(tasks)):
+            yield pickle.loads(results[number])  # noqa: S301  of our own tasks
 
     def over_tuples(
         self,
@@ -65,13 +75,12 @@ class SparkEngine(Engine):
         schema: pa.Schema,
         by: Sequence[str] = TUPLE,
     ) -> pa.Table:
-        """Apply the function to the distinct decisions, a partition of principals at a time."""
+        """Apply the function to the distinct decisions, a bucket of them at a time."""
         if not files:
             return schema.empty_table()
         from pyspark.sql import functions as sql  # noqa: PLC0415  as the session
         from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415  as above
 
-        partitions = int(self.session.conf.get("spark.sql.shuffle.partitions") or 4)
         distinct = (
             self.session.read.parquet(*map(literal, files))
             .groupBy(*by)
@@ -82,17 +91,14 @@ class SparkEngine(Engine):
             )
             .select(*by, "count", "first_ts", "last_ts")
         )
-        key = "principal" if "principal" in by else by[0]
-        broadcast = self.session.sparkContext.broadcast(shared)
-        try:
-            return (
-                distinct.repartition(partitions, key)
-                .mapInArrow(_OverTuples(function, broadcast, schema), from_arrow_schema(schema))
-                .toArrow()
-                .cast(schema)
-            )
-        finally:
-            broadcast.unpersist()
+        keys = [name for name in TOGETHER if name in by] or [by[0]]
+        return (
+            distinct.repartition(*keys)
+            .sortWithinPartitions(keys[0])
+            .mapInArrow(_OverTuples(function, shared, schema), from_arrow_schema(schema))
+            .toArrow()
+            .cast(schema)
+        )
 
     def close(self) -> None:
         """Stop Spark."""
@@ -106,14 +112,31 @@ def literal(path: str) -> str:
 
 
 class _Call:
-    """A task of ``map`` on a worker; importable there by name, as the function is."""
+    """The tasks of ``map`` on a worker; importable there by name, as the function is."""
 
-    def __init__(self, function: Callable[[Any, Any], Any], broadcast: Any) -> None:  # noqa: ANN401  Spark's
+    def __init__(
+        self,
+        function: Callable[[Any, Any], Any],
+        shared: Any,  # noqa: ANN401  whatever the job gives
+        tasks: tuple[Any, ...],
+    ) -> None:
         self._function = function
-        self._broadcast = broadcast
+        self._shared = shared
+        self._tasks = tasks
 
-    def __call__(self, task: Any) -> Any:  # noqa: ANN401  whatever the job gives
-        return self._function(self._broadcast.value, task)
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415  on the worker
+
+        for batch in batches:
+            numbers = batch.column(0).to_pylist()
+            results = [
+                pickle.dumps(self._function(self._shared, self._tasks[number]))
+                for number in numbers
+            ]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(numbers, pa.int64()), pa.array(results, pa.binary())],
+                names=["number", "result"],
+            )
 
 
 class _OverTuples:
@@ -122,11 +145,11 @@ class _OverTuples:
     def __init__(
         self,
         function: Callable[[Any, pa.Table], pa.Table],
-        broadcast: Any,  # noqa: ANN401  Spark's
+        shared: Any,  # noqa: ANN401  whatever the job gives
         schema: pa.Schema,
     ) -> None:
         self._function = function
-        self._broadcast = broadcast
+        self._shared = shared
         self._schema = schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -135,5 +158,5 @@ class _OverTuples:
         found = list(batches)
         if not found:
             return
-        table = self._function(self._broadcast.value, pa.Table.from_batches(found))
+        table = self._function(self._shared, pa.Table.from_batches(found))
         yield from table.cast(self._schema).to_batches()

@@ -95,7 +95,7 @@ class InForce(NamedTuple):
 
 
 def refusals_of(shared: InForce, table: pa.Table) -> pa.Table:
-    """Return the refusals among decisions; all those of a principal must stand in one table.
+    """Return the refusals among decisions; those of a principal and a name must stand in one table.
 
     Raises:
         BadQuestions: the table holds no questions.

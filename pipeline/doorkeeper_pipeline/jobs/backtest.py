@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
 
-TASKS_MAX = 64
 TASKS_MIN = 8
 FILES_A_TASK = 4
 """Into how many tasks a backtest is cut: enough for a cluster, and each still folds much."""
@@ -111,7 +110,7 @@ def changes_in(shared: Sets | Index, files: tuple[str, ...]) -> pa.Table:
 def _tasks(asked: GoldInput) -> list[tuple[str, ...]]:
     """Return the files of each task: here all at once, for Polars itself uses every core."""
     files = asked.decisions
-    wanted = min(TASKS_MAX, max(TASKS_MIN, len(files) // FILES_A_TASK))
+    wanted = max(TASKS_MIN, len(files) // FILES_A_TASK)
     count = 1 if asked.engine.name == "local" else wanted
     found = [files[number::count] for number in range(count)]
     return [each for each in found if each]

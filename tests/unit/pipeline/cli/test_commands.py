@@ -152,3 +152,13 @@ def test_addresses_of_other_storage(arguments: tuple[str, ...], tmp_path: Path) 
     assert status == 2
     assert "only paths of this machine are supported" in " ".join(err.split())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_setting_of_spark() -> None:
+    """It has a name of Spark's and a value."""
+    for wrong in ("spark.executor.memory", "memory=4g"):
+        status, _, err = called("run", "--out", "x", "--engine", "spark", "--conf", wrong)
+
+        assert status == 2
+        assert f"found '{wrong}'" in err
+        assert "spark.executor.memory=4g" in err

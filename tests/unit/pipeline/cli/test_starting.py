@@ -9,6 +9,7 @@ import pytest
 
 from doorkeeper_pipeline.cli import starting
 from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.session import Settings
 
 
 def test_the_local_engine_needs_nothing() -> None:
@@ -25,6 +26,16 @@ def test_a_master_is_for_spark() -> None:
     with (
         pytest.raises(click.UsageError, match="found --master yarn"),
         starting.engine("local", "yarn", lambda _: None),
+    ):
+        pass
+
+
+def test_settings_of_spark_are_for_spark() -> None:
+    """The local engine would ignore them."""
+    given = Settings(conf=(("spark.executor.memory", "4g"),))
+    with (
+        pytest.raises(click.UsageError, match="add --engine spark"),
+        starting.engine(None, None, lambda _: None, given),
     ):
         pass
 

@@ -33,9 +33,35 @@ def test_settings() -> None:
     found = session.settings("local[*]", 2, {})
 
     assert found["spark.sql.shuffle.partitions"] == "4"
+    assert "spark.sql.shuffle.partitions" not in session.settings("spark://m:7077", 2, {})
     assert found["spark.sql.session.timeZone"] == "UTC"
     assert found["spark.driver.bindAddress"] == "127.0.0.1"
     assert "spark.driver.bindAddress" not in session.settings("spark://m:7077", 2, {})
+
+
+def test_the_users_settings_go_before_ours(tmp_path: Path) -> None:
+    """Of the installation and of the environment; but the tables depend on UTC and ANSI."""
+    (tmp_path / "spark-defaults.conf").write_text(
+        "# ours\nspark.ui.enabled true\nspark.sql.session.timeZone=Europe/Prague\n"
+    )
+    variables = {
+        "SPARK_CONF_DIR": str(tmp_path),
+        "PYSPARK_SUBMIT_ARGS": "--conf spark.log.level=INFO -c 'spark.x=a b' pyspark-shell",
+    }
+
+    found = session.settings("spark://m:7077", 2, variables)
+
+    assert session.users_settings(variables) >= {"spark.ui.enabled", "spark.log.level", "spark.x"}
+    assert "spark.ui.enabled" not in found
+    assert "spark.log.level" not in found
+    assert found["spark.sql.session.timeZone"] == "UTC"
+
+
+def test_settings_of_a_command() -> None:
+    """Packages are a setting too."""
+    given = session.Settings(conf=(("spark.a", "1"),), packages=("g:a:1", "g:b:2"))
+
+    assert given.as_conf() == {"spark.jars.packages": "g:a:1,g:b:2", "spark.a": "1"}
 
 
 def test_the_archive_of_classes(tmp_path: Path) -> None:
