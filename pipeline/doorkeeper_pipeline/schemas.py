@@ -1173,6 +1173,12 @@ RUNS = Table(
         Column(name="ignored", type="int64", meaning="Lines that say no decision and are known."),
         Column(name="quarantined", type="int64", meaning="Lines that could not be read."),
         Column(
+            name="asked",
+            type="string",
+            nullable=True,
+            meaning="The options on which the gold tables depend, as JSON: a run with the same ones and nothing new keeps them.",
+        ),
+        Column(
             name="warnings",
             type=ListOf("string"),
             meaning="Rules of severity warning that rows broke, and other things to know.",

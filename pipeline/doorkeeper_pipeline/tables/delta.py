@@ -109,6 +109,10 @@ class Tables:
         """
         return contents.read_files(self.root, table, self.files(table))
 
+    def count(self, table: str) -> int:
+        """Return how many rows a table has."""
+        return sum(part.rows for part in self.parts(table))
+
     def place_of(self, part: DataFile) -> str:
         """Return where a file is."""
         return f"{self.folder_of(part.table)}/{part.path}"
@@ -173,6 +177,10 @@ class Change:
         """Remove the files of a table whose path begins so, but for those that were added."""
         gone = self._removed.setdefault(table, set())
         gone.update(part.path for part in self.tables.parts(table, prefix))
+
+    def changes(self, table: str) -> bool:
+        """Return whether files of a table come or go."""
+        return bool(self._added.get(table) or self._removed.get(table))
 
     def parts(self, table: str, prefix: str = "") -> list[DataFile]:
         """Return the files of a table as they will be."""
@@ -246,10 +254,10 @@ class Change:
         return True
 
 
-def clean(tables: Tables) -> None:
-    """Delete files that no version of the last seven days has, and that no run is writing."""
-    for name, table in TABLES.items():
-        if table.layer != "source":
+def clean(tables: Tables, change: Change) -> None:
+    """Delete files of changed tables that no version of the last seven days has."""
+    for name in TABLES:
+        if change.changes(name):
             newest = tables.newest(name)
             if newest is not None:
                 newest.vacuum(retention_hours=KEPT_HOURS, dry_run=False)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
@@ -61,6 +62,7 @@ class Site:
         *,
         out: Path | None = None,
         checkpoint: Callable[[str], None] = lambda _: None,
+        tell: Callable[[str], None] = lambda _: None,
         **asked: Any,
     ) -> RunSummary:
         """Run."""
@@ -72,7 +74,7 @@ class Site:
             now=lambda: NOON,
             run_id=f"run-{next(self._runs)}",
             version="1",
-            tell=lambda _: None,
+            tell=tell,
             checkpoint=checkpoint,
         )
         return run(request, around)
@@ -131,6 +133,22 @@ def test_again_changes_nothing(site: Site) -> None:
     assert (summary.run["files_read"], summary.run["files_unchanged"]) == (0, 1)
     assert tables(site.out) == before
     assert len(delta.read(site.out, "runs")) == 2
+
+
+def test_nothing_new_makes_nothing_new(site: Site) -> None:
+    """Without news the gold tables are kept; another option has them made anew."""
+    site.log("a.log", record("x"))
+    site.run()
+    files = {name: delta.files_of(site.out, name) for name in ("denied", "agreement", "files")}
+    told: list[str] = []
+
+    rows = site.run(tell=told.append).rows
+
+    assert "gold: nothing is new" in told
+    assert {name: delta.files_of(site.out, name) for name in files} == files
+    assert rows["denied"] == 1
+    site.run(policy=Policy(super_users=frozenset({"User:root"})))
+    assert delta.files_of(site.out, "denied") != files["denied"]
 
 
 def test_step_by_step_is_all_at_once(site: Site, tmp_path: Path) -> None:

@@ -203,9 +203,12 @@ def test_a_change_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_what_no_version_has_is_deleted_later(tmp_path: Path) -> None:
     """A file of a killed run, or of an old version, stays for the readers of that version."""
     changed(tmp_path, 1, "User:old")
-    changed(tmp_path, 2, "User:new")
+    change = Change(Tables(tmp_path))
+    change.replace("denied", refusals("User:new"))
+    change.replace("runs", runs(2))
+    change.commit()
 
-    clean(Tables(tmp_path))
+    clean(Tables(tmp_path), change)
 
     assert len(list((tmp_path / "gold" / "denied").glob("*.parquet"))) == 2
     assert principals(tmp_path) == ["User:new"]
