@@ -74,6 +74,7 @@ def tables_of(world: World, count: int, *, days: int = 7) -> dict[str, pl.LazyFr
         "backtest": table_of("backtest", _turns(world, decisions)),
         "drift": table_of("drift", _drift(world)),
         "new_access": table_of("new_access", _new(decisions)),
+        "agreement": table_of("agreement", _agreement(decisions)),
         "quarantine": table_of("quarantine", _quarantine()),
         "files": table_of("files", _files(count)),
         "runs": table_of("runs", [{"warnings": ["One file grew while it was read."]}]),
@@ -284,6 +285,15 @@ def _new(decisions: pl.DataFrame) -> Rows:
         grouped = decisions.group_by(by).agg(*summed).filter(pl.col("first_ts") >= since)
         found += [row | {"kind": kind, "since": since} for row in grouped.to_dicts()]
     return found
+
+
+def _agreement(decisions: pl.DataFrame) -> Rows:
+    """Return one contradiction for each principal, of all of its decisions but one."""
+    by_outcome = decisions.group_by("principal", "outcome", "rule").agg(pl.col("count").sum())
+    return [
+        row | {"outcome_now": "DENIED", "rule_now": "DefaultDeny", "agreeing": row["count"] - 1}
+        for row in by_outcome.sort("principal", "outcome", "rule").to_dicts()
+    ]
 
 
 def _quarantine() -> Rows:

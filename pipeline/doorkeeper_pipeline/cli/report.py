@@ -58,7 +58,6 @@ def command(*, out: Path, target: Path, title: str, rows: int) -> None:
         raise PipelineError(f"{target}: there is no folder {target.parent}")
     about = About(
         cluster=title,
-        tables=str(out),
         made=starting.now(),
         version=starting.version(),
         rows_max=rows,

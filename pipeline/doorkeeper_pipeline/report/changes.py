@@ -106,7 +106,7 @@ def _new_access(frame: pl.LazyFrame, about: About) -> Table:
         ),
         rows=tuple(_new_row(row) for row in first_of(frame, order, about.rows_max)),
         total=count_of(frame),
-        whole=place_of(about, "new_access"),
+        whole=place_of("new_access"),
         empty="Nobody and nothing was new.",
     )
 
@@ -131,7 +131,7 @@ def _drift(frame: pl.LazyFrame, about: About) -> Table:
         ),
         rows=tuple(_drift_row(row) for row in first_of(frame, order, about.rows_max)),
         total=count_of(frame),
-        whole=place_of(about, "drift"),
+        whole=place_of("drift"),
         empty="No grant changed.",
     )
 

@@ -23,21 +23,20 @@ SEEN = 1.5
 
 
 class Rect(NamedTuple):
-    """A bar: left edge, width, height from the ground, and the text that a pointer shows."""
+    """A part of a bar: left edge, width, foot, height, and whether it stands for refusals."""
 
     x: float
     width: float
+    foot: float
     height: float
-    text: str
+    refused: bool
 
 
-class Panel(NamedTuple):
-    """A row of bars with a scale: its title, its bars, and the labels from top to ground."""
+class Column(NamedTuple):
+    """The bar of a slot: its parts from the ground up, and the text that a pointer shows."""
 
-    title: str
     rects: tuple[Rect, ...]
-    labels: tuple[str, ...]
-    accent: bool
+    text: str
 
 
 class Label(NamedTuple):
@@ -48,9 +47,11 @@ class Label(NamedTuple):
 
 
 class TimeChart(NamedTuple):
-    """Panels above each other on one axis of time, with a summary for screen readers."""
+    """Bars on one scale, its unit and labels from top to ground; a summary for screen readers."""
 
-    panels: tuple[Panel, ...]
+    unit: str
+    columns: tuple[Column, ...]
+    labels: tuple[str, ...]
     dates: tuple[Label, ...]
     summary: str
 
@@ -80,13 +81,18 @@ def ceiling_of(highest: int) -> int:
 
 
 def time_chart(timeline: Timeline) -> TimeChart:
-    """Return a timeline as two panels; denials have a scale of their own."""
+    """Return a timeline as bars; refusals stand at the ground of each, on the same scale."""
     slots = timeline.slots
-    panels = (
-        _panel("Allowed", [each.allowed for each in slots], timeline, accent=False),
-        _panel("Refused", [each.refused for each in slots], timeline, accent=True),
+    top = ceiling_of(max((each.allowed + each.refused for each in slots), default=0))
+    step = 1000 / max(1, len(slots))
+    columns = tuple(
+        Column(_rects(slot, number * step + step * 0.08, step * 0.84, top), _text(timeline, slot))
+        for number, slot in enumerate(slots)
+        if slot.allowed or slot.refused
     )
-    return TimeChart(panels, _dates(slots), _summary(timeline))
+    labels = (short(top), short(top // 2), "0") if top > 1 else ("1", "0")
+    unit = f"Decisions per {timeline.slot_word}"
+    return TimeChart(unit, columns, labels, _dates(slots), _summary(timeline))
 
 
 def ranking_lines(ranking: Ranking) -> tuple[Line, ...]:
@@ -109,25 +115,20 @@ def stretches(parts: Sequence[Part]) -> tuple[Stretch, ...]:
     return tuple(found)
 
 
-def _panel(title: str, counts: list[int], timeline: Timeline, *, accent: bool) -> Panel:
-    top = ceiling_of(max(counts, default=0))
-    step = 1000 / max(1, len(counts))
-    rects = tuple(
-        Rect(
-            round(number * step + step * 0.08, 3),
-            round(step * 0.84, 3),
-            round(max(HEIGHT * count / top, SEEN), 2),
-            f"{_slot_text(timeline, slot)}: {count:,} {title.lower()}",
-        )
-        for number, (count, slot) in enumerate(zip(counts, timeline.slots, strict=True))
-        if count
-    )
-    labels = (short(top), short(top // 2), "0") if top > 1 else ("1", "0")
-    return Panel(title, rects, labels, accent)
+def _rects(slot: Slot, x: float, width: float, top: int) -> tuple[Rect, ...]:
+    rects = []
+    foot = 0.0
+    for count, refused in ((slot.refused, True), (slot.allowed, False)):
+        if count:
+            height = round(max(HEIGHT * count / top, SEEN), 2)
+            rects.append(Rect(round(x, 3), round(width, 3), foot, height, refused))
+            foot = round(foot + height, 2)
+    return tuple(rects)
 
 
-def _slot_text(timeline: Timeline, slot: Slot) -> str:
-    return day(slot.begin) if timeline.slot_word == "day" else moment(slot.begin)
+def _text(timeline: Timeline, slot: Slot) -> str:
+    when = day(slot.begin) if timeline.slot_word == "day" else moment(slot.begin)
+    return f"{when} UTC: {slot.allowed:,} allowed, {slot.refused:,} refused"
 
 
 def _dates(slots: Sequence[Slot]) -> tuple[Label, ...]:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.report.amounts import amount, number, percent, short
+from doorkeeper_pipeline.report.basis import basis_of
 from doorkeeper_pipeline.report.changes import changes_of, new_principals_of
 from doorkeeper_pipeline.report.frames import Frames, count_of
 from doorkeeper_pipeline.report.grants import overbroad_of, removable_of, unused_section
 from doorkeeper_pipeline.report.model import Figure, Report
 from doorkeeper_pipeline.report.overview import History, history_of, overview_of, time_of
+from doorkeeper_pipeline.report.power import power_of
 from doorkeeper_pipeline.report.proposals import backtest_of, least_privilege_of
 from doorkeeper_pipeline.report.quality import quality_of
 from doorkeeper_pipeline.report.refusals import refusals_of
@@ -36,10 +38,12 @@ def report_of(frames: Frames, about: About) -> Report:
         about=about,
         first_day=None if history.first is None else history.first.date(),
         last_day=None if history.last is None else history.last.date(),
+        basis=basis_of(frames, history),
         figures=figures_of(frames, history),
         sections=(
             overview_of(decisions, history),
             refusals_of(frames, history, about),
+            power_of(frames, about),
             unused_section(frames, about),
             overbroad_of(frames, about),
             least_privilege_of(frames, about),
@@ -95,7 +99,8 @@ def _too_wide(frames: Frames) -> Figure:
 
 def _new(frames: Frames) -> Figure:
     count = new_principals_of(frames)
-    if count is None:
-        return Figure(UNKNOWN, "", "new principals", "nothing earlier is known", "changes")
+    if not count:
+        remark = "nothing earlier is known" if count is None else "on the last day"
+        return Figure(UNKNOWN if count is None else "0", "", "new principals", remark, "changes")
     word = "new principal" if count == 1 else "new principals"
-    return _figure(count, word, "first seen in the window", "changes")
+    return _figure(count, word, "first seen on the last day", "changes")

@@ -17,8 +17,6 @@ from doorkeeper_pipeline.schemas import TABLES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper_pipeline.report.model import About
-
 Frames = Mapping[str, pl.LazyFrame]
 """Tables by name; one that was not made is not there."""
 
@@ -42,10 +40,12 @@ def counts_by(frame: pl.LazyFrame, column: str) -> dict[str, int]:
     return {str(row[column]): int(row["rows"]) for row in found.to_dicts()}
 
 
-def place_of(about: About, table: str) -> str:
-    """Return where all rows of a table are."""
-    folder = f"{TABLES[table].layer}/{table}"
-    return f"{about.tables}/{folder}" if about.tables else folder
+def place_of(table: str) -> str:
+    """Return where all rows of a table are, below the folder of the tables.
+
+    Whoever gets the page has no use for the path of the machine on which it was made.
+    """
+    return f"{TABLES[table].layer}/{table}"
 
 
 def resource_of(row: Row) -> Resource:

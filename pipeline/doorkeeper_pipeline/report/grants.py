@@ -110,7 +110,7 @@ def unused_section(frames: Frames, about: About) -> Section:
                 ),
                 rows=tuple(_unused_row(row) for row in first_of(unused, order, about.rows_max)),
                 total=total,
-                whole=place_of(about, "unused_grants"),
+                whole=place_of("unused_grants"),
                 empty="Every grant was needed.",
             ),
         ),
@@ -157,7 +157,7 @@ def overbroad_of(frames: Frames, about: About) -> Section:
                 ),
                 rows=tuple(_overbroad_row(row) for row in first_of(wide, order, about.rows_max)),
                 total=total,
-                whole=place_of(about, "overbroad_grants"),
+                whole=place_of("overbroad_grants"),
             ),
         ),
     )

@@ -163,6 +163,14 @@ class Section:
     missing: str = ""
 
 
+class Fact(NamedTuple):
+    """A fact about the basis: its name, the fact, and whether it makes the rest doubtful."""
+
+    name: str
+    text: str
+    doubtful: bool = False
+
+
 class Figure(NamedTuple):
     """A number at the top: its text, label, explanation, and the link to details."""
 
@@ -175,11 +183,10 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """The subject of the report, and the basis of its numbers. ``tables`` is where all rows are."""
+    """The subject of the report, and the basis of its numbers."""
 
     title: str = "Access report"
     cluster: str = ""
-    tables: str = ""
     made: datetime
     version: str = ""
     rows_max: int = ROWS_MAX
@@ -193,5 +200,6 @@ class Report:
     about: About
     first_day: date | None
     last_day: date | None
+    basis: tuple[Fact, ...]
     figures: tuple[Figure, ...]
     sections: tuple[Section, ...]

@@ -138,7 +138,7 @@ def _agreement(frame: pl.LazyFrame, about: About) -> Table:
             for row in first_of(different, [-pl.col("disagreeing"), "principal"], about.rows_max)
         ),
         total=count_of(different),
-        whole=place_of(about, "agreement"),
+        whole=place_of("agreement"),
         empty="Every recorded outcome is the one that the ACLs lead to.",
     )
 
@@ -158,7 +158,7 @@ def _quarantine(frame: pl.LazyFrame, about: About) -> Table:
             for row in first_of(frame, ["file", "byte_offset"], about.rows_max)
         ),
         total=count_of(frame),
-        whole=place_of(about, "quarantine"),
+        whole=place_of("quarantine"),
         empty="Everything was understood.",
     )
 
@@ -179,7 +179,7 @@ def _files(frame: pl.LazyFrame, about: About) -> Table:
         ),
         rows=tuple(_file_row(row) for row in first_of(frame, ["first_ts", "path"], about.rows_max)),
         total=count_of(frame),
-        whole=place_of(about, "files"),
+        whole=place_of("files"),
         empty=f"{number(0)} files were read.",
     )
 

@@ -80,7 +80,7 @@ def refusals_of(frames: Frames, history: History, about: About) -> Section:
                 ),
                 rows=tuple(_row(row) for row in rows),
                 total=total,
-                whole=place_of(about, "denied"),
+                whole=place_of("denied"),
                 empty="Nothing was refused.",
             ),
         ),

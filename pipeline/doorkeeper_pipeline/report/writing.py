@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 SHOWN = (
     *("decisions", "denied", "grant_usage", "unused_grants", "overbroad_grants"),
-    *("least_privilege", "backtest", "drift", "new_access", "quarantine", "files", "runs"),
+    *("least_privilege", "backtest", "drift", "new_access", "agreement", "quarantine", "files"),
+    "runs",
 )
 """The tables that a report shows."""
 
-ABOUT_GRANTS = ("grant_usage", "unused_grants", "overbroad_grants", "drift")
+ABOUT_GRANTS = ("grant_usage", "unused_grants", "overbroad_grants", "drift", "agreement")
 """Those that say nothing where no set of ACLs was given: empty is not the same as unused."""
 
 

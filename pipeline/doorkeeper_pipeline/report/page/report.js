@@ -173,14 +173,14 @@
 
   function themeButton() {
     const themes = ["auto", "light", "dark"];
-    const button = made("button", { type: "button", textContent: "Auto", title: "Light or dark" });
+    const button = made("button", { type: "button", textContent: "Colours: auto", title: "Light, dark, or as the system has it" });
     button.setAttribute("aria-label", "Colours: auto");
     button.addEventListener("click", () => {
       const now = document.documentElement.dataset.theme ?? "auto";
       const next = themes[(themes.indexOf(now) + 1) % themes.length];
       if (next === "auto") delete document.documentElement.dataset.theme;
       else document.documentElement.dataset.theme = next;
-      button.textContent = next[0].toUpperCase() + next.slice(1);
+      button.textContent = `Colours: ${next}`;
       button.setAttribute("aria-label", `Colours: ${next}`);
     });
     document.querySelector("nav .page").append(button);
@@ -190,7 +190,7 @@
     for (const figure of document.querySelectorAll(".timeline")) {
       const output = figure.querySelector(".readout");
       figure.addEventListener("pointerover", (event) => {
-        const title = event.target.closest("rect")?.querySelector("title");
+        const title = event.target.closest("g")?.querySelector("title");
         output.textContent = title ? title.textContent : "";
       });
     }

@@ -32,29 +32,31 @@ def test_scales_end_with_a_round_number(highest: int, ceiling: int) -> None:
     assert ceiling_of(highest) == ceiling
 
 
-def test_bars_are_shares_of_their_own_scale() -> None:
-    """What was refused has a scale of its own; a slot without anything has no bar."""
-    allowed, refused = time_chart(timeline((1_000, 5), (500, 0), (0, 10))).panels
+def test_allowed_and_refused_have_one_scale() -> None:
+    """A bar is all decisions of its slot, refusals at its ground; an empty slot has no bar."""
+    chart = time_chart(timeline((750, 250), (500, 0), (0, 0), (0, 100)))
 
-    assert [bar.height for bar in allowed.rects] == [100.0, 50.0]
-    assert [bar.height for bar in refused.rects] == [50.0, 100.0]
-    assert allowed.labels == ("1,000", "500", "0")
-    assert refused.accent
-    assert not allowed.accent
+    assert [[tuple(rect[2:]) for rect in each.rects] for each in chart.columns] == [
+        [(0.0, 25.0, True), (25.0, 75.0, False)],
+        [(0.0, 50.0, False)],
+        [(0.0, 10.0, True)],
+    ]
+    assert chart.labels == ("1,000", "500", "0")
+    assert chart.unit == "Decisions per hour"
 
 
 def test_the_least_bar_is_seen() -> None:
     """One among a million is drawn."""
-    (allowed, _) = time_chart(timeline((1_000_000, 0), (1, 0))).panels
+    chart = time_chart(timeline((1_000_000, 0), (1, 0)))
 
-    assert allowed.rects[1].height == SEEN
+    assert chart.columns[1].rects[0].height == SEEN
 
 
 def test_bars_say_what_they_are() -> None:
-    """The text that a pointer shows has moment, number and kind; the summary the extremes."""
+    """The text that a pointer shows has time and both numbers; the summary the extremes."""
     chart = time_chart(timeline((1_000, 5), (2_000, 1)))
 
-    assert chart.panels[1].rects[0].text == "1\u00a0Nov\u00a02026 00:00: 5 refused"
+    assert chart.columns[0].text == "1\u00a0Nov\u00a02026 00:00 UTC: 1,000 allowed, 5 refused"
     assert "The busiest begins 1\u00a0Nov\u00a02026 01:00 with 2,001 decisions." in chart.summary
     assert "Most refusals: 5 from" in chart.summary
 
@@ -84,7 +86,7 @@ def test_nothing_gives_an_empty_chart() -> None:
     chart = time_chart(timeline())
 
     assert chart.dates == ()
-    assert all(panel.rects == () for panel in chart.panels)
+    assert chart.columns == ()
     assert chart.summary == "Decisions over time: nothing."
 
 

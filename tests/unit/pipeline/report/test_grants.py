@@ -8,7 +8,7 @@ from doorkeeper_pipeline.report.grants import NO_ACLS, overbroad_of, unused_sect
 from doorkeeper_pipeline.report.model import About, Commands, Resource, Share
 from testkit.report_tables import table_of
 
-ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC), tables="out", rows_max=2)
+ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC), rows_max=2)
 
 
 def test_without_acls_nothing_is_known_about_grants() -> None:
@@ -48,7 +48,7 @@ def test_what_can_go_comes_first_and_the_rest_is_counted() -> None:
     (table,) = unused_section(frames, ABOUT).tables
 
     assert [row[0] for row in table.rows] == ["User:b", "User:c"]
-    assert (table.total, table.whole) == (3, "out/gold/unused_grants")
+    assert (table.total, table.whole) == (3, "gold/unused_grants")
     assert table.rows[0][-1] == Commands("remove", ("y",))
     assert all(len(row) == len(table.columns) for row in table.rows)
 

@@ -115,9 +115,7 @@ def hostile_page() -> str:
         frames[name] = table_of(
             name, ({key: each[key] for key in each if key in names} for each in rows)
         )
-    return html_of(
-        report_of(frames, about(cluster=HOSTILE[0], tables=HOSTILE[3], assumptions=HOSTILE))
-    )
+    return html_of(report_of(frames, about(cluster=HOSTILE[0], assumptions=HOSTILE)))
 
 
 def test_names_never_become_elements() -> None:
@@ -192,10 +190,10 @@ def test_elements_are_closed() -> None:
 
 def test_a_cut_table_says_so() -> None:
     """How many rows are here, how many there are, and where all of them are."""
-    html = html_of(report_of(tables_of(world_of(SMALL), 5_000), about(rows_max=10, tables="out")))
+    html = html_of(report_of(tables_of(world_of(SMALL), 5_000), about(rows_max=10)))
 
     assert re.search(r"Here are the first 10 of [\d,]+ rows\. All of them are in", html)
-    assert "out/gold/denied" in html
+    assert "gold/denied" in html
 
 
 def test_the_page_comes_in_pieces() -> None:
