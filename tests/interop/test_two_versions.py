@@ -42,7 +42,7 @@ from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import DESCRIBE, allow, topic
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
-from testkit.previous import environment
+from testkit.previous import COMMIT, FEWER_KINDS, environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -63,13 +63,13 @@ NOT_AUTHORIZED: Final = 29
 class TwoVersions:
     """A node of the version before, 0, and one of this version, 1."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, before: str = COMMIT) -> None:
         self.database = database
         self.ports = (free_port(), free_port())
-        before, now = [self._properties(number) for number in (0, 1)]
+        own = [self._properties(number) for number in (0, 1)]
         self.servers = (
-            DoorkeeperServer(before, ports=self.ports[:1], environment=environment()),
-            DoorkeeperServer(now, ports=self.ports[1:]),
+            DoorkeeperServer(own[0], ports=self.ports[:1], environment=environment(before)),
+            DoorkeeperServer(own[1], ports=self.ports[1:]),
         )
 
     def _properties(self, number: int) -> dict[str, str]:
@@ -126,10 +126,10 @@ class TwoVersions:
 
 
 @contextmanager
-def running(postgres_server: Postgres) -> Iterator[TwoVersions]:
+def running(postgres_server: Postgres, before: str = COMMIT) -> Iterator[TwoVersions]:
     """Run both over a database of their own."""
     database = postgres_server.create_database()
-    both = TwoVersions(database)
+    both = TwoVersions(database, before)
     try:
         both.start()
         yield both
@@ -342,6 +342,47 @@ def test_no_node_had_to_read_everything_again(nodes: TwoVersions) -> None:
         assert "the whole state was reloaded" not in text
         assert "the store is unavailable" not in text
         assert "Traceback" not in text
+
+
+async def test_a_kind_that_the_older_does_not_have(postgres_server: Postgres) -> None:
+    """Its node skips the rows and follows on: a revocation behind them counts within a second,
+    a tool connected to it goes on, and the newer node keeps the rows."""
+    with running(postgres_server, FEWER_KINDS) as nodes:
+        async with (
+            nodes.client(0) as old,
+            nodes.client(1) as new,
+            nodes.client(0, "alice") as alice,
+        ):
+            grant = allow("alice", DESCRIBE, topic("orders"))
+            await create_topic(new, "orders")
+            await create(new, grant)
+            await becomes(lambda: topic_code(alice, "orders"), 0)
+
+            await subscribe_to_metrics(new, "every-client", "1000")
+            assert await delete(new, grant) == 1
+
+            await becomes(lambda: topic_code(alice, "orders"), NOT_AUTHORIZED)
+            other = allow("bob", DESCRIBE, topic("orders"))
+            await create(old, other)
+            await becomes(lambda: acls(new), [other])
+            assert await acls(old) == [other]
+        assert (
+            nodes.database.execute(
+                "SELECT count(*) FROM doorkeeper.item WHERE kind = 'resource_config'"
+            )
+            == "1"
+        )
+        test_no_node_had_to_read_everything_again(nodes)
+
+
+async def subscribe_to_metrics(connection: ClientConnection, name: str, interval_ms: str) -> None:
+    """Store a value of a kind that was added later."""
+    names = incremental_alter_configs
+    config = names.AlterableConfig(name="interval.ms", config_operation=0, value=interval_ms)
+    resource = names.AlterConfigsResource(resource_type=16, resource_name=name, configs=(config,))
+    request = names.IncrementalAlterConfigsRequest(resources=(resource,))
+    answer = await connection.call(request, names.IncrementalAlterConfigsResponse)
+    assert [each.error_code for each in answer.responses] == [0], answer
 
 
 async def test_what_only_the_older_needs_goes_when_it_has_stopped(

@@ -19,14 +19,17 @@ from testkit.checkout import ROOT
 COMMIT: Final = "fb9d3c7"
 """The last commit whose shared store has schema version 1."""
 
+FEWER_KINDS: Final = "5e136c3"
+"""The last commit of schema version 2 without the kinds feature, offset and resource_config."""
+
 
 @functools.cache
-def previous_version() -> Path:
+def previous_version(commit: str = COMMIT) -> Path:
     """Return a folder with the files of the commit; skips where git does not have it."""
-    command = ["git", "archive", "--format=tar", COMMIT, "server", "protocol", "tests/testkit"]
+    command = ["git", "archive", "--format=tar", commit, "server", "protocol", "tests/testkit"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     if done.returncode != 0:
-        pytest.skip(f"git does not have the commit {COMMIT}")
+        pytest.skip(f"git does not have the commit {commit}")
     folder = tempfile.TemporaryDirectory(prefix="doorkeeper-previous-")
     _kept.append(folder)
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
@@ -38,9 +41,9 @@ _kept: Final[list[tempfile.TemporaryDirectory[str]]] = []
 """Deleted when the process ends."""
 
 
-def environment() -> dict[str, str]:
+def environment(commit: str = COMMIT) -> dict[str, str]:
     """Return the environment of a process that imports the previous version."""
-    folder = previous_version()
+    folder = previous_version(commit)
     paths = [str(folder / name) for name in ("server", "protocol", "tests")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 

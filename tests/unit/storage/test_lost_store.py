@@ -139,6 +139,18 @@ async def test_a_database_that_is_corrupted_at_rest_is_an_error(data_dir: Path, 
         numbers_in(data_dir)
 
 
+@pytest.mark.parametrize("size", [100, 4096, 40_960])
+async def test_a_database_that_is_truncated_at_rest_is_an_error(data_dir: Path, size: int) -> None:
+    """It names the file; what is left stays as it is."""
+    await fill(data_dir, adding(*range(1000)))
+    os.truncate(data_dir / DATABASE_NAME, size)
+
+    with pytest.raises(StorageError, match=r"doorkeeper\.db: "):
+        numbers_in(data_dir)
+
+    assert (data_dir / DATABASE_NAME).stat().st_size == size
+
+
 def test_a_wal_without_its_database_is_refused(data_dir: Path) -> None:
     """It may hold acknowledged changes: a new store would delete it."""
     data_dir.mkdir()
