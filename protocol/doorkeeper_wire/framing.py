@@ -46,18 +46,14 @@ class FrameBuffer:
             InvalidFrame: a size is negative or above the limit.
         """
         if data:
-            if self.is_frame(data):
+            size = len(data) - _PREFIX_BYTES
+            if self.is_between_frames and 0 <= size <= self.size_max and _INT32_AT(data)[0] == size:
                 # Nearly always one frame arrives, and nothing else.
                 return [data[_PREFIX_BYTES:]]
             self._keep(data)
         if self.buffered < self._needed:
             return []
         return self._cut(b"".join(self._chunks))
-
-    def is_frame(self, data: bytes) -> bool:
-        """Return whether these bytes, the next to arrive, are exactly one frame."""
-        size = len(data) - _PREFIX_BYTES
-        return self.is_between_frames and 0 <= size <= self.size_max and _INT32_AT(data)[0] == size
 
     def _keep(self, data: bytes) -> None:
         chunks = self._chunks

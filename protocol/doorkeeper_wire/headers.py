@@ -64,9 +64,10 @@ def decode_request_header(frame: bytes) -> tuple[RequestHeader, int]:
     if len(frame) < _FIXED.size:
         raise Malformed("header", 0, f"needs {_FIXED.size} bytes, {len(frame)} are there")
     api_key, api_version, correlation_id = _FIXED.unpack_from(frame)
-    if api_key not in FLEXIBLE_FROM:
+    flexible_from = FLEXIBLE_FROM.get(api_key)
+    if flexible_from is None:
         raise UnknownApi(api_key, api_version, correlation_id)
-    return RequestHeader.decode(frame, 0, request_header_version(api_key, api_version))
+    return RequestHeader.decode(frame, 0, 2 if api_version >= flexible_from else 1)
 
 
 def encode_request_header(header: RequestHeader) -> bytes:

@@ -104,7 +104,8 @@ class Message(Record):
             Malformed: the bytes are not such a message.
             Unsupported: there is no such version.
         """
-        cls._check(version)
+        if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+            raise _version_error(cls, version)
         found: tuple[Self, int] = cls.DECODERS[version](data, offset, len(data))
         return found
 
@@ -118,7 +119,8 @@ class Message(Record):
             Unencodable: a field cannot carry its value.
             Unsupported: there is no such version, or it lacks a field that is set.
         """
-        self._check(version)
+        if not self.MIN_VERSION <= version <= self.MAX_VERSION:
+            raise _version_error(type(self), version)
         out: list[bytes] = []
         try:
             self.ENCODERS[version](out, self)
@@ -129,8 +131,7 @@ class Message(Record):
         except ENCODE_ERRORS as error:
             raise unencodable(self, self.LAYOUTS[version], error) from error
 
-    @classmethod
-    def _check(cls, version: int) -> None:
-        if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
-            allowed = f"{cls.MIN_VERSION} to {cls.MAX_VERSION}"
-            raise Unsupported(cls.__name__, f"version {version}; there are {allowed}")
+
+def _version_error(kind: type[Message], version: int) -> Unsupported:
+    allowed = f"{kind.MIN_VERSION} to {kind.MAX_VERSION}"
+    return Unsupported(kind.__name__, f"version {version}; there are {allowed}")

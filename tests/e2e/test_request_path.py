@@ -14,17 +14,27 @@ from testkit.frame_steps import LITERAL, TOPIC, create, creation, delete, delete
 from testkit.request_path import RecordedServer, RequestPath
 
 SECTION = re.compile(r"^## The path of a CreateAcls request$(.*?)^## ", re.DOTALL | re.MULTILINE)
+AUDIT_SECTION = re.compile(r"^## The path of an audit event$(.*?)^## ", re.DOTALL | re.MULTILINE)
 ROW = re.compile(r"^\| \d+ \| `([\w.]+)`", re.MULTILINE)
 KINDS_ROW = re.compile(r"^\| kinds: ([^|]*) \|", re.MULTILINE)
 
 # Distinct modules and functions that each request enters, as measured on Python 3.11. Whoever
 # follows a request reads all of them: raise a number only with a reason, and name it here.
-MODULES_MAX = {"CreateAcls": 24, "DescribeAcls": 18, "DeleteAcls": 26, "denied DescribeAcls": 25}
+MODULES_MAX = {
+    "CreateAcls": 24,
+    "DescribeAcls": 17,
+    "DeleteAcls": 25,
+    "denied DescribeAcls": 25,
+    "audited CreateAcls": 30,
+    "audited DeleteAcls": 31,
+}
 FUNCTIONS_MAX = {
-    "CreateAcls": 100,
-    "DescribeAcls": 82,
-    "DeleteAcls": 108,
-    "denied DescribeAcls": 82,
+    "CreateAcls": 95,
+    "DescribeAcls": 78,
+    "DeleteAcls": 100,
+    "denied DescribeAcls": 80,
+    "audited CreateAcls": 124,
+    "audited DeleteAcls": 130,
 }
 
 NAMES = [f"orders-{number}" for number in range(4)]
@@ -52,6 +62,14 @@ def paths() -> dict[str, RequestPath]:
     assert [
         len(found.matching_acls) for each in deletion_answers for found in each.filter_results
     ] == [1] * 4
+    server = RecordedServer(is_audited=True)
+    try:
+        server.start()
+        audited_creation, _ = server.path_of(creations)
+        server.path_of(descriptions)
+        audited_deletion, _ = server.path_of(deletions)
+    finally:
+        server.close()
     server = RecordedServer(super_users="User:admin")
     try:
         server.start()
@@ -65,6 +83,8 @@ def paths() -> dict[str, RequestPath]:
         "DescribeAcls": described,
         "DeleteAcls": deleted,
         "denied DescribeAcls": denied,
+        "audited CreateAcls": audited_creation,
+        "audited DeleteAcls": audited_deletion,
     }
 
 
@@ -112,6 +132,23 @@ def test_the_page_names_the_modules_of_other_apis(api: str, paths: dict[str, Req
     text = section()
 
     assert [name for name in map(written, paths[api].modules) if f"`{name}`" not in text] == []
+
+
+@pytest.mark.parametrize("api", ["CreateAcls", "DeleteAcls"])
+def test_the_page_names_the_modules_of_the_audit_log(
+    api: str, paths: dict[str, RequestPath]
+) -> None:
+    """The section about events names what an audited request enters besides."""
+    found = AUDIT_SECTION.search((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    assert found is not None
+    entered = map(written, paths[f"audited {api}"].modules)
+    others = {name for name in entered if name not in map(written, paths[api].modules)}
+
+    assert {name for name in others if f"`{name}`" not in found[1]} == set()
+    assert others == {
+        f"audit.{name}"
+        for name in ("audit_log", "event_builder", "lines", "merging", "queue", "writer")
+    }
 
 
 @pytest.mark.parametrize("api", MODULES_MAX)

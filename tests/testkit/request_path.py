@@ -33,13 +33,15 @@ class RequestPath(NamedTuple):
 class RecordedServer(DoorkeeperServer):
     """A server with an embedded store and a profile hook; its clients are User:ANONYMOUS."""
 
-    def __init__(self, super_users: str = "User:ANONYMOUS") -> None:
+    def __init__(self, super_users: str = "User:ANONYMOUS", *, is_audited: bool = False) -> None:
         port = free_port()
         properties = {
             "listeners": f"PLAINTEXT://localhost:{port}",
             "authorizer.class.name": STANDARD,
             "super.users": super_users,
         }
+        if is_audited:
+            properties["doorkeeper.audit.dir"] = "audit"
         paths = [str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
         super().__init__(
             properties,

@@ -43,6 +43,13 @@ if TYPE_CHECKING:
     Source = tuple[ResourceType, PatternType, str | None, str | None]
     """Bindings that are visited together: of one type, one name or all, one principal or all."""
 
+    Tables = dict[tuple[int, ...], dict[Any, list[int]]]
+    """The places of filters: a table for each set of fields of an entry that some filters compare.
+
+    It has the places of these filters by the values they ask for; None stands for those of filters
+    that compare no field.
+    """
+
 V = TypeVar("V")
 
 TYPES: Final = {each: (each,) for each in ResourceType} | {
@@ -111,8 +118,7 @@ def find_each(
     """
     found: dict[AclBinding, list[int]] = {}
     seen = 0
-    for source, places in (yield from _grouped(snapshot, filters)).items():
-        tables = _tables(filters, places)
+    for source, tables in (yield from _grouped(snapshot, filters)).items():
         bindings = _bindings_of(snapshot, source)
         while part := list(islice(bindings, SLICE)):
             _add_matches(part, tables, found)
@@ -139,13 +145,17 @@ def find_each(
 
 def _grouped(
     snapshot: Snapshot, filters: Sequence[AclBindingFilter]
-) -> Slices[dict[Source, list[int]]]:
-    """Return the bindings that have to be visited, each with the places of the filters."""
-    grouped: dict[Source, list[int]] = {}
-    for place, wanted in enumerate(filters, start=1):
+) -> Slices[dict[Source, Tables]]:
+    """Return the bindings that have to be visited, each with the tables of the filters."""
+    grouped: dict[Source, Tables] = {}
+    for place, wanted in enumerate(filters):
+        entry = wanted.entry
+        fields = tuple(compress(_FIELDS, map(is_not, entry, ALL_ENTRIES)))
+        values = itemgetter(*fields)(entry) if fields else None
         for source in _sources(snapshot, wanted):
-            grouped.setdefault(source, []).append(place - 1)
-        if place % SLICE_ITEMS == 0:
+            table = grouped.setdefault(source, {}).setdefault(fields, {})
+            table.setdefault(values, []).append(place)
+        if (place + 1) % SLICE_ITEMS == 0:
             yield
     return grouped
 
@@ -204,7 +214,7 @@ def _of_principal(
 
 def _add_matches(
     bindings: Sequence[AclBinding],
-    tables: dict[tuple[int, ...], dict[Any, list[int]]],
+    tables: Tables,
     found: dict[AclBinding, list[int]],
 ) -> None:
     """Add to each binding in ``found`` the places of the filters that ask for it."""
@@ -216,23 +226,6 @@ def _add_matches(
                 # A new list for a second match: all bindings with equal fields share the list of
                 # the table.
                 found[binding] = found[binding] + places if binding in found else places
-
-
-def _tables(
-    filters: Sequence[AclBindingFilter], places: Iterable[int]
-) -> dict[tuple[int, ...], dict[Any, list[int]]]:
-    """Return a table for each set of fields of an entry that some filters compare.
-
-    It has the places of these filters by the values they ask for; None stands for those of filters
-    that compare no field.
-    """
-    tables: dict[tuple[int, ...], dict[Any, list[int]]] = {}
-    for place in places:
-        entry = filters[place].entry
-        fields = tuple(compress(_FIELDS, map(is_not, entry, ALL_ENTRIES)))
-        table = tables.setdefault(fields, {})
-        table.setdefault(itemgetter(*fields)(entry) if fields else None, []).append(place)
-    return tables
 
 
 def _add_groups(
@@ -296,13 +289,12 @@ def selected(names: Names[V], wanted: ResourcePatternFilter) -> list[tuple[str, 
     if name is not None and kind is PatternType.MATCH:
         return _covering(names, name)
     selected: list[tuple[str, PatternType, V]] = []
-    for pattern_type in (_LITERAL, _PREFIXED):
+    for pattern_type, values in ((_LITERAL, names.literals), (_PREFIXED, names.prefixes)):
         if kind not in (PatternType.ANY, PatternType.MATCH, pattern_type):
             continue
         if name is None:
-            values = names.literals if pattern_type is _LITERAL else names.prefixes
             selected += [(each, pattern_type, value) for each, value in values.items()]
-        elif (found := names.get(name, pattern_type)) is not None:
+        elif (found := values.get(name)) is not None:
             selected.append((name, pattern_type, found))
     return selected
 

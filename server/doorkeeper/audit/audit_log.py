@@ -10,6 +10,7 @@ All methods are for the event loop's thread; only ``open`` and ``close`` block.
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
@@ -25,7 +26,6 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.state.log import origin_of
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Sequence
 
     from doorkeeper.audit import files
@@ -80,8 +80,8 @@ class AuditLog:
         """Counts decisions of an authorizer."""
         self.on_repeat = self._merging.on_repeat
         """Counts decisions again for another request."""
-        self._changes = 0
-        self._recorded = 0
+        self._last_change: asyncio.Future[str | None] | None = None
+        """Completed when the last change, and all before it, are written."""
         self._stopping = False
         self.records_decisions = options.decisions is not Recorded.NONE
         for file in recovered:
@@ -147,9 +147,10 @@ class AuditLog:
         """Record a change; ``revision`` is None if an authorizer has its own storage."""
         if not change:
             return
-        self._changes += 1
         events = partial(change_events, change, revision, origin)
-        self._queue.put(QueuedEvents(self._now_ns(), events, changes=1, must_be_kept=True))
+        item = QueuedEvents(self._now_ns(), events, changes=1, must_be_kept=True)
+        self._last_change = self._loop.create_future()
+        self._queue.put(item, self._last_change)
 
     def record_update(
         self, items: Sequence[Any], results: Sequence[Any], context: AuthorizableRequestContext
@@ -198,35 +199,20 @@ class AuditLog:
             f" strict: {failing}",
         )
 
-    @property
-    def is_recorded(self) -> bool:
-        """Return whether every change so far is known to be in the file."""
-        return self._recorded == self._changes
-
-    async def wait_until_recorded(self) -> ApiError | None:
+    async def wait_until_recorded(self) -> str | None:
         """Wait until every change so far is in the file, synced as configured.
 
-        Return an error if that fails, which only happens with strict, for changes during the
-        failure of a disk.
+        Return the problem of the disk if that fails, which only happens with strict, for changes
+        during the failure.
         """
-        problem = await self.wait_until_written()
-        if problem is None:
+        last = self._last_change
+        if last is None:
             return None
-        return ApiError(
-            ErrorCode.KAFKA_STORAGE_ERROR,
-            "The change was made, but the audit log could not be written:"
-            f" {problem}. It will be recorded when that is possible.",
-        )
-
-    async def wait_until_written(self) -> str | None:
-        """Wait as ``wait_until_recorded``; return the problem of the disk, or None."""
-        changes = self._changes
-        done: asyncio.Future[str | None] = self._loop.create_future()
-        self._queue.when_written(done)
-        problem = await done
-        if problem is None:
-            self._recorded = max(self._recorded, changes)
-        return problem
+        # Not the future itself: who waits may be cancelled, and others wait too.
+        await asyncio.wait((last,))
+        if last is self._last_change:
+            self._last_change = None
+        return last.result()
 
     # --- the end
 

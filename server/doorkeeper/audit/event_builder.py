@@ -6,7 +6,10 @@ the event loop nothing (decision 0171).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from doorkeeper.acl.decision import Question, explain
 from doorkeeper.audit.events import Binding, Decision, Item, Login
@@ -20,12 +23,72 @@ from doorkeeper_wire.api_keys import API_NAMES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.audit.occurrences import Seen, SeenLogin
+    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.audit.events import Event
+    from doorkeeper.authorizer.contract import Action
+    from doorkeeper.connection.exchange import Login as ConnectionLogin
     from doorkeeper.kinds.change import Change, Edit, Origin
     from doorkeeper.kinds.kind import Kind
+    from doorkeeper.request_context import AuthorizableRequestContext
 
 SET, DELETED = "set", "deleted"
+
+
+class Seen(msgspec.Struct, kw_only=True, eq=False):
+    """A decision, its count, and its first and last time.
+
+    ``key`` identifies equal decisions. ``last_correlation_id`` is the number, or its four bytes.
+    """
+
+    key: object
+    context: AuthorizableRequestContext
+    action: Action
+    allowed: bool
+    policy: Policy | None
+    snapshot: Snapshot | None
+    first_ns: int
+    last_ns: int
+    last_correlation_id: int | bytes
+    count: int = 1
+
+
+class SeenLogin(msgspec.Struct, kw_only=True, eq=False):
+    """A login, its count, and its first and last time."""
+
+    login: ConnectionLogin
+    first_ns: int
+    last_ns: int
+    last_correlation_id: int | None
+    count: int = 1
+
+
+class Repetition(NamedTuple):
+    """A repetition of some decisions."""
+
+    entries: Sequence[Seen]
+    times: int
+    last_ns: int
+    last_correlation_id: int | bytes
+
+    def add(self) -> None:
+        for seen in self.entries:
+            seen.count += self.times
+            if self.last_ns >= seen.last_ns:
+                seen.last_ns = self.last_ns
+                seen.last_correlation_id = self.last_correlation_id
+
+
+def window_events(
+    decisions: Iterable[Seen], again: list[Repetition], logins: Iterable[SeenLogin]
+) -> list[Event]:
+    """Return the events of one window; ``again`` is added to the decisions, and emptied."""
+    for each in again:
+        each.add()
+    # A build that could not be written is repeated: do not add the repetitions twice.
+    again.clear()
+    return [*decision_events(decisions), *map(login_event, logins)]
 
 
 def decision_events(entries: Iterable[Seen]) -> list[Decision]:
@@ -63,7 +126,7 @@ def decision_event(seen: Seen) -> Decision:
         found = explain(seen.policy, seen.snapshot, question)
         rule = found.rule.value
         if found.binding is not None:
-            binding = binding_of(found.binding, found.binding_id)
+            binding = binding_of(found.binding_id, found.binding)
     first_ns, last_ns = _in_order(seen)
     return Decision(
         seq=0,
@@ -144,13 +207,30 @@ def login_event(seen: SeenLogin) -> Login:
 
 def change_events(change: Change, revision: int | None, origin: Origin) -> Iterator[ChangeEvent]:
     """Yield the events of a durable change, one for each kind."""
+    author, asked = origin
     for kind, rows in change.items():
-        if kind is ACL:
-            added = tuple(binding_of(row.binding, row.binding_id) for row in rows.set)
-            removed = tuple(binding_of(row.binding, row.binding_id) for row in rows.deleted)
-            yield _change_event(kind.subject, revision, origin, added=added, removed=removed)
-        else:
-            yield _change_event(kind.subject, revision, origin, items=tuple(_items(kind, rows)))
+        is_acl = kind is ACL
+        yield ChangeEvent(
+            seq=0,
+            node=0,
+            ts_ns=0,
+            time="",
+            subject=kind.subject,
+            revision=revision,
+            principal=author.principal,
+            host=author.host,
+            listener=author.listener,
+            security_protocol="" if asked is None else asked.security_protocol,
+            client_id=author.client_id,
+            client_software="" if asked is None else asked.client_software,
+            api=None if asked is None else api_name(asked.request_type),
+            api_key=None if asked is None else asked.request_type,
+            api_version=None if asked is None else asked.request_version,
+            correlation_id=None if asked is None else asked.correlation_id,
+            added=tuple(starmap(binding_of, rows.set)) if is_acl else (),
+            removed=tuple(starmap(binding_of, rows.deleted)) if is_acl else (),
+            items=() if is_acl else tuple(_items(kind, rows)),
+        )
 
 
 def _items(kind: Kind, rows: Edit) -> Iterator[Item]:
@@ -161,40 +241,7 @@ def _items(kind: Kind, rows: Edit) -> Iterator[Item]:
             yield Item(action=action, name=getattr(row, kind.audit_name), detail=detail)
 
 
-def _change_event(
-    subject: str,
-    revision: int | None,
-    origin: Origin,
-    *,
-    added: tuple[Binding, ...] = (),
-    removed: tuple[Binding, ...] = (),
-    items: tuple[Item, ...] = (),
-) -> ChangeEvent:
-    author, asked = origin
-    return ChangeEvent(
-        seq=0,
-        node=0,
-        ts_ns=0,
-        time="",
-        subject=subject,
-        revision=revision,
-        principal=author.principal,
-        host=author.host,
-        listener=author.listener,
-        security_protocol="" if asked is None else asked.security_protocol,
-        client_id=author.client_id,
-        client_software="" if asked is None else asked.client_software,
-        api=None if asked is None else api_name(asked.request_type),
-        api_key=None if asked is None else asked.request_type,
-        api_version=None if asked is None else asked.request_version,
-        correlation_id=None if asked is None else asked.correlation_id,
-        added=added,
-        removed=removed,
-        items=items,
-    )
-
-
-def binding_of(binding: AclBinding, binding_id: str | None) -> Binding:
+def binding_of(binding_id: str | None, binding: AclBinding) -> Binding:
     """Return an ACL in the form of events; an empty id becomes None."""
     pattern, entry = binding
     return Binding(

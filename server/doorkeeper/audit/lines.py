@@ -10,7 +10,6 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.audit.events import Event
     from doorkeeper.audit.queue import QueuedEvents
 
 NS_PER_S = 1_000_000_000
@@ -32,16 +31,15 @@ class Lines:
         for item in items:
             time = self.time_text(item.ts_ns)
             for event in item.make():
-                lines.append(self._line(event, seq + len(lines), item.ts_ns, time))
+                event.seq, event.node = seq + len(lines), self._node
+                event.ts_ns, event.time = item.ts_ns, time
+                try:
+                    line = self._encode(event)
+                except UnicodeEncodeError:
+                    # UTF-8 cannot encode half of a surrogate pair, which a plug-in may pass.
+                    line = self._encode(_clean(msgspec.to_builtins(event)))
+                lines.append(line + b"\n")
         return b"".join(lines), len(lines)
-
-    def _line(self, event: Event, seq: int, ts_ns: int, time: str) -> bytes:
-        event.seq, event.node, event.ts_ns, event.time = seq, self._node, ts_ns, time
-        try:
-            return self._encode(event) + b"\n"
-        except UnicodeEncodeError:
-            # UTF-8 cannot encode half of a surrogate pair, which a plug-in may pass.
-            return self._encode(_clean(msgspec.to_builtins(event))) + b"\n"
 
     def time_text(self, ts_ns: int) -> str:
         """Return a time as text: UTC, to the millisecond."""

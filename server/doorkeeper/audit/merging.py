@@ -20,10 +20,10 @@ logs at TRACE, are not recorded: a single Metadata request has thousands of them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
 
-from doorkeeper.audit.event_builder import decision_events, login_event
-from doorkeeper.audit.occurrences import Seen, SeenLogin
+from doorkeeper.audit.event_builder import Repetition, Seen, SeenLogin, window_events
 from doorkeeper.audit.options import Recorded
 from doorkeeper.audit.queue import QueuedEvents
 from doorkeeper.authorizer.contract import AuthorizationResult
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.audit.events import Event
     from doorkeeper.audit.options import AuditOptions
     from doorkeeper.audit.queue import Queue
     from doorkeeper.authorizer.contract import Action
@@ -52,10 +51,8 @@ _ALLOWED: Final = AuthorizationResult.ALLOWED
 class Basis(Protocol):
     """An authorizer whose decisions can be explained from two values."""
 
-    @property
-    def policy(self) -> Policy:
-        """Return the policy: super users, and the default without ACLs."""
-        ...
+    policy: Policy
+    """Super users, and the default without ACLs."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -80,22 +77,6 @@ class ClientDecisions:
         """The last request; its decisions used the two values below."""
         self.policy: Policy | None = None
         self.snapshot: Snapshot | None = None
-
-
-class Repetition(NamedTuple):
-    """A repetition of some entries."""
-
-    entries: Sequence[Seen]
-    times: int
-    last_ns: int
-    last_correlation_id: int | bytes
-
-    def add(self) -> None:
-        for seen in self.entries:
-            seen.count += self.times
-            if self.last_ns >= seen.last_ns:
-                seen.last_ns = self.last_ns
-                seen.last_correlation_id = self.last_correlation_id
 
 
 class Merging:
@@ -146,6 +127,7 @@ class Merging:
         """
         now_ns = self._now_ns()
         basis = self.basis
+        policy, snapshot = by = (None, None) if basis is None else (basis.policy, basis.snapshot)
         # The client: all fields of the context but its eighth, the correlation id.
         asked = context[:7] + context[8:]
         client = self._seen.get(asked)
@@ -155,10 +137,8 @@ class Merging:
                 recorded is not None
                 and results == recorded.results
                 and actions == recorded.actions
-                and (
-                    basis is None
-                    or (client.snapshot is basis.snapshot and client.policy is basis.policy)
-                )
+                and client.snapshot is snapshot
+                and client.policy is policy
             ):
                 if not recorded.count:
                     self._again.append(recorded)
@@ -166,7 +146,7 @@ class Merging:
                 recorded.last_ns = now_ns
                 recorded.last_correlation_id = context[7]
                 return recorded
-        return self._count_each(asked, context, actions, results, now_ns)
+        return self._count_each(asked, context, actions, results, now_ns, by)
 
     def on_repeat(self, recorded: RecordedDecision, correlation_id: bytes) -> None:
         """Count decisions again for a request that was answered like the one before.
@@ -185,7 +165,9 @@ class Merging:
         number = int.from_bytes(correlation_id, signed=True)
         context = recorded.context._replace(correlation_id=number)
         asked = context[:7] + context[8:]
-        new = self._count_each(asked, context, recorded.actions, recorded.results, now_ns)
+        basis = self.basis
+        by = (None, None) if basis is None else (basis.policy, basis.snapshot)
+        new = self._count_each(asked, context, recorded.actions, recorded.results, now_ns, by)
         if new is not None:
             recorded.entries, recorded.window = new.entries, new.window
 
@@ -196,10 +178,11 @@ class Merging:
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
         now_ns: int,
+        by: tuple[Policy | None, Snapshot | None],
     ) -> RecordedDecision | None:
-        """Count decisions one by one."""
-        window, basis = self._window, self.basis
-        policy, snapshot = (None, None) if basis is None else (basis.policy, basis.snapshot)
+        """Count decisions one by one; ``by`` is what they were taken by."""
+        window = self._window
+        policy, snapshot = by
         client = self._seen.get(asked) or ClientDecisions()
         entries: list[Seen] = []
         wanted = 0
@@ -216,7 +199,17 @@ class Merging:
                 entry.last_correlation_id = context[7]
             elif self._has_room(now_ns):
                 key = (asked, action, allowed)
-                entry = Seen(key, context, action, policy, snapshot, now_ns, allowed=allowed)
+                entry = Seen(
+                    key=key,
+                    context=context,
+                    action=action,
+                    allowed=allowed,
+                    policy=policy,
+                    snapshot=snapshot,
+                    first_ns=now_ns,
+                    last_ns=now_ns,
+                    last_correlation_id=context[7],
+                )
                 self._entries.append(entry)
                 # _has_room may have handed over the window: then the client's counts start again.
                 client = self._seen.setdefault(
@@ -250,13 +243,16 @@ class Merging:
             login.client_software,
             None if header is None else (header.api_key, header.api_version, header.client_id),
         )
+        correlation_id = None if header is None else header.correlation_id
         known = self._logins.get(key)
         if known is not None:
             known.count += 1
             known.last_ns = now_ns
-            known.last_correlation_id = None if header is None else header.correlation_id
+            known.last_correlation_id = correlation_id
         elif self._has_room(now_ns):
-            self._logins[key] = SeenLogin(login, now_ns)
+            self._logins[key] = SeenLogin(
+                login=login, first_ns=now_ns, last_ns=now_ns, last_correlation_id=correlation_id
+            )
 
     def hand_over(self) -> None:
         """Queue all counts as one item, if the queue has room."""
@@ -282,14 +278,8 @@ class Merging:
         self._seen, self._entries, self._again, self._logins = {}, [], [], {}
         self._window = object()
 
-        def build() -> list[Event]:
-            for each in again:
-                each.add()
-            # A build that could not be written is repeated: do not add the repetitions twice.
-            again.clear()
-            return [*decision_events(decisions), *map(login_event, logins)]
-
-        self._queue.put(QueuedEvents(self._now_ns(), build, events=count, happened=happened))
+        events = partial(window_events, decisions, again, logins)
+        self._queue.put(QueuedEvents(self._now_ns(), events, events=count, happened=happened))
 
     def _last_ns(self, recorded: RecordedDecision) -> int:
         """Return the time of the last decision; repetitions from the cache have the loop's time."""

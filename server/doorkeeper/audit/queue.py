@@ -74,6 +74,7 @@ class Queue:
         self._waiting: list[Waiter] = []
         self._lost: Loss | None = None
         self._closing = False
+        self._taken = 0
         self._wake = threading.Condition()
         self.length = 0
         """Number of queued events, including those that are being written."""
@@ -82,12 +83,17 @@ class Queue:
         """Return whether there is room; the one producer may rely on it until it puts."""
         return self.length + events <= self._events_max
 
-    def put(self, item: QueuedEvents) -> bool:
-        """Queue an item; return whether there was room, or the item must be kept."""
+    def put(self, item: QueuedEvents, waiter: Waiter | None = None) -> bool:
+        """Queue an item; return whether there was room, or the item must be kept.
+
+        The waiter of an item is completed when the item is written: with a problem, or None.
+        """
         with self._wake:
             if not (item.must_be_kept or self.has_room(item.events)):
                 return False
             self._items.append(item)
+            if waiter is not None:
+                self._waiting.append(waiter)
             self.length += item.events
             self._wake.notify()
         return True
@@ -96,12 +102,6 @@ class Queue:
         """Count events without room; the thread records the loss when there is room again."""
         with self._wake:
             self._lost = Loss(happened, 0, ts_ns, ts_ns).and_also(self._lost)
-
-    def when_written(self, waiter: Waiter) -> None:
-        """Complete a future when all earlier items are written: with a problem, or None."""
-        with self._wake:
-            self._waiting.append(waiter)
-            self._wake.notify()
 
     def close(self) -> None:
         """Tell the thread that no further items follow."""
@@ -112,16 +112,16 @@ class Queue:
     # --- the writer's thread
 
     def take(self, timeout_s: float | None) -> Batch:
-        """Wait for content or the time-out; return everything in the queue."""
+        """Wait for content or the time-out; return everything in the queue.
+
+        The items of the call before are written or lost by now: their room is free again.
+        """
         with self._wake:
-            if not (self._items or self._waiting or self._closing):
+            self.length -= self._taken
+            if not (self._items or self._closing):
                 self._wake.wait(timeout_s)
+            self._taken = self.length
             # All that waits is taken at once: the waiters of one batch share its sync.
             batch = Batch(self._items, self._waiting, self._lost, self._closing)
             self._items, self._waiting, self._lost = [], [], None
         return batch
-
-    def release(self, events: int) -> None:
-        """Release the room of items that are written or lost."""
-        with self._wake:
-            self.length -= events

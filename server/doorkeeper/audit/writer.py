@@ -123,8 +123,7 @@ class Writer:
                 self._log.error("events could not be made for the audit log", cause=repr(error))
                 self._lose(batch.items)
                 self._notify(batch.waiting, repr(error))
-            finally:
-                self._queue.release(sum(item.events for item in batch.items))
+        self._queue.take(0)  # frees the room of the last items
         self._close_file()
         if self._reserved:
             self._folder.free_reserve()
@@ -151,7 +150,8 @@ class Writer:
             self._sync()
         self._notify(batch.waiting, self.failing if self._held else self._unsure)
         # After the waiters: compression of a closed file takes time.
-        if self._file is not None and self._is_old(self._file):
+        file, now_s = self._file, self._clocks.steady_s()
+        if file is not None and now_s - file.opened_s >= self._options.file_age_max_s:
             self._close_file()
 
     def _record(self, items: list[QueuedEvents]) -> None:
@@ -168,24 +168,29 @@ class Writer:
             except OSError as error:
                 self._fail(error)
         for at in range(0, len(items), CHUNK_EVENTS):
+            chunk = items[at : at + CHUNK_EVENTS]
             try:
-                self._append_or_use_reserve(items[at : at + CHUNK_EVENTS])
+                self._append(chunk)
             except OSError as error:
-                self._fail(error)
-                self._give_up(items[at:])
-                return
+                if not self._append_to_reserve(chunk, error):
+                    self._give_up(items[at:])
+                    return
 
-    def _append_or_use_reserve(self, items: list[QueuedEvents]) -> None:
+    def _append_to_reserve(self, items: list[QueuedEvents], error: OSError) -> bool:
+        """Write what must be kept to the reserve of a full disk; return whether it was written."""
+        # Without decisions and logins the rest may fit.
+        kept = [item for item in items if item.must_be_kept]
+        has_space = kept and error.errno in NO_SPACE and self._use_reserve()
+        self._fail(error)
+        if not has_space:
+            return False
         try:
-            self._append(items)
-        except OSError as error:
-            # Without decisions and logins the rest may fit into the reserve.
-            kept = [item for item in items if item.must_be_kept]
-            if not (kept and error.errno in NO_SPACE and self._use_reserve()):
-                raise
-            self._fail(error)
             self._append(kept)
-            self._lose(item for item in items if not item.must_be_kept)
+        except OSError as again:
+            self._fail(again)
+            return False
+        self._lose(item for item in items if not item.must_be_kept)
+        return True
 
     def _append(self, items: list[QueuedEvents]) -> None:
         """Write the events of items, all or none.
@@ -207,7 +212,7 @@ class Writer:
         if self._unsynced_since_s is None:
             self._unsynced_since_s = self._clocks.steady_s()
         # With strict the disk counts as working only when the reserve is back too.
-        if self._reserved or not self._strict:
+        if self.failing is not None and (self._reserved or not self._strict):
             self._recover()
 
     # --- durability
@@ -246,9 +251,6 @@ class Writer:
 
     # --- files
 
-    def _is_old(self, file: _File) -> bool:
-        return self._clocks.steady_s() - file.opened_s >= self._options.file_age_max_s
-
     def _close_file(self) -> None:
         """Close the open file under its final name, and delete old files."""
         file, self._file = self._file, None
@@ -285,7 +287,8 @@ class Writer:
             self._fail(error)
             return False
         self._reserved = True
-        self._recover()
+        if self.failing is not None:
+            self._recover()
         return True
 
     def _use_reserve(self) -> bool:
@@ -303,9 +306,8 @@ class Writer:
         self.failing = reason
 
     def _recover(self) -> None:
-        if self.failing is not None:
-            self.failing = None
-            self._log.info("the audit log is written again", dir=str(self._folder.path))
+        self.failing = None
+        self._log.info("the audit log is written again", dir=str(self._folder.path))
 
     def _give_up(self, items: list[QueuedEvents]) -> None:
         """Lose items; with strict hold back those that must be kept, for the next attempt."""

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
+    from doorkeeper.kinds.acls import StoredBinding
     from doorkeeper.request_context import AuthorizableRequestContext
 
 T = TypeVar("T")
@@ -105,7 +106,8 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
             StandardLibraryLog() if authorizer_log is None else authorizer_log
         )
         self._threshold = self._authorizer_log.threshold
-        self._policy = Policy()
+        self.policy = Policy()
+        """The super users, and the default for resources without ACLs."""
         self._form = FORMS[DEFAULT_FORM]
         self._log = StateLog(MemoryStore())
         self._owns_log = True
@@ -145,7 +147,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
 
     def _read(self, configs: Mapping[str, str]) -> None:
         policy, form = read_policy(configs), read_form(configs)
-        self._policy, self._form = policy, form
+        self.policy, self._form = policy, form
 
     def start(self, server_info: AuthorizerServerInfo) -> Mapping[Endpoint, Awaitable[None]]:
         """Start the log unless it is started; early-start listeners do not wait for the ACLs."""
@@ -189,11 +191,6 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         """Return the present ACLs."""
         return self._log.state.acls
 
-    @property
-    def policy(self) -> Policy:
-        """Return the super users and the default for resources without ACLs."""
-        return self._policy
-
     def authorize(
         self, context: AuthorizableRequestContext, actions: Sequence[Action]
     ) -> list[AuthorizationResult]:
@@ -205,7 +202,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         """
         user = context.principal
         principal, host = f"{user.principal_type}:{user.name}", context.client_address
-        is_super = principal in self._policy.super_users
+        is_super = principal in self.policy.super_users
         state = self._log.state
         # A node that is cut off from its store may miss a DENY.
         if state.stale and not is_super:
@@ -257,7 +254,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         return [_DENIED] * len(actions)
 
     def _default(self, snapshot: Snapshot, resource: ResourcePattern) -> bool:
-        return self._policy.allow_everyone and not snapshot.covers(
+        return self.policy.allow_everyone and not snapshot.covers(
             resource.resource_type, resource.name
         )
 
@@ -283,7 +280,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
             action.resource.resource_type,
             action.resource.name,
         )
-        return explain(self._policy, self._log.state.acls, question)
+        return explain(self.policy, self._log.state.acls, question)
 
     def create_acls(
         self, context: AuthorizableRequestContext | None, bindings: Sequence[AclBinding]
@@ -341,8 +338,7 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         else:
             # An empty change stores nothing: all ACLs existed already.
             if committed.change:
-                for hint in hints(committed.change[ACL].set):
-                    _LOG.info("%s", hint)
+                await _log_hints(committed.change[ACL].set)
         if accepted is bindings:
             return [outcome] * len(bindings)
         return [outcome if no is None else AclCreateResult(no) for no in refusals]
@@ -425,11 +421,11 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         If probes are logged, they are decided one by one, as in a broker.
         """
         # allow_everyone needs to know the ACLs of each resource, which the masks do not show.
-        if not self._ready or self._policy.allow_everyone or self._threshold.level <= TRACE:
+        if not self._ready or self.policy.allow_everyone or self._threshold.level <= TRACE:
             return masks_by_authorize(self, context, resources)
         user = context.principal
         principal, host = f"{user.principal_type}:{user.name}", context.client_address
-        if principal in self._policy.super_users:
+        if principal in self.policy.super_users:
             return [full_mask(resource.resource_type) for resource in resources]
         state = self._log.state
         if state.stale:
@@ -473,6 +469,15 @@ async def _refusals(
         if len(refusals) < len(items):
             await asyncio.sleep(0)
     return refusals
+
+
+async def _log_hints(rows: Sequence[StoredBinding]) -> None:
+    """Log new ACLs without the expected effect, yielding to the loop after each thousand."""
+    for at in range(0, len(rows), _MANY):
+        for hint in hints(rows[at : at + _MANY]):
+            _LOG.info("%s", hint)
+        if at + _MANY < len(rows):
+            await asyncio.sleep(0)
 
 
 def _not_active() -> ApiError:

@@ -362,7 +362,7 @@ class Channel(Accepted):
         if operation == ACL_UPDATE and refusal is None and in_flight.items[operation]:
             refusal = self._overload(update)
         if refusal is not None:
-            return self._answer_of(self._connection.complete(pending, (), refusal))
+            return self._take(self._connection.complete(pending, (), refusal), began_s)
         timing = _Timing(began_s)
         # The event loop has only weak references to tasks.
         in_flight.tasks.add(server.loop.create_task(self._update(pending, timing)))
@@ -372,7 +372,7 @@ class Channel(Accepted):
         in_flight.updates[operation] += 1
         in_flight.items[operation] += update.items
         if not update.wait:
-            return self._answer_of(self._connection.complete(pending, ()))
+            return self._take(self._connection.complete(pending, ()), began_s)
         self._pending = pending
         return None
 
@@ -394,8 +394,9 @@ class Channel(Accepted):
         try:
             results = await update.apply(server.services)
             timeout.cancel()
-            if server.audit_log is not None and not server.audit_log.is_recorded:
-                error = await server.audit_log.wait_until_recorded()
+            if server.audit_log is not None:
+                problem = await server.audit_log.wait_until_recorded()
+                error = None if problem is None else _recording_error(problem)
         except (Exception, asyncio.CancelledError) as fault:
             # A plug-in may raise CancelledError itself, which is a failed update and not a
             # cancellation.
@@ -444,7 +445,7 @@ class Channel(Accepted):
         self._pending = None
         if results.errors or results.timed_out:
             log_failures(results, pending, self.peer_id, self._server, answered=True)
-        answer = self._answer_of(self._connection.complete(pending, results.values, error))
+        answer = self._connection.complete(pending, results.values, error)
         self._resume(answer, timing.began_s, waited)
 
     def _time_out(self, pending: PendingUpdate, timing: _Timing) -> None:
@@ -513,27 +514,22 @@ class Channel(Accepted):
     ) -> None:
         """Answer with a body that was built in chunks, then continue with the next requests."""
         self._building = None
-        answer = self._connection.complete_chunked(chunked, body)
-        if isinstance(answer, Closed):
-            self._resume(self._answer_of(answer), began_s)
-        else:
-            self._resume(answer, began_s)
-
-    def _answer_of(self, result: bytes | Closed) -> bytes | None:
-        if isinstance(result, Closed):
-            self._end = result
-            return None
-        return result
+        self._resume(self._connection.complete_chunked(chunked, body), began_s)
 
     def _resume(
-        self, answer: bytes | bytearray | None, began_s: float, waited: Waited | None = None
+        self,
+        answer: bytes | bytearray | Closed | None,
+        began_s: float,
+        waited: Waited | None = None,
     ) -> None:
         """Count and write an answer, then continue with the next requests."""
         if self._requests is not None:
             self._count_answered(began_s, waited)
         if self._connection.completed:
             self._log_completed(began_s, waited)
-        if answer:
+        if isinstance(answer, Closed):
+            self._end = answer
+        elif answer:
             self._write(answer)
         self._work(self._clock())
 
@@ -584,22 +580,16 @@ class Channel(Accepted):
         held = self._connection.buffered_bytes
         was_counted, self._counted = self._counted, held > 0
         if more:
-            self._read(not self._authenticated and held <= UNAUTHENTICATED_BYTES)
+            reading = not self._authenticated and held <= UNAUTHENTICATED_BYTES
         else:
             # A client that waits for its answer sends nothing: most updates end before anything
             # comes, and to stop and resume takes two calls into the system.
-            self._read(idle or not (held or self._write_full or self._end is not None))
+            reading = idle or not (held or self._write_full or self._end is not None)
+        if reading is not self._reading:
+            self._reading = reading
+            (transport.resume_reading if reading else transport.pause_reading)()
         if (held or was_counted) and self._server.incoming.hold(self, held):
             self._close_largest(self._server.incoming, "bytes received and not yet answered")
-
-    def _read(self, reading: bool) -> None:  # noqa: FBT001 - what it is to be
-        if reading is self._reading or self._transport is None:
-            return
-        self._reading = reading
-        if reading:
-            self._transport.resume_reading()
-        else:
-            self._transport.pause_reading()
 
     def _soon(self, work: Callable[[], None]) -> asyncio.Handle | QueuedWork:
         """Schedule work: through the fair queue before the authentication."""
@@ -640,6 +630,14 @@ class Channel(Accepted):
         )
         ledger.hold(victim, 0)
         victim.abort("connection closed to free memory")
+
+
+def _recording_error(problem: str) -> ApiError:
+    return ApiError(
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        f"The change was made, but the audit log could not be written: {problem}."
+        " It will be recorded when that is possible.",
+    )
 
 
 def _step_of(done: asyncio.Future[Step]) -> Step:

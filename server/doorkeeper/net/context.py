@@ -48,13 +48,11 @@ class Accepted(asyncio.Protocol, ABC):
 class AuditLog(Protocol):
     """The audit log of logins and changes. No method blocks."""
 
-    @property
-    def is_recorded(self) -> bool:
-        """Return whether all changes so far are recorded as durably as configured."""
-        ...
+    def wait_until_recorded(self) -> Awaitable[str | None]:
+        """Wait until all changes so far are recorded as durably as configured.
 
-    def wait_until_recorded(self) -> Awaitable[ApiError | None]:
-        """Wait for that; return the error of a change that was made but not recorded."""
+        Return why a change that was made was not recorded, or None.
+        """
         ...
 
     def refusal(self) -> ApiError | None:

@@ -90,10 +90,8 @@ class OfflineAuditLog:
             self._refused = True
             raise StartError(str(refusal))
         yield
-        if (
-            not audit_log.is_recorded
-            and (problem := await audit_log.wait_until_written()) is not None
-        ):
+        problem = await audit_log.wait_until_recorded()
+        if problem is not None:
             self._refused = True
             raise StartError(
                 f"The change was made, but the audit log could not be written: {problem}"

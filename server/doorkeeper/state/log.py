@@ -101,6 +101,13 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
+def _error_of_plan(error: BaseException) -> Exception:
+    """Return a refusal as it is, and what a future cannot raise, or would end more, as a fault."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(f"a plan raised {error!r}")
+
+
 @dataclass(slots=True, eq=False)
 class _Submission:
     """A submitted change that is not complete.
@@ -486,11 +493,7 @@ class StateLog:
             except BaseException as error:
                 if _is_cancelled():
                     raise
-                # A future cannot raise StopIteration, and others would end more than this change.
-                if isinstance(error, Exception) and not isinstance(error, StopIteration):
-                    each.error = error
-                else:
-                    each.error = RuntimeError(f"a plan raised {error!r}")
+                each.error = _error_of_plan(error)
             last = None
             if each.change:
                 revision += 1

@@ -6,13 +6,14 @@ tests.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.acl.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acl.snapshot import Snapshot
 from doorkeeper.configs.resources import ResourceConfigs
 from doorkeeper.groups.table import Offsets
-from doorkeeper.kinds.declared import KINDS, StoredConfig, StoredFeature, StoredToken
+from doorkeeper.kinds.declared import ACL, KINDS, StoredConfig, StoredFeature, StoredToken
 from doorkeeper.kinds.features import has_networks, metadata_level
 from doorkeeper.kinds.table import Table
 from doorkeeper.quotas.table import ClientQuotas
@@ -71,7 +72,7 @@ def apply(state: State, change: Change, revision: int | None = None) -> State | 
     for kind, (set_, deleted) in change.items():
         if len(set_) + len(deleted) > ROWS_PER_SLICE:
             return _apply_in_slices(state, change, fields)
-        fields[kind.field] = _change_table(getattr(state, kind.field), set_, deleted)
+        fields[kind.field] = getattr(state, kind.field).with_changes(set_, deleted)
     return _with_release(state, fields) if "features" in fields else state._replace(**fields)
 
 
@@ -79,7 +80,10 @@ def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Sl
     for kind, edit in change.items():
         table = getattr(state, kind.field)
         for part in edit.parts(ROWS_PER_SLICE):
-            table = _change_table(table, part.set, part.deleted)
+            # The garbage collector must not traverse the objects of very many new ACLs
+            # (decision 0218).
+            with frozen_allocations() if kind is ACL else nullcontext():
+                table = table.with_changes(part.set, part.deleted)
             yield
         fields[kind.field] = table
     return _with_release(state, fields) if "features" in fields else state._replace(**fields)
@@ -97,11 +101,3 @@ def apply_at_once(state: State, change: Change, revision: int | None = None) -> 
     """Return the state after a change, without slices."""
     found = apply(state, change, revision)
     return found if isinstance(found, State) else run_to_end(found)
-
-
-def _change_table(table: Any, set_: tuple[Any, ...], deleted: tuple[Any, ...]) -> Any:  # noqa: ANN401 - a table of any kind
-    if table.__class__ is not Snapshot or len(set_) + len(deleted) < ROWS_PER_SLICE:
-        return table.with_changes(set_, deleted)
-    # The garbage collector must not traverse the objects of very many new ACLs (decision 0218).
-    with frozen_allocations():
-        return table.with_changes(set_, deleted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,6 +11,8 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acl.snapshot import EMPTY
 from doorkeeper.audit.event_builder import (
+    Seen,
+    SeenLogin,
     change_events,
     change_from_results,
     decision_event,
@@ -18,7 +20,6 @@ from doorkeeper.audit.event_builder import (
     login_event,
 )
 from doorkeeper.audit.events import Binding, Item
-from doorkeeper.audit.occurrences import Seen, SeenLogin
 from doorkeeper.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
@@ -45,6 +46,9 @@ from doorkeeper_wire.headers import RequestHeader
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN
 
+if TYPE_CHECKING:
+    from doorkeeper.connection.exchange import Login as ConnectionLogin
+
 ORDERS = ResourcePattern(ResourceType.TOPIC, "orders", PatternType.LITERAL)
 BINDING = allow("bob", AclOperation.READ, ORDERS)
 SNAPSHOT = load([StoredBinding("id-1", BINDING)])
@@ -65,7 +69,22 @@ def seen(user: str = "bob", *, allowed: bool = True, **changes: Any) -> Seen:
     policy = changes.pop("policy", Policy(super_users=frozenset({"User:root"})))
     snapshot = changes.pop("snapshot", SNAPSHOT)
     context = request_of(user)._replace(client_software="java/4.0", **changes)
-    return Seen("key", context, action, policy, snapshot, 50, allowed=allowed)
+    return Seen(
+        key="key",
+        context=context,
+        action=action,
+        allowed=allowed,
+        policy=policy,
+        snapshot=snapshot,
+        first_ns=50,
+        last_ns=50,
+        last_correlation_id=context.correlation_id,
+    )
+
+
+def seen_login(login: ConnectionLogin = LOGIN) -> SeenLogin:
+    last = None if login.header is None else login.header.correlation_id
+    return SeenLogin(login=login, first_ns=50, last_ns=50, last_correlation_id=last)
 
 
 def test_a_decision_with_its_rule() -> None:
@@ -130,7 +149,7 @@ def test_states_with_one_rule_are_one_event() -> None:
 
 def test_logins() -> None:
     """A failure has a reason and no principal; what there was no request for is null."""
-    event = login_event(SeenLogin(LOGIN, 50))
+    event = login_event(seen_login())
 
     assert (event.outcome, event.principal, event.reason) == ("FAILED", None, "wrong password")
     assert (event.mechanism, event.host, event.listener) == ("PLAIN", "10.0.0.7", "SASL")
@@ -140,7 +159,7 @@ def test_logins() -> None:
         reason=None, principal=request_of("bob").principal, header=header, reauthentication=True
     )
 
-    event = login_event(SeenLogin(success, 50))
+    event = login_event(seen_login(success))
 
     assert (event.outcome, event.principal, event.reason) == ("SUCCEEDED", "User:bob", None)
     assert (event.api, event.api_version, event.correlation_id) == ("SaslAuthenticate", 2, 9)
@@ -237,7 +256,7 @@ def test_a_clock_that_was_set_back() -> None:
     before, after = seen(), seen(snapshot=SNAPSHOT)
     before.count, before.last_ns = 2, 20
     after.first_ns = after.last_ns = 10
-    login = SeenLogin(LOGIN, 50)
+    login = seen_login()
     login.last_ns = 20
 
     (event,) = decision_events([before, after])

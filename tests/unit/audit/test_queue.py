@@ -19,8 +19,7 @@ def test_items_come_out_in_order() -> None:
     waiter = Waiter([]).future
 
     assert queue.put(first)
-    assert queue.put(second)
-    queue.when_written(waiter)
+    assert queue.put(second, waiter)
     batch = queue.take(0)
 
     assert batch.items == [first, second]
@@ -30,7 +29,8 @@ def test_items_come_out_in_order() -> None:
 
 
 def test_no_room() -> None:
-    """A full queue rejects decisions, but no events that must be kept; release makes room."""
+    """A full queue rejects decisions, but no events that must be kept; what is taken has its room
+    until the thread comes back."""
     queue = Queue(10)
 
     assert queue.put(item(events=10))
@@ -39,7 +39,8 @@ def test_no_room() -> None:
     assert queue.length == 11
     queue.take(0)
     assert not queue.put(item())
-    queue.release(11)
+    queue.take(0)
+    assert queue.length == 0
     assert queue.put(item())
 
 
@@ -56,10 +57,9 @@ def test_losses_are_added_up() -> None:
 
 
 def test_a_thread_that_waits_is_woken() -> None:
-    """An item, a waiter and the end each wake the thread."""
+    """An item and the end each wake the thread."""
     queue = Queue(10)
-    waiter = Waiter([]).future
-    for act in (lambda: queue.put(item()), lambda: queue.when_written(waiter), queue.close):
+    for act in (lambda: queue.put(item()), queue.close):
         taken: list[object] = []
         thread = threading.Thread(target=lambda: taken.append(queue.take(30)))  # noqa: B023
         thread.start()

@@ -44,7 +44,14 @@ class World:
             meter=self.meter,
         )
 
-    def put(self, name: str = "a", *, is_change: bool = False, happened: int = 1) -> None:
+    def put(
+        self,
+        name: str = "a",
+        *,
+        is_change: bool = False,
+        happened: int = 1,
+        waiter: Any = None,
+    ) -> None:
         event = Reload(seq=0, node=0, ts_ns=0, time="", outcome="SUCCEEDED", reason=name)
         item = QueuedEvents(
             self.time.ns,
@@ -53,17 +60,15 @@ class World:
             changes=int(is_change),
             must_be_kept=is_change,
         )
-        assert self.queue.put(item)
+        assert self.queue.put(item, waiter)
 
     def turn(self) -> None:
         """Take what waits and work it off, as the thread does."""
-        self.queue.when_written(Waiter(self.told).future)
-        self.idle()
+        batch = self.queue.take(0)
+        self.writer._work(batch._replace(waiting=[Waiter(self.told).future]))
 
     def idle(self) -> None:
-        batch = self.queue.take(0)
-        self.writer._work(batch)
-        self.queue.release(sum(item.events for item in batch.items))
+        self.writer._work(self.queue.take(0))
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -319,8 +324,7 @@ def test_the_thread(world: Make) -> None:
         raise ValueError("odd")
 
     w.queue.put(QueuedEvents(1, broken))
-    w.put("a")
-    w.queue.when_written(Waiter(w.told).future)
+    w.put("a", waiter=Waiter(w.told).future)
     w.queue.close()
 
     assert w.writer.join(10)
