@@ -14,12 +14,12 @@ from click.testing import CliRunner
 from doorkeeper.acl.decision import Policy
 from doorkeeper.cli.acls.addresses import (
     Location,
-    complete_address,
     location_options,
     refuse_file,
     report_unknown,
     take_location,
 )
+from doorkeeper.cli.addresses import complete_address
 from doorkeeper.config.loading import load
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.errors import RepositoryError
