@@ -15,7 +15,8 @@ import pytest
 
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
-from testkit.certificates import PASSWORD, crl_pem, world
+from testkit.certificates import PASSWORD, Authority, crl_pem, world
+from testkit.frame_steps import change_configs
 from testkit.serving import Conversation, Serving
 from testkit.tls import client_context
 
@@ -237,6 +238,86 @@ def test_new_keys_after_a_signal(tmp_path: Path) -> None:
             "server.properties line 6: ssl.truststore.location: missing.pem:"
             " No such file or directory"
         )
+        assert server.stop() == 0
+
+
+def altered(talk: Talk, *keys: tuple[str, int, str | None]) -> tuple[int, str | None]:
+    """Return the code and the text of a change of the broker's keys."""
+    step = change_configs(1, (4, "1", keys))
+    (row,) = talk.call(step.request, step.response, step.version).responses
+    return row.error_code, row.error_message
+
+
+def test_new_stores_over_the_wire(tmp_path: Path) -> None:
+    """A listener takes another key store and trust store at once, and keeps them."""
+    stores = "listener.name.ssl.ssl.keystore.location", "listener.name.ssl.ssl.truststore.location"
+    renewed, other = world().authority.server(), Authority("Other")
+    renewed.write_pem(tmp_path / "renewed.pem")
+    (tmp_path / "both.pem").write_text(world().authority.pem + other.pem)
+    known = world().alice, other.client("carol")
+    alice, carol = (client_context(each, tmp_path) for each in known)
+
+    with serving(tmp_path) as server:
+        lists = crl_pem(world().authority.revoked(world().bob), other.revoked())
+        (tmp_path / "revoked.pem").write_text(lists)
+        port = server.port("SSL")
+        with Talk(port, alice) as held:
+            assert altered(held, (stores[0], 0, str(tmp_path / "renewed.pem"))) == (0, None)
+            assert altered(held, (stores[1], 0, str(tmp_path / "both.pem"))) == (0, None)
+            with Talk(port, carol) as talk:
+                talk.ask()
+                assert talk.server_certificate == renewed.der
+            held.ask()
+        assert server.stop() == 0
+
+    with Serving(tmp_path, "--config", "server.properties") as server:
+        port = server.port("SSL")
+        with Talk(port, alice) as talk:
+            assert talk.server_certificate == renewed.der
+            assert altered(talk, (stores[0], 1, None)) == (0, None)
+        with Talk(port, alice) as talk:
+            assert talk.server_certificate == world().server.der
+        assert server.stop() == 0
+
+
+def test_stores_that_are_not_taken_over_the_wire(tmp_path: Path) -> None:
+    """A missing file, a certificate for another name: the store in use stays."""
+    key = "listener.name.ssl.ssl.keystore.location"
+    world().authority.certify(("CN", "elsewhere"), hosts=["localhost"]).write_pem(
+        tmp_path / "elsewhere.pem"
+    )
+    context = client_context(world().alice, tmp_path)
+
+    with serving(tmp_path) as server:
+        port = server.port("SSL")
+        with Talk(port, context) as talk:
+            missing = altered(talk, (key, 0, str(tmp_path / "none.pem")))
+            of_another = altered(talk, (key, 0, str(tmp_path / "elsewhere.pem")))
+            password = altered(talk, ("listener.name.ssl.ssl.keystore.password", 0, "x"))
+        with Talk(port, context) as talk:
+            assert talk.server_certificate == world().server.der
+
+        assert missing[0] == of_another[0] == password[0] == 42
+        assert "none.pem" in str(missing[1])
+        assert "ssl.allow.dn.changes=true allows that" in str(of_another[1])
+        assert server.stop() == 0
+
+
+def test_a_store_named_again(tmp_path: Path) -> None:
+    """The location that a listener has, set again, has the changed file read at once."""
+    key = "listener.name.ssl.ssl.keystore.location"
+    renewed, newest = world().authority.server(), world().authority.server()
+    context = client_context(world().alice, tmp_path)
+
+    with serving(tmp_path) as server:
+        port = server.port("SSL")
+        file = renewed.write_pem(tmp_path / "renewed.pem")
+        with Talk(port, context) as talk:
+            assert altered(talk, (key, 0, str(file))) == (0, None)
+            newest.write_pem(file)
+            assert altered(talk, (key, 0, str(file))) == (0, None)
+        with Talk(port, context) as talk:
+            assert talk.server_certificate == newest.der
         assert server.stop() == 0
 
 

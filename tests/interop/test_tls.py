@@ -1,5 +1,7 @@
 """TLS with real clients, and what a real broker makes of the same certificates."""
 
+import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from testkit.kafka_jars import VERSIONS, Unavailable, cannot
 from testkit.kafka_target import USERS
 from testkit.kafka_tools import CallFailed, KafkaTools
 from testkit.oracle_totals import Totals
+from testkit.tls import client_context
 from testkit.tls_doors import DOORS, TlsDoors, doorkeeper_doors, kafka_doors
 
 REFERENCE = VERSIONS[0]
@@ -201,6 +204,67 @@ def test_a_certificate_that_nobody_asked_for(
     assert outcome(tools, kafka, folder, stranger) == "served"
     assert outcome(tools, doors, folder, stranger) == "SslAuthenticationException"
     totals.accepted["authorities are not named to TLS clients"] += 1
+
+
+def test_stores_over_the_wire(
+    kafka_tools: Callable[[str], KafkaTools],
+    doors: TlsDoors,
+    kafka: TlsDoors,
+    folder: Path,
+    totals: Totals,
+) -> None:
+    """kafka-configs gives a listener another key store: taken, refused and read anew alike."""
+    tools = kafka_tools(REFERENCE)
+    key = "listener.name.asked.ssl.keystore.location"
+    renewed, newest = world().authority.server(), world().authority.server()
+    stores = {
+        "renewed": renewed,
+        "elsewhere": world().authority.certify(("CN", "elsewhere"), hosts=("localhost",)),
+        "with-fewer-names": world().authority.certify(("CN", "localhost"), hosts=("localhost",)),
+    }
+
+    usual = world().server
+    changes = (
+        (f"--add-config {key}={{own}}/none.p12", 1, usual),
+        (f"--add-config {key}={{own}}/renewed.p12", 0, renewed),
+        (f"--add-config {key}={{own}}/elsewhere.p12", 1, renewed),
+        (f"--add-config {key}={{own}}/with-fewer-names.p12", 1, renewed),
+        (f"--add-config {key}={{own}}/renewed.p12", 0, newest),
+        (f"--delete-config {key}", 0, usual),
+    )
+    for running in (kafka, doors):
+        address = running.address("LOGIN")
+        plain = java_config(folder, address, "SASL_SSL")
+        file = written(login(plain, "admin", USERS["admin"]), folder / "admin.properties")
+        entity = ("--alter", "--entity-type", "brokers", "--entity-name", "1")
+        words = ("--bootstrap-server", address, "--command-config", file, *entity)
+        own = folder / str(running.ports["LOGIN"])
+        own.mkdir()
+        for name, certified in stores.items():
+            (own / f"{name}.p12").write_bytes(certified.pkcs12())
+        for change, status, shown in changes:
+            if shown is newest:
+                (own / "renewed.p12").write_bytes(newest.pkcs12())
+            done = tools.run("kafka-configs", *words, *change.format(own=own).split())
+            assert done.status == status, done.text
+            assert served(running, shown.der) == shown.der, change
+            totals.compared["changes of the stores of a listener"] += 1
+
+
+def served(running: TlsDoors, wanted: bytes) -> bytes:
+    """Return the certificate that a listener shows. A broker shows its changes a little later."""
+    shown: bytes | None = None
+    for _ in range(200):
+        with (
+            socket.create_connection(("localhost", running.ports["ASKED"])) as plain,
+            client_context().wrap_socket(plain, server_hostname="localhost") as talk,
+        ):
+            shown = talk.getpeercert(binary_form=True)
+        if shown == wanted:
+            break
+        time.sleep(0.05)
+    assert shown is not None
+    return shown
 
 
 @pytest.mark.parametrize(

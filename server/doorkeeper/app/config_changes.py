@@ -13,6 +13,7 @@ from doorkeeper.app.errors import StartError
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import resolve
+from doorkeeper.config.naming import LISTENER_PREFIX
 from doorkeeper.configs.broker import alter_values, check_replicas
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.kinds.change import edit
@@ -120,8 +121,13 @@ class ConfigChanges:
         # Also keys with the value that they have: a controller records those of brokers again.
         broker = ConfigResourceType.BROKER
         self._policies.check_alteration(ConfigAlteration(broker, resource.name, changed))
-        if not validate_only and after != before:
+        if validate_only:
+            return
+        if after != before:
             await self._store_and_use(before, usable, origin_of(context.authorizable))
+        elif any(name.startswith(LISTENER_PREFIX) for name in changed):
+            # A store that is named again: its file has changed, as on a broker.
+            await self._reconfiguration.refresh()
 
     def _settings(self, dynamic: DynamicValues) -> Settings:
         try:

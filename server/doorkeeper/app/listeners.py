@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from doorkeeper.app.errors import StartError
 from doorkeeper.authn.contract import OfferedMechanism
@@ -56,6 +56,10 @@ class Tls(FileUser, Protocol):
 
     @property
     def warnings(self) -> Sequence[str]: ...
+
+    def check_follows(self, before: Self) -> None:
+        """Raise ValueError if clients would take the certificate for that of another server."""
+        ...
 
 
 class MechanismInstance:
@@ -155,6 +159,20 @@ class ServerSecurity:
         """Use prepared security; return the part for new connections by listener."""
         self._securities = dict(securities)
         return {name: security.for_connections for name, security in self._securities.items()}
+
+    def check_certificates(self, securities: Mapping[str, ListenerSecurity]) -> None:
+        """Check that each new certificate is for the name of the one in use.
+
+        Raises:
+            ValueError: one is for another name; the text begins with the key.
+
+        """
+        for name, security in securities.items():
+            before = self._securities.get(name)
+            if before is None or before.tls is None or security.tls is None:
+                continue
+            if security.tls is not before.tls:
+                security.tls.check_follows(before.tls)
 
     def watch(self, on_change: Callable[[str, ConnectionSecurity], None]) -> None:
         """Start to check files; ``on_change`` gets the new security of a listener."""

@@ -135,7 +135,10 @@ class Reconfiguration:
 
         """
         self.check_authorizer(new.originals)
-        return await self.usable(new)
+        usable = await self.usable(new)
+        # Not for SIGHUP: an operator who edits the file may give a listener another name.
+        self._security.check_certificates(usable.security)
+        return usable
 
     async def usable(self, new: Settings) -> Usable:
         """Validate all but the authorizer; host names are resolved in a thread.
@@ -175,6 +178,10 @@ class Reconfiguration:
                     f"Validation of dynamic config update of [{keys}] failed with class"
                     f" {type(authorizer).__qualname__}"
                 ) from error
+
+    async def refresh(self) -> None:
+        """Use changed files of mechanisms and TLS now."""
+        await self._security.refresh()
 
     def use(self, usable: Usable) -> None:
         """Use a configuration that ``check`` has accepted.

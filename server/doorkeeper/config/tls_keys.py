@@ -16,7 +16,7 @@ TLS: Final = (
         default="JKS",
         doc=f"The type of the key store: {_STORE_TYPES}",
         scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="ssl.keystore.location",
@@ -24,7 +24,7 @@ TLS: Final = (
         default=None,
         doc="The key store: a file with the server's certificate and private key.",
         scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="ssl.keystore.password",
@@ -64,7 +64,7 @@ TLS: Final = (
         default="JKS",
         doc=f"The type of the trust store: {_STORE_TYPES}",
         scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="ssl.truststore.location",
@@ -72,7 +72,7 @@ TLS: Final = (
         default=None,
         doc="The trust store: a file with the issuers of client certificates.",
         scope=Scope.LISTENER,
-        applies=Applies.RELOAD,
+        applies=Applies.DYNAMIC,
     ),
     Key(
         name="ssl.truststore.password",

@@ -60,36 +60,45 @@ class ListenerTls:
             if digests == self._digests:
                 return ()
             built = _build(self.settings, files)
-            self._check_same_name(built)
+            _check_same_name(self.settings, self._built, built)
         except TlsError as error:
             return (f"{error}; the previous certificates remain in use",)
         # One assignment each: readers in other threads see the old or the new context.
         self._built, self._digests = built, digests
         return ()
 
-    def _check_same_name(self, built: BuiltContext) -> None:
-        """Reject a certificate for another name.
+    def check_follows(self, before: ListenerTls) -> None:
+        """Reject a certificate for another name than the one before, as after a refresh.
 
         Raises:
             TlsError: the subject or the alternative names have changed.
         """
-        settings, old, new = self.settings, self._built.certificate, built.certificate
-        names = [name_of(each.subject.public_bytes()) for each in (old, new)]
-        # Without this a client that verifies the host name would fail after the reload.
-        if names[0] != names[1] and not settings.flag("ssl.allow.dn.changes"):
-            raise settings.problem(
-                KEY_STORE,
-                f"{settings.text(KEY_STORE)}: the certificate is for {names[1]!r}, the one before"
-                f" was for {names[0]!r}; ssl.allow.dn.changes=true allows that",
-            )
-        missing = _alternative_names(old) - _alternative_names(new)
-        if missing and not settings.flag("ssl.allow.san.changes"):
-            raise settings.problem(
-                KEY_STORE,
-                f"{settings.text(KEY_STORE)}: the certificate lacks the alternative names"
-                f" {', '.join(sorted(missing))} of the one before; ssl.allow.san.changes=true"
-                " allows that",
-            )
+        _check_same_name(self.settings, before._built, self._built)
+
+
+def _check_same_name(settings: TlsSettings, before: BuiltContext, built: BuiltContext) -> None:
+    """Reject a certificate for another name.
+
+    Raises:
+        TlsError: the subject or the alternative names have changed.
+    """
+    old, new = before.certificate, built.certificate
+    names = [name_of(each.subject.public_bytes()) for each in (old, new)]
+    # Without this a client that verifies the host name would fail after the reload.
+    if names[0] != names[1] and not settings.flag("ssl.allow.dn.changes"):
+        raise settings.problem(
+            KEY_STORE,
+            f"{settings.text(KEY_STORE)}: the certificate is for {names[1]!r}, the one before"
+            f" was for {names[0]!r}; ssl.allow.dn.changes=true allows that",
+        )
+    missing = _alternative_names(old) - _alternative_names(new)
+    if missing and not settings.flag("ssl.allow.san.changes"):
+        raise settings.problem(
+            KEY_STORE,
+            f"{settings.text(KEY_STORE)}: the certificate lacks the alternative names"
+            f" {', '.join(sorted(missing))} of the one before; ssl.allow.san.changes=true"
+            " allows that",
+        )
 
 
 def _build(settings: TlsSettings, files: Mapping[str, bytes]) -> BuiltContext:

@@ -12,6 +12,7 @@ SET, DELETE, APPEND, SUBTRACT = range(4)
 GIVEN = {"max.connections": "5", "log.cleanup.policy": "compact"}
 PER_IP = "max.connections.per.ip"
 REAUTH = "connections.max.reauth.ms"
+STORE = "listener.name.ssl.ssl.keystore.location"
 
 
 def one(name: str, operation: int, value: str | None, *, of_cluster: bool = False) -> object:
@@ -37,6 +38,7 @@ def one(name: str, operation: int, value: str | None, *, of_cluster: bool = Fals
         ("com.example.key", SET, "x", {"com.example.key": "x"}),
         ("super.users", SET, "User:a", {"super.users": "User:a"}),
         (f"listener.name.sasl.{REAUTH}", SET, "9", {f"listener.name.sasl.{REAUTH}": "9"}),
+        (STORE, SET, "a.p12", {STORE: "a.p12"}),
     ],
 )
 def test_what_may_change(
@@ -100,6 +102,7 @@ def test_what_may_not(name: str, operation: int, value: str, code: int, text: st
         ("max.connections", SET, "7", None),
         ("min.insync.replicas", SET, "2", None),
         (f"listener.name.a.{REAUTH}", SET, "7", (42, f"{ALONE}[listener.name.a.{REAUTH}]")),
+        (STORE, SET, "a.p12", (42, f"{ALONE}[{STORE}]")),
         ("min.insync.replicas", DELETE, None, (40, KEPT)),
     ],
 )  # fmt: skip
