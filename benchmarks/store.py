@@ -131,11 +131,14 @@ async def commit_each(folder: Path) -> AsyncIterator[Submit]:
     waiting: SimpleQueue[tuple[Change, asyncio.Future[int]] | None] = SimpleQueue()
 
     def run() -> None:
+        hash_ = ""
         for revision in itertools.count(1):
             item = waiting.get()
             if item is None:
                 return
-            execute(connection, log_statements([LogEntry(revision, AUTHOR, item[0])], now_ms()))
+            entries = [LogEntry(revision, AUTHOR, item[0])]
+            statements, hash_ = log_statements(entries, now_ms(), hash_)
+            execute(connection, statements)
             loop.call_soon_threadsafe(item[1].set_result, revision)
 
     def submit(change: Change) -> asyncio.Future[int]:

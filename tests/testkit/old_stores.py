@@ -278,7 +278,7 @@ def create_old_store(data_dir: Path, version: int) -> None:
     )
     found = (cells for since, cells in CHANGES if since <= version)
     for revision, cells in enumerate(found, 1):
-        author = dict(zip(_AUTHOR, AUTHOR, strict=True))
+        author = dict(zip(_AUTHOR, AUTHOR, strict=False))
         row = {"revision": revision, "item": 0, "time_ms": NOW_MS, **author, **cells}
         names, marks = ", ".join(row), ", ".join("?" * len(row))
         connection.execute(

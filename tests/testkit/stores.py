@@ -164,7 +164,8 @@ def query(data_dir: Path, statement: str) -> list[tuple[object, ...]]:
 
 def create_tables(connection: apsw.Connection) -> None:
     """Create the tables of a store in a database."""
-    connection.execute(schema.META + schema.TABLES + schema.TRIGGERS)
+    connection.execute(schema.META + schema.TABLES + schema.BASE + schema.TRIGGERS)
+    schema.set_base(connection, 0, "", NOW_MS)
     connection.pragma("application_id", schema.APPLICATION_ID)
 
 
@@ -172,4 +173,12 @@ def append(
     connection: apsw.Connection, change: Change, revision: int, time_ms: int = NOW_MS
 ) -> None:
     """Write a change as a revision."""
-    execute(connection, log_statements([LogEntry(revision, AUTHOR, change)], time_ms))
+    write_entries(connection, [LogEntry(revision, AUTHOR, change)], time_ms)
+
+
+def write_entries(
+    connection: apsw.Connection, entries: list[LogEntry], time_ms: int = NOW_MS
+) -> None:
+    """Write revisions in one transaction."""
+    previous = schema.last_hash(connection)
+    execute(connection, log_statements(entries, time_ms, previous)[0])

@@ -52,6 +52,10 @@ class Author(NamedTuple):
     host: str
     listener: str
     client_id: str
+    software: str = ""
+    """The client's ``name/version``, as it states it; empty if it has not."""
+    correlation_id: int | None = None
+    """That of the request, also in the audit log; None without a request."""
 
 
 class Origin(NamedTuple):

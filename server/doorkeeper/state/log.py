@@ -91,6 +91,8 @@ def origin_of(request: AuthorizableRequestContext | None) -> Origin:
         request.client_address,
         request.listener_name,
         request.client_id,
+        request.client_software,
+        request.correlation_id,
     )
     return Origin(author, request)
 

@@ -103,7 +103,9 @@ def restore(
         with sqlite_errors(source):
             version = migrations.check_readable(connection, source)
             # A store of an older version has no id yet; its migration writes the file.
-            expected = expected_store_of(connection, source) if version == schema.VERSION else None
+            expected = (
+                expected_store_of(connection, source) if version >= schema.ONE_LAYOUT else None
+            )
         check_integrity(connection, source)
         prepare_folder(data_dir)
         lock = DataLock.acquire(data_dir)

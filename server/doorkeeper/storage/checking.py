@@ -4,12 +4,12 @@ Each item carries the revision that set it. One pass over the log keeps the last
 then every item must fit:
 
 item's revision in the log       the last change of its key has this revision and value item's
-revision before the log   the log, pruned up to there, has no change of its key; revision 0 are
-                          the rows that the store was created with
+revision before the log   the log, pruned up to there, has no change of its key, and the base has
+                          the item; revision 0 are the rows that the store was created with
 
-Each key that the log set last must have an item. For a log that starts at revision 1 this equals
-replaying it on the rows of revision 0. Secrets are not in the log and are not compared. Kinds that
-this version does not know are checked too.
+Each key that the log set last must have an item, and each row of the base that the log does not
+change. Thus the items are the result of the log on the base. Secrets are not in the log and are not
+compared. Kinds that this version does not know are checked too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.storage.portable import ITEM, LOG
+from doorkeeper.storage.portable import BASE, ITEM, LOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,8 +87,13 @@ async def findings(store: Portable) -> list[str]:
     rows: dict[Key, tuple[Cell, int]] = {}
     async for chunk in store.rows(ITEM):
         rows.update(((kind, key), (value, int(at or 0))) for kind, key, value, _, at in chunk)
+    base: dict[Key, tuple[Cell, int]] = {}
+    async for chunk in store.rows(BASE):
+        base.update(((kind, key), (value, int(at or 0))) for kind, key, value, at in chunk)
     by_kind: dict[Cell, list[str]] = {}
-    for kind, text in chain(_row_findings(rows, log), _duplicate_acls(rows)):
+    for kind, text in chain(
+        _row_findings(rows, log), _base_findings(rows, base, log), _duplicate_acls(rows)
+    ):
         by_kind.setdefault(kind, []).append(text)
     for kind, texts in by_kind.items():
         more = len(texts) - FINDINGS_MAX
@@ -119,6 +124,17 @@ def _row_findings(
     for key, last in log.last.items():
         if not last.deleted and key not in rows:
             yield key[0], f"{key[1]!r} is missing, but revision {last.revision} set it"
+
+
+def _base_findings(
+    rows: Mapping[Key, tuple[Cell, int]], base: Mapping[Key, tuple[Cell, int]], log: _LogScan
+) -> Iterator[tuple[Cell, str]]:
+    """Yield the differences between the base and the items that the log does not change."""
+    for key in rows.keys() | base.keys():
+        row = rows.get(key)
+        is_before_log = row is None or row[1] < (log.first or 1)
+        if is_before_log and key not in log.last and row != base.get(key):
+            yield key[0], f"{key[1]!r} is not the same in the base, and no revision changed it"
 
 
 def _duplicate_acls(rows: Mapping[Key, tuple[Cell, int]]) -> Iterator[tuple[Cell, str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage import old_layout, schema
+from doorkeeper.storage import base, old_layout, schema
 from doorkeeper.storage.copying import copy_database
 from doorkeeper.storage.files import free_name, sync_folder
 from doorkeeper.storage.rows import initial_items
@@ -61,7 +61,9 @@ def create(
     written directly; the caller creates them afterwards.
     """
     with connection:
-        connection.execute(schema.META + schema.TABLES + (schema.TRIGGERS if triggers else ""))
+        connection.execute(
+            schema.META + schema.TABLES + schema.BASE + (schema.TRIGGERS if triggers else "")
+        )
         connection.pragma("application_id", schema.APPLICATION_ID)
         for key, value in (
             ("cluster_id", cluster_id),
@@ -74,6 +76,8 @@ def create(
             schema.set_meta(connection, key, value)
         # Not through the change log: the first change of a client is revision 1 (decision 0306).
         connection.executemany("INSERT INTO item VALUES (?, ?, ?, ?, 0)", initial_items(initial))
+        connection.execute("INSERT INTO base SELECT kind, key, value, revision FROM item")
+        schema.set_base(connection, 0, "", now_ms)
 
 
 def migrate(
@@ -93,11 +97,15 @@ def migrate(
     sync_folder(path.parent)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        old_layout.convert(connection)
+        if found < schema.ONE_LAYOUT:
+            old_layout.convert(connection)
+        base.add_to_older_store(connection, found, now_ms)
         # Early stores have no salt key.
         if not schema.has_meta(connection, "salt_key"):
             schema.set_meta(connection, "salt_key", random_bytes(32).hex())
-        schema.set_meta(connection, "store_id", random_uuid(random_bytes))
+        # Nor have those before schema version 4 a store id.
+        if not schema.has_meta(connection, "store_id"):
+            schema.set_meta(connection, "store_id", random_uuid(random_bytes))
         schema.set_meta(connection, "schema_version", schema.VERSION)
         connection.execute("COMMIT")
     except BaseException:

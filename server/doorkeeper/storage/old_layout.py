@@ -50,7 +50,7 @@ _TABLES: Final = ("bindings", "topics", "configs", "scram_credentials", "delegat
 
 
 def convert(connection: apsw.Connection) -> None:
-    """Replace the tables by those of version 4, in the caller's transaction.
+    """Replace the tables by those with one layout for all kinds, in the caller's transaction.
 
     Raises:
         StorageError: the store is damaged.
@@ -67,7 +67,9 @@ def convert(connection: apsw.Connection) -> None:
             cells = (kind.name, *kind.encode(row), revision)
             connection.execute("INSERT INTO item VALUES (?, ?, ?, ?, ?)", cells)
         connection.executemany(
-            "INSERT INTO change_log VALUES (?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO change_log (revision, item, kind, key, value, deleted, time_ms,"
+            " author_principal, author_host, author_listener, author_client_id)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             _convert_log(connection),
         )
     except (KeyError, TypeError, ValueError) as error:

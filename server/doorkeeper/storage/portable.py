@@ -17,6 +17,7 @@ Row = tuple[Cell, ...]
 
 ITEM: Final = "item"
 LOG: Final = "change_log"
+BASE: Final = "base"
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     ITEM: ("kind", "key", "value", "secret", "revision"),
@@ -32,20 +33,37 @@ COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
         "author_host",
         "author_listener",
         "author_client_id",
+        "author_software",
+        "author_correlation_id",
+        "hash",
         "node_id",
         "batch",
     ),
+    BASE: ("kind", "key", "value", "revision"),
 }
 """The tables and their columns, in the order of writing.
 
 ``secret`` is null for a row without secret columns, and in the log. ``deleted`` is 0 or 1.
-``value`` is the same text in all stores. ``batch`` is the text of a uuid.
+``value`` is the same text in all stores. ``batch`` is the text of a uuid. ``hash`` is null but in
+the first row of a revision: see ``rows``.
 """
 
 ONLY_SHARED: Final = 2
 """Number of columns at the end of the log that the embedded store does not have."""
 
 ROWS_AT_ONCE: Final = 5_000
+
+
+BASE_KEYS: Final = ("base_revision", "base_hash", "base_ms")
+"""The keys of ``Base`` in the metadata of both stores."""
+
+
+class Base(NamedTuple):
+    """The revision after which the rows of ``BASE`` are the state; see ``storage.base``."""
+
+    revision: int
+    hash: str
+    time_ms: int
 
 
 class Header(NamedTuple):
@@ -59,6 +77,7 @@ class Header(NamedTuple):
     salt_key: bytes
     revision: int
     rows: Mapping[str, int]
+    base: Base
 
     @property
     def empty(self) -> bool:

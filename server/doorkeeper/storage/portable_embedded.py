@@ -45,7 +45,8 @@ class EmbeddedPortable(Portable):
                 for table in COLUMNS
             }
             revision = schema.last_revision(self._connection)
-            return Header(*identity_of(self._connection), revision, counts)
+            identity = identity_of(self._connection)
+            return Header(*identity, revision, counts, schema.base(self._connection))
 
     def _value(self, statement: str) -> int:
         found = self._connection.execute(statement).get
@@ -173,6 +174,7 @@ async def _fill(
                 statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608 - ours
                 async for chunk in rows(table):
                     connection.executemany(statement, (row[:number] for row in chunk))
+            schema.set_base(connection, *header.base)
             connection.execute(schema.TRIGGERS)
     finally:
         connection.close()

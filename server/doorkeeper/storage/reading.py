@@ -35,6 +35,6 @@ def read_acls(path: Path) -> StoredRows:
     with sqlite_errors(path), closing(connect_readonly(path)) as connection:
         connection.execute("BEGIN")  # one snapshot for all
         version = migrations.check_readable(connection, path)
-        read = read_rows if version >= schema.VERSION else old_layout.read
-        features = list(read(connection, FEATURE)) if version >= schema.VERSION else []
+        read = read_rows if version >= schema.ONE_LAYOUT else old_layout.read
+        features = list(read(connection, FEATURE)) if version >= schema.ONE_LAYOUT else []
         return StoredRows(list(read(connection, ACL)), list(read(connection, CONFIG)), features)

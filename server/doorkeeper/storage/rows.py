@@ -6,19 +6,34 @@ Small changes of a batch share one statement with complete rows. A change of man
 common cells once for each statement, so a thousand ACLs are one statement of four thousand cells.
 While SQLite executes it without Python's global lock, the event loop applies the same change to its
 state.
+
+Each revision has a hash of itself and of its predecessor's: SHA-256, in hexadecimal, of a text of
+cells in UTF-8:
+
+ the hash of the revision before, empty for the first one
+ revision, time_ms, and the author: principal, host, listener, client id, software, correlation id
+ for each row in the order of its items: kind, key, value, deleted (0 or 1)
+
+A cell is its length in characters, a colon and its text; a null is "-". Keys and authors are
+escaped as in the shared store, whose trigger computes the same text: a copy keeps its hashes.
+Node and batch are not part of it, because the embedded store does not have them.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from hashlib import sha256
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.storage.cells import MARK, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import apsw
 
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.change import Author, Change
     from doorkeeper.state.store import LogEntry
 
 Cell = str | int | None
@@ -29,17 +44,27 @@ MANY: Final = 64
 """Number of rows from which a change is written with common cells."""
 
 # Longer statements would be prepared on each use: apsw caches texts of up to 16 KiB. The longest
-# here have 13 and 10 KiB.
-ROWS_MAX: Final = 512
+# here have 15 and 10 KiB.
+ROWS_MAX: Final = 480
+ROWS_FULL: Final = 256
+"""Number of rows that closes a statement; the last change may exceed it by ``MANY``."""
 SHARED_ROWS_MAX: Final = 1024
 
-_COLUMNS: Final = 12
+_COLUMNS: Final = 15
 _WHOLE: Final = "INSERT INTO change_log SELECT * FROM (VALUES {rows}) WHERE column1 NOT NULL"
 _SHARED: Final = """
 INSERT INTO change_log
-SELECT ?1, column4, ?2, column1, column2, column3, ?3, ?4, ?5, ?6, ?7, ?8
+SELECT ?1, column4, ?2, column1, column2, column3, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+       CASE column4 WHEN 0 THEN ?11 END
 FROM (VALUES {rows}) WHERE column4 NOT NULL
 """
+
+
+LogWrite = tuple[list[Statement], str]
+"""The statements that write revisions, and the hash of the last one."""
+
+_Row = tuple[int, str, str, str | None, str | None, int]
+"""A row of a revision: item, kind, key, value, secret, deleted (0 or 1)."""
 
 
 def initial_items(change: Change) -> Iterator[tuple[str, str, str, str | None]]:
@@ -49,64 +74,94 @@ def initial_items(change: Change) -> Iterator[tuple[str, str, str, str | None]]:
             yield kind.name, *kind.encode(row)
 
 
-def log_statements(entries: Sequence[LogEntry], time_ms: int) -> list[Statement]:
-    """Return the statements that write revisions; deletions of a kind come first."""
+def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> LogWrite:
+    """Return the statements that write revisions; deletions of a kind come first.
+
+    ``previous`` is the hash of the revision before them.
+    """
     made: list[Statement] = []
     cells: list[Cell] = []
     for revision, author, change in entries:
-        count = 0
-        for set_, removed in change.values():
-            count += len(set_) + len(removed)
-        is_large = count >= MANY
-        if cells and (is_large or len(cells) >= ROWS_MAX // 2 * _COLUMNS):
-            made.append(_statement(_WHOLE, _COLUMNS, cells))
-            cells = []
-        item = 0
+        rows: list[_Row] = []
         for kind, edit in change.items():
-            name, encode = kind.name, kind.codec.encode
+            name, encode_row = kind.name, kind.codec.encode
             # Deletions first: a key may be deleted and set again in one change.
-            for deleted, rows in ((1, edit.deleted), (0, edit.set)):
-                if is_large and rows:
-                    head = (revision, name, deleted, time_ms, *author)
-                    made += _large_statements(head, encode, rows, item)
-                    item += len(rows)
-                    continue
-                for row in rows:
-                    key, value, secret = encode(row)
-                    if deleted:
-                        secret = None
-                    cells += (revision, item, name, key, value, secret, deleted, time_ms, *author)
-                    item += 1
+            for deleted, some in ((1, edit.deleted), (0, edit.set)):
+                for row in some:
+                    key, value, secret = encode_row(row)
+                    secret = None if deleted else secret
+                    rows.append((len(rows), name, key, value, secret, deleted))
+        previous = revision_hash(previous, revision, time_ms, author, rows)
+        is_large = len(rows) >= MANY
+        if cells and (is_large or len(cells) >= ROWS_FULL * _COLUMNS):
+            sql, padding = _statement(_WHOLE, _COLUMNS, len(cells), ROWS_MAX)
+            made.append((sql, cells + padding))
+            cells = []
+        if is_large:
+            made += _large_statements(revision, time_ms, author, previous, rows)
+            continue
+        hash_: str | None = previous
+        for each in rows:
+            cells += (revision, *each, time_ms, *author, hash_)
+            hash_ = None  # the first row has it
     if cells:
-        made.append(_statement(_WHOLE, _COLUMNS, cells))
-    return made
+        sql, padding = _statement(_WHOLE, _COLUMNS, len(cells), ROWS_MAX)
+        made.append((sql, cells + padding))
+    return made, previous
+
+
+def revision_hash(
+    previous: str, revision: int, time_ms: int, author: Author, rows: Iterable[_Row]
+) -> str:
+    """Return the hash of a revision behind one with the hash ``previous``."""
+    parts = [previous]
+    for cell in (revision, time_ms, *author):
+        if cell is None:
+            parts.append("-")
+            continue
+        text = str(cell)
+        if MARK in text or "\0" in text:
+            text = encode(text)
+        parts.append(f"{len(text)}:{text}")
+    for _, kind, key, value, _, deleted in rows:
+        if MARK in key or "\0" in key:
+            key = encode(key)  # noqa: PLW2901 - as it is hashed
+        end = "-" if value is None else f"{len(value)}:{value}"
+        parts.append(f"{len(kind)}:{kind}{len(key)}:{key}{end}1:{deleted}")
+    # The database refuses lone surrogates, with an error that names the store.
+    return sha256("".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _large_statements(
-    head: tuple[Cell, ...],
-    encode: Any,  # noqa: ANN401 - of a kind's codec
-    rows: tuple[Any, ...],
-    item: int,
+    revision: int, time_ms: int, author: Author, hash_: str, rows: Sequence[_Row]
 ) -> list[Statement]:
-    """Return the statements for rows of one kind, all set or all deleted."""
+    """Return the statements for a revision of many rows, at most ``SHARED_ROWS_MAX`` in each."""
     made: list[Statement] = []
-    deleted = head[2]
-    for at in range(0, len(rows), SHARED_ROWS_MAX):
-        cells: list[Cell] = []
-        for number, row in enumerate(rows[at : at + SHARED_ROWS_MAX], item + at):
-            key, value, secret = encode(row)
-            cells += (key, value, None if deleted else secret, number)
-        text, cells = _statement(_SHARED, 4, cells)
-        made.append((text, [*head, *cells]))
+    for (name, deleted), run in groupby(rows, key=_kind_and_deleted):
+        head = (revision, name, deleted, time_ms, *author, hash_)
+        same = list(run)
+        for at in range(0, len(same), SHARED_ROWS_MAX):
+            cells: list[Cell] = []
+            for item, _, key, value, secret, _ in same[at : at + SHARED_ROWS_MAX]:
+                cells += (key, value, secret, item)
+            sql, padding = _statement(_SHARED, 4, len(cells), SHARED_ROWS_MAX)
+            made.append((sql, [*head, *cells, *padding]))
     return made
 
 
-def _statement(text: str, columns: int, cells: list[Cell]) -> Statement:
-    """Pad the rows to a power of two, so that few prepared statements serve all numbers of rows."""
-    rows = len(cells) // columns
-    size = 1 << (rows - 1).bit_length()
-    cells.extend([None] * ((size - rows) * columns))
-    return _text(text, columns, size), cells
+def _kind_and_deleted(row: _Row) -> tuple[str, int]:
+    return row[1], row[5]
+
+
+@lru_cache(maxsize=4096)
+def _statement(text: str, columns: int, cells: int, rows_max: int) -> Statement:
+    """Return the SQL for a number of cells, and the cells to add.
+
+    The rows are padded to a power of two, so that few prepared statements serve all numbers.
+    """
+    rows = cells // columns
+    size = min(1 << (rows - 1).bit_length(), rows_max)
+    return _text(text, columns, size), [None] * ((size - rows) * columns)
 
 
 @lru_cache

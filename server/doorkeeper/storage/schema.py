@@ -1,4 +1,4 @@
-"""The tables of the embedded store, schema version 4: one layout for all kinds.
+"""The tables of the embedded store, schema version 5: one layout for all kinds.
 
 The server writes only ``change_log``. Triggers apply each of its rows to ``item`` in the same
 statement, so log and items cannot disagree, and one statement of many rows commits a whole batch.
@@ -8,8 +8,13 @@ statement, so log and items cannot disagree, and one statement of many rows comm
  change_log   (revision, item): append-only, pruned from its old end. It keeps the newest
               revision, which is the store's. ``deleted`` is 0 or 1; the row of a deletion
               has the previous value, null where it is unknown (deletions by schema versions
-              before 4)
- meta         cluster_id, store_id, salt_key, schema_version, created_by, created_ms
+              before 4). The first row of a revision has its ``hash``: see ``rows``; null
+              in revisions that schema versions before 5 wrote
+ base         the rows of all kinds, without secrets, after the revision ``base_revision``: with the
+              revisions of the log behind it they are the state as of each of these. Pruning moves
+              it forward
+ meta         cluster_id, store_id, salt_key, schema_version, created_by, created_ms; and of the
+              base: base_revision, base_hash, base_ms (its time)
 
 ``doorkeeper.kinds`` defines ``key`` and ``value``. Rows of unknown kinds are kept. A trigger
 empties secret cells of the log after they were applied.
@@ -20,6 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.state.store import StorageError
+from doorkeeper.storage.portable import BASE_KEYS, Base
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +35,10 @@ if TYPE_CHECKING:
 APPLICATION_ID: Final = 0x446F6F72
 """``Door``: identifies the file's format in its header, for example to ``file``."""
 
-VERSION: Final = 4
+VERSION: Final = 5
+
+ONE_LAYOUT: Final = 4
+"""The first version with one layout for all kinds, and with a store id."""
 
 META: Final = """
 CREATE TABLE meta (
@@ -64,7 +73,20 @@ CREATE TABLE change_log (
     author_host      TEXT    NOT NULL,
     author_listener  TEXT    NOT NULL,
     author_client_id TEXT    NOT NULL,
+    author_software  TEXT    NOT NULL DEFAULT '',
+    author_correlation_id INTEGER,
+    hash             TEXT,
     PRIMARY KEY (revision, item)
+) STRICT, WITHOUT ROWID;
+"""
+
+BASE: Final = """
+CREATE TABLE base (
+    kind     TEXT    NOT NULL,
+    key      TEXT    NOT NULL,
+    value    TEXT    NOT NULL,
+    revision INTEGER NOT NULL,
+    PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 """
 
@@ -132,3 +154,28 @@ def last_revision(connection: apsw.Connection) -> int:
     """Return the newest revision; 0 in a new store."""
     newest = connection.execute("SELECT max(revision) FROM change_log").get
     return newest if isinstance(newest, int) else 0
+
+
+def last_hash(connection: apsw.Connection) -> str:
+    """Return the hash of the newest revision; empty where it has none."""
+    found = connection.execute(
+        "SELECT hash FROM change_log WHERE item = 0 AND revision = ("
+        "SELECT max(revision) FROM change_log)"
+    ).get
+    return found if isinstance(found, str) else ""
+
+
+def base(connection: apsw.Connection) -> Base:
+    """Return the revision after which ``base`` is the state, its hash and its time."""
+    return Base(
+        int(meta(connection, "base_revision")),
+        str(meta(connection, "base_hash")),
+        int(meta(connection, "base_ms")),
+    )
+
+
+def set_base(connection: apsw.Connection, revision: int, hash_: str, time_ms: int) -> None:
+    """Record the revision after which ``base`` is the state."""
+    values: tuple[str | int, ...] = (revision, hash_, time_ms)
+    for key, value in zip(BASE_KEYS, values, strict=True):
+        set_meta(connection, key, value)

@@ -258,6 +258,7 @@ class _Writer(Lease):
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._log: FilteringBoundLogger = structlog.get_logger("doorkeeper.store")
         self._thread: Thread | None = None
+        self._hash = schema.last_hash(connection)
         self.problem: str | None = None
         """Why the store was lost; from then on nothing is written."""
 
@@ -373,7 +374,7 @@ class _Writer(Lease):
                 raise StoreReplaced(self.problem)  # noqa: TRY301 - counted and reported like any failure
             if self.connection.in_transaction:
                 self._leave_transaction()
-            statements = log_statements(entries, self._now_ms())
+            statements, hash_ = log_statements(entries, self._now_ms(), self._hash)
             began_s = self._clock()
             self._files.writes += 1
             try:
@@ -381,6 +382,7 @@ class _Writer(Lease):
             finally:
                 self._files.written_ns = time.time_ns()
                 self._files.writes += 1
+            self._hash = hash_
             self._meter.record_commit(len(entries), self._clock() - began_s)
         except Exception as error:  # noqa: BLE001 - the thread must survive any change
             with suppress(apsw.Error):  # the next commit tries again
@@ -472,7 +474,7 @@ def expected_store_of(
 
     """
     version = migrations.check_readable(connection, path)
-    has_id = version >= schema.VERSION or older_store_id is None
+    has_id = version >= schema.ONE_LAYOUT or older_store_id is None
     store_id = str(schema.meta(connection, "store_id")) if has_id else older_store_id
     assert store_id is not None
     cluster_id = str(schema.meta(connection, "cluster_id"))

@@ -70,7 +70,7 @@ async def compare(
 
     """
     found = await target.header()
-    for what in ("cluster_id", "salt_key", "revision"):
+    for what in ("cluster_id", "salt_key", "revision", "base"):
         if getattr(found, what) != getattr(header, what):
             raise StorageError(f"{target.name}: its {what} is not that of {source}")
     reader = Reader(target, sum(header.rows.values()), progress)

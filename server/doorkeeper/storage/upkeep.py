@@ -6,7 +6,7 @@ runs after the results of a commit were sent, so that they do not wait for it; a
 partial, and the WAL grows until the read ends.
 
 The change log is pruned from its old end, in whole revisions, while no change waits. The newest
-revision is kept: the next one is numbered after it.
+revision is kept: the next one is numbered after it. What is deleted is folded into ``base``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import apsw
 import structlog
 
+from doorkeeper.storage.base import fold
 from doorkeeper.storage.database import reason
 
 if TYPE_CHECKING:
@@ -34,13 +35,12 @@ PRUNE_INTERVAL_MS = 3_600_000
 
 _DAY_MS = 86_400_000
 
-_PRUNE = """
+_PRUNED = """
 WITH oldest AS (
     SELECT revision, time_ms FROM change_log ORDER BY revision, item LIMIT :rows
 )
-DELETE FROM change_log
-WHERE revision <= (SELECT max(revision) FROM oldest)
-  AND revision < (SELECT max(revision) FROM change_log)
+SELECT max(revision) FROM oldest
+WHERE revision < (SELECT max(revision) FROM change_log)
   AND revision < coalesce(
       (SELECT min(revision) FROM oldest WHERE time_ms >= :before_ms), 9223372036854775807
   )
@@ -51,11 +51,15 @@ def prune(connection: apsw.Connection, *, before_ms: int, rows: int = PRUNE_ROWS
     """Delete the oldest revisions, about ``rows`` rows; return whether any was deleted.
 
     Stop at the first revision that is not older than ``before_ms``, even if the clock was set back
-    after it, so that the rest of the log has no gap.
+    after it, so that the rest of the log has no gap. The base is the state before it.
     """
-    before = connection.total_changes()
-    connection.execute(_PRUNE, {"rows": rows, "before_ms": before_ms})
-    return connection.total_changes() > before
+    until = connection.execute(_PRUNED, {"rows": rows, "before_ms": before_ms}).get
+    if not isinstance(until, int):
+        return False
+    with connection:
+        fold(connection, until)
+        connection.execute("DELETE FROM change_log WHERE revision <= ?", (until,))
+    return True
 
 
 class Upkeep:

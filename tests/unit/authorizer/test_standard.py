@@ -214,9 +214,8 @@ async def test_a_change_has_its_author() -> None:
 
     created, deleted = store.entries
 
-    assert (
-        created.author == deleted.author == Author("User:root", "10.0.0.9", "PLAINTEXT", "client-1")
-    )
+    author = Author("User:root", "10.0.0.9", "PLAINTEXT", "client-1", "", root.correlation_id)
+    assert created.author == deleted.author == author
     assert deleted.change[ACL].deleted == created.change[ACL].set
 
 

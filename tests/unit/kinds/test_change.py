@@ -48,7 +48,12 @@ def test_the_origin_of_a_request() -> None:
 
     assert origin.request is request
     assert origin.author == Author(
-        "User:admin", request.client_address, request.listener_name, request.client_id
+        "User:admin",
+        request.client_address,
+        request.listener_name,
+        request.client_id,
+        request.client_software,
+        request.correlation_id,
     )
 
 

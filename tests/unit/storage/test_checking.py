@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.storage.checking import FINDINGS_MAX, findings
-from doorkeeper.storage.portable import ITEM, LOG
+from doorkeeper.storage.portable import BASE, ITEM, LOG
 from doorkeeper.storage.portable_embedded import reading
 from testkit.portables import Held, fill_fully
 
@@ -30,7 +30,7 @@ async def store(data_dir: Path) -> Held:
 async def test_a_sound_store_has_no_findings(store: Held) -> None:
     """Whole or pruned, down to the newest revision, and new."""
     for first in range(1, REVISIONS + 1):
-        store.tables[LOG] = [row for row in store.tables[LOG] if int(row[0] or 0) >= first]
+        prune(store, first)
         assert await findings(store) == []
     store.tables = {table: [] for table in store.tables}
     store.kept = store.kept._replace(revision=0)
@@ -40,12 +40,25 @@ async def test_a_sound_store_has_no_findings(store: Held) -> None:
 async def test_rows_of_revision_0_are_in_no_log(store: Held) -> None:
     """A store is created with them: beside a log from revision 1, a pruned one, and none."""
     store.tables[ITEM].append(("feature", "metadata.version", "[33]", None, 0))
+    store.tables[BASE].insert(0, ("feature", "metadata.version", "[33]", 0))
     assert await findings(store) == []
-    store.tables[LOG] = [row for row in store.tables[LOG] if int(row[0] or 0) >= 3]
+    prune(store, 3)
     assert await findings(store) == []
-    store.tables = {LOG: [], ITEM: store.tables[ITEM][-1:]}
+    store.tables = {LOG: [], ITEM: store.tables[ITEM][-1:], BASE: store.tables[BASE][:1]}
     store.kept = store.kept._replace(revision=0)
     assert await findings(store) == []
+
+
+def prune(store: Held, first: int) -> None:
+    """Fold the revisions before ``first`` into the base."""
+    rows = {row[:2]: row for row in store.tables[BASE]}
+    for revision, _, kind, key, value, deleted, *_ in store.tables[LOG]:
+        if int(revision or 0) < first:
+            rows.pop((kind, key), None)
+            if not deleted:
+                rows[kind, key] = (kind, key, value, revision)
+    store.tables[BASE] = list(rows.values())
+    store.tables[LOG] = [row for row in store.tables[LOG] if int(row[0] or 0) >= first]
 
 
 def without_revision(number: int) -> Callable[[list[Row]], list[Row]]:
@@ -106,6 +119,11 @@ def changed(kind: str, cell: int, value: object) -> Callable[[list[Row]], list[R
         (ITEM, changed("credential", 4, 3), "is of revision 3; revision 2 set it last"),
         (ITEM, changed("credential", 2, "x"), "differs from revision 2"),
         (ITEM, changed("token", 2, "{}"), "token: 't2' differs from revision 2"),
+        (
+            BASE,
+            lambda _rows: [("topic", "old", "[]", 0)],
+            "topic: 'old' is not the same in the base, and no revision changed it",
+        ),
     ],
 )
 async def test_each_fault_is_found(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.storage.portable import COLUMNS, LOG, ONLY_SHARED, Header
+from doorkeeper.storage.portable import COLUMNS, LOG, ONLY_SHARED, Base, Header
 from testkit.stores import open_store, query
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+NO_BASE = Base(0, "", 0)
 
 
 async def test_columns_are_those_of_the_embedded_store(data_dir: Path) -> None:
@@ -28,12 +30,12 @@ async def test_columns_are_those_of_the_embedded_store(data_dir: Path) -> None:
 
 def test_a_header_says_whether_anything_was_changed() -> None:
     """A store is empty with the rows that it was created with; one that was emptied is not."""
-    assert Header("A" * 22, "B" * 22, b"", 0, {"item": 0}).empty
-    assert not Header("A" * 22, "B" * 22, b"", 3, {"item": 0}).empty
-    assert Header("A" * 22, "B" * 22, b"", 0, {"item": 1, "change_log": 0}).empty
-    assert not Header("A" * 22, "B" * 22, b"", 0, {"item": 1, "change_log": 1}).empty
+    assert Header("A" * 22, "B" * 22, b"", 0, {"item": 0}, NO_BASE).empty
+    assert not Header("A" * 22, "B" * 22, b"", 3, {"item": 0}, NO_BASE).empty
+    assert Header("A" * 22, "B" * 22, b"", 0, {"item": 1, "change_log": 0}, NO_BASE).empty
+    assert not Header("A" * 22, "B" * 22, b"", 0, {"item": 1, "change_log": 1}, NO_BASE).empty
 
 
 def test_a_header_does_not_show_its_secret() -> None:
     """The salt key is left out where a header is printed."""
-    assert "sssecret" not in repr(Header("A" * 22, "B" * 22, b"sssecret", 0, {}))
+    assert "sssecret" not in repr(Header("A" * 22, "B" * 22, b"sssecret", 0, {}, NO_BASE))

@@ -20,7 +20,7 @@ from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Edit, edit
 from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, TOKEN, TOPIC
 from doorkeeper.state.store import LogEntry, StorageError
-from doorkeeper.storage.rows import MANY, ROWS_MAX, SHARED_ROWS_MAX, execute, log_statements
+from doorkeeper.storage.rows import MANY, ROWS_FULL, SHARED_ROWS_MAX, log_statements
 from doorkeeper.storage.sqlite import read_rows
 from testkit.stores import (
     AUTHOR,
@@ -34,6 +34,7 @@ from testkit.stores import (
     removing,
     token,
     topic,
+    write_entries,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def test_deletions_come_before_what_is_set(connection: apsw.Connection) -> None:
     )
 
     entries = [LogEntry(revision, AUTHOR, each) for revision, each in ((8, first), (9, second))]
-    execute(connection, log_statements(entries, NOW_MS))
+    write_entries(connection, entries)
 
     assert [(*row[:4], row[6]) for row in log(connection)] == [
         (8, 0, "acl", binding(1).binding_id, 0),
@@ -73,7 +74,7 @@ def test_deletions_come_before_what_is_set(connection: apsw.Connection) -> None:
         (9, 2, "topic", "old", 1),
         (9, 3, "topic", "new", 0),
     ]
-    assert {row[7:] for row in log(connection)} == {(NOW_MS, *AUTHOR)}
+    assert {row[7:-1] for row in log(connection)} == {(NOW_MS, *AUTHOR)}
 
 
 @pytest.mark.parametrize(
@@ -94,15 +95,15 @@ def test_any_number_of_rows_is_stored(connection: apsw.Connection, count: int) -
         *((1, item) for item in range(count)),
         *((2, item) for item in range(2 * count)),
     ]
-    assert {row[7:] for row in rows} == {(NOW_MS, *AUTHOR)}
+    assert {row[7:-1] for row in rows} == {(NOW_MS, *AUTHOR)}
     assert not connection.in_transaction
 
 
 def test_many_small_changes_are_one_statement() -> None:
     """A group is one call into SQLite, as long as it has few rows."""
-    entries = [LogEntry(number + 1, AUTHOR, adding(number)) for number in range(ROWS_MAX // 2)]
+    entries = [LogEntry(number + 1, AUTHOR, adding(number)) for number in range(ROWS_FULL)]
 
-    assert len(log_statements(entries, NOW_MS)) == 1
+    assert len(log_statements(entries, NOW_MS, "")[0]) == 1
 
 
 def test_large_and_small_changes_keep_their_order(connection: apsw.Connection) -> None:
@@ -114,12 +115,12 @@ def test_large_and_small_changes_keep_their_order(connection: apsw.Connection) -
     changes.append(adding(7))
     entries = [LogEntry(revision, AUTHOR, each) for revision, each in enumerate(changes, 1)]
 
-    execute(connection, log_statements(entries, NOW_MS))
+    write_entries(connection, entries)
 
     assert list(read_rows(connection, ACL)) == [binding(7)]
 
 
-@pytest.mark.parametrize("size", [ROWS_MAX // 2, SHARED_ROWS_MAX])
+@pytest.mark.parametrize("size", [ROWS_FULL, SHARED_ROWS_MAX])
 def test_prepared_statements_are_kept(connection: apsw.Connection, size: int) -> None:
     """The longest statements are short enough for apsw's cache: their second use is a hit."""
     for first in (1, size + 1):
@@ -128,7 +129,7 @@ def test_prepared_statements_are_kept(connection: apsw.Connection, size: int) ->
         else:
             numbers = range(first, first + size)
             entries = [LogEntry(number, AUTHOR, adding(number)) for number in numbers]
-            execute(connection, log_statements(entries, NOW_MS))
+            write_entries(connection, entries)
 
     assert connection.cache_stats()["hits"] >= 1
     assert connection.cache_stats()["too_big"] == 0

@@ -86,7 +86,8 @@ async def test_one_request_is_one_revision(data_dir: Path) -> None:
     rows = query(
         data_dir,
         "SELECT revision, item, kind, time_ms, author_principal, author_host, author_listener,"
-        " author_client_id, key FROM change_log ORDER BY revision, item",
+        " author_client_id, author_software, author_correlation_id, key FROM change_log"
+        " ORDER BY revision, item",
     )
 
     assert rows == [

@@ -115,7 +115,7 @@ async def test_a_topic_is_visible_when_it_is_durable() -> None:
         assert log.state.topics.names() == ("a", "b")
 
     (entry,) = store.entries
-    assert entry.author == Author("User:ANONYMOUS", "10.0.0.7", "PLAINTEXT", "client-1")
+    assert entry.author == Author("User:ANONYMOUS", "10.0.0.7", "PLAINTEXT", "client-1", "", 5)
     assert entry.change == edit(TOPIC, set=[row("a"), row("b")])
 
 

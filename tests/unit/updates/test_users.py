@@ -168,7 +168,7 @@ async def test_a_credential_counts_when_it_is_durable() -> None:
         assert log.state.credentials.names() == ["bob"]
 
     (entry,) = store.entries
-    assert entry.author == Author("User:admin", "10.0.0.1", "PLAINTEXT", "client-1")
+    assert entry.author == Author("User:admin", "10.0.0.1", "PLAINTEXT", "client-1", "", 7)
     edited = entry.change[CREDENTIAL]
     assert edited.deleted == (alice,)
     assert [row.user for row in edited.set] == ["bob"]

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage.postgres.cells import encode
+from doorkeeper.storage.cells import encode
+from doorkeeper.storage.postgres import history
 from doorkeeper.storage.postgres.membership import live_before
 from doorkeeper.storage.postgres.schema import (
+    OLDEST_USER,
     SCHEMA,
-    TABLES,
+    TABLES_2,
     VERSION,
     check_usable,
     meta,
@@ -33,13 +35,17 @@ if TYPE_CHECKING:
 
     from doorkeeper.kinds.change import Change
 
-STEPS: Final[Mapping[int, str]] = {2: EXPAND}
+STEPS: Final[Mapping[int, str]] = {2: EXPAND, 3: history.EXPAND}
 """The SQL that leads to each schema version from the one before."""
 
 _LOCK: Final = 0x446F6F72
 """``Door``: the key of the advisory lock for migrations."""
 
-_INITIAL: Final = "INSERT INTO doorkeeper.item VALUES ($1, $2, $3, $4, 0)"
+_INITIAL: Final = """
+WITH initial AS (
+    INSERT INTO doorkeeper.item VALUES ($1, $2, $3, $4, 0) RETURNING kind, key, value, revision
+) INSERT INTO doorkeeper.base SELECT * FROM initial
+"""
 
 _HAS_SCHEMA: Final = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1)"
 
@@ -73,7 +79,7 @@ async def plan_migration(
     if state is None:
         has_schema = await connection.fetchval(_HAS_SCHEMA, SCHEMA)
         create = "" if has_schema else f"CREATE SCHEMA {SCHEMA};\n"
-        return Migration(0, VERSION, create + TABLES)
+        return Migration(0, VERSION, create + TABLES_2 + sql_between(2, VERSION))
     if state.version > version:
         raise StorageError(
             f"the store has schema version {state.version}, made by a newer Doorkeeper;"
@@ -157,13 +163,13 @@ async def finish(connection: asyncpg.Connection) -> bool:
         if state is None:
             raise StorageError("there is no store in this database")
         check_usable(state)
-        if state.min_reader >= VERSION:
+        if state.min_reader >= OLDEST_USER:
             return False
-        older = await live_before(connection, VERSION)
+        older = await live_before(connection, OLDEST_USER)
         if older:
             ids = ", ".join(map(str, older))
             raise StorageError(f"the nodes {ids} are of an older version: upgrade or stop them")
         await connection.execute(CONTRACT, timeout=MIGRATION_S)
         for key in ("min_reader", "min_writer"):
-            await set_meta(connection, key, str(VERSION))
+            await set_meta(connection, key, str(OLDEST_USER))
     return True

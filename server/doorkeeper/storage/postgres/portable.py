@@ -9,9 +9,18 @@ from uuid import UUID
 
 from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage.portable import COLUMNS, LOG, ROWS_AT_ONCE, Cell, Header, Portable, Row
-from doorkeeper.storage.postgres import membership, migrating
-from doorkeeper.storage.postgres.cells import decode, encode
+from doorkeeper.storage.cells import decode, encode
+from doorkeeper.storage.portable import (
+    BASE_KEYS,
+    COLUMNS,
+    LOG,
+    ROWS_AT_ONCE,
+    Cell,
+    Header,
+    Portable,
+    Row,
+)
+from doorkeeper.storage.postgres import membership, migrating, schema
 from doorkeeper.storage.postgres.rows import head
 from doorkeeper.storage.postgres.schema import check_usable, identity, schema_state, set_meta
 
@@ -43,7 +52,8 @@ class SharedPortable(Portable):
         }
         found = await identity(self._connection)
         revision = await head(self._connection)
-        return Header(found.cluster_id, found.store_id, found.salt_key, revision, counts)
+        base = await schema.base(self._connection)
+        return Header(found.cluster_id, found.store_id, found.salt_key, revision, counts, base)
 
     async def rows(self, table: str) -> AsyncIterator[list[Row]]:
         columns = COLUMNS[table]
@@ -143,9 +153,9 @@ async def write(
 async def _fill(
     connection: asyncpg.Connection, header: Header, rows: Callable[[str], AsyncIterator[list[Row]]]
 ) -> None:
-    """Write all rows with the trigger disabled: the rows are its result."""
-    await connection.execute("ALTER TABLE doorkeeper.log DISABLE TRIGGER carry")
-    await connection.execute("TRUNCATE doorkeeper.item, doorkeeper.log")
+    """Write all rows with the triggers disabled: the rows are their result."""
+    await connection.execute("ALTER TABLE doorkeeper.log DISABLE TRIGGER USER")
+    await connection.execute("TRUNCATE doorkeeper.item, doorkeeper.log, doorkeeper.base")
     for table, columns in COLUMNS.items():
         async for chunk in rows(table):
             await connection.copy_records_to_table(
@@ -159,4 +169,6 @@ async def _fill(
     await set_meta(connection, "cluster_id", header.cluster_id)
     await set_meta(connection, "store_id", random_uuid(os.urandom))
     await set_meta(connection, "salt_key", header.salt_key.hex())
-    await connection.execute("ALTER TABLE doorkeeper.log ENABLE TRIGGER carry")
+    for key, value in zip(BASE_KEYS, header.base, strict=True):
+        await set_meta(connection, key, str(value))
+    await connection.execute("ALTER TABLE doorkeeper.log ENABLE TRIGGER USER")

@@ -18,7 +18,7 @@ from doorkeeper.kinds.declared import ACL, KINDS
 from doorkeeper.kinds.kind import Item
 from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.state.store import Logged, StorageError, StoredState, change_from
-from doorkeeper.storage.postgres.cells import decode, encode
+from doorkeeper.storage.cells import decode, encode
 from doorkeeper.storage.postgres.schema import SCHEMA
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ _COLUMNS: Final = {
     "author_host": "text",
     "author_listener": "text",
     "author_client_id": "text",
+    "author_software": "text",
+    "author_correlation_id": "integer",
     "node_id": "integer",
     "batch": "uuid",
 }
@@ -66,7 +68,8 @@ _SECRET_KINDS: Final = [kind.name for kind in KINDS.values() if kind.has_secrets
 # The subselect finds the item by its index, and only for kinds with secrets.
 _READ: Final = """
 SELECT revision, kind, key, value, deleted, time_ms,
-       author_principal, author_host, author_listener, author_client_id, node_id, batch,
+       author_principal, author_host, author_listener, author_client_id, author_software,
+       author_correlation_id, node_id, batch,
        CASE WHEN kind = ANY($3) AND NOT deleted THEN (
            SELECT ARRAY[item.value, item.secret] FROM doorkeeper.item
            WHERE item.kind || ' ' || item.key = log.kind || ' ' || log.key
@@ -157,7 +160,8 @@ async def write(
 def _rows_of(entry: LogEntry, node_id: int, batch: UUID) -> Iterator[tuple[object, ...]]:
     """Yield the rows of a revision, deletions before set rows."""
     revision, author, change = entry
-    rest = (*map(encode, author), node_id, batch)
+    *texts, correlation_id = author
+    rest = (*map(encode, texts), correlation_id, node_id, batch)
     number = 0
     for deleted in (True, False):
         for kind, edit in change.items():
@@ -193,7 +197,8 @@ async def read_log(connection: asyncpg.Connection, after: int, rows_max: int) ->
 
 def _revision_of(revision: int, rows: Sequence[asyncpg.Record]) -> Logged:
     first = rows[0]
-    author = Author(*(decode(first[f"author_{name}"]) for name in Author._fields))
+    *texts, correlation_id = (first[f"author_{name}"] for name in Author._fields)
+    author = Author._make((*map(decode, texts), correlation_id))
     change = change_from(_decode_known(rows))
     return Logged(revision, first["time_ms"], first["node_id"], first["batch"], author, change)
 

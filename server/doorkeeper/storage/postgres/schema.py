@@ -13,7 +13,10 @@ the lock. The layout is the same for all kinds: a new kind needs no migration.
  item   the rows of all kinds at the head; those that a store is created with are of revision 0,
         and not in the log
  node   one row for each registered node: see ``membership``
- meta   cluster_id, store_id, salt_key, schema_version, min_reader, min_writer, created_by
+ base   the rows of all kinds, without secrets, after the revision ``base_revision``: see
+        ``history``
+ meta   cluster_id, store_id, salt_key, schema_version, min_reader, min_writer, created_by; and of
+        the base: base_revision, base_hash, base_ms
 
 Two successive versions of Doorkeeper can share one schema. A migration first adds only what the
 newer version needs (*expand*). ``store migrate --finish`` removes what only the older one needs,
@@ -25,6 +28,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.state.store import StorageError, StoreIdentity, StoreReplaced
+from doorkeeper.storage.portable import BASE_KEYS, Base
 from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
@@ -38,7 +42,10 @@ CHANNEL: Final = "doorkeeper"
 ENCODING: Final = "UTF8"
 """Other encodings cannot store all names that clients may choose."""
 
-VERSION: Final = 2
+VERSION: Final = 3
+
+OLDEST_USER: Final = 2
+"""The schema version of the oldest nodes that can use tables of ``VERSION``."""
 
 BASE: Final = """
 CREATE TABLE doorkeeper.meta (
@@ -161,8 +168,8 @@ REFERENCING NEW TABLE AS written
 FOR EACH STATEMENT EXECUTE FUNCTION doorkeeper.carry();
 """
 
-TABLES: Final = BASE + ITEMS_AND_LOG + TRIGGER
-"""A new store without its identity."""
+TABLES_2: Final = BASE + ITEMS_AND_LOG + TRIGGER
+"""A new store of schema version 2, without its identity; ``history.EXPAND`` leads to 3."""
 
 # Not to_regclass: it may use a cached answer from before the creation.
 _HAS_META: Final = (
@@ -260,6 +267,21 @@ async def check_identity(connection: asyncpg.Connection, expected: StoreIdentity
     found = await identity(connection)
     if found[:2] != expected[:2]:
         raise StoreReplaced(f"this is store {found.store_id} of cluster {found.cluster_id}")
+
+
+async def base(connection: asyncpg.Connection) -> Base:
+    """Return the revision after which the table ``base`` is the state, its hash and its time.
+
+    Raises:
+        StorageError: ``meta`` lacks a part of it.
+
+    """
+    values = await meta(connection)
+    try:
+        revision, hash_, time_ms = (values[key] for key in BASE_KEYS)
+        return Base(int(revision), hash_, int(time_ms))
+    except (KeyError, ValueError) as error:
+        raise StorageError(f"the store is damaged: meta has no {error}") from error
 
 
 async def set_meta(connection: asyncpg.Connection, key: str, value: str) -> None:

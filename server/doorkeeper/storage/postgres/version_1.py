@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.storage.postgres.cells import MARK
+from doorkeeper.storage.cells import MARK
 from doorkeeper.storage.postgres.schema import ITEMS_AND_LOG, TRIGGER
 
 _ONE: Final = f"'{MARK}'"

@@ -13,11 +13,10 @@ from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage import schema
-from doorkeeper.storage.rows import execute, log_statements
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import acl_sets, change_log
 from testkit.old_stores import create_old_store
-from testkit.stores import create_tables
+from testkit.stores import create_tables, write_entries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +51,7 @@ def store(tmp_path: Path) -> Path:
         row = [StoredBinding(binding_id, binding)]
         change = edit(ACL, deleted=row) if deleted else edit(ACL, set=row)
         author = Author(f"User:admin{revision}", "h", "l", "c")
-        execute(connection, log_statements([LogEntry(revision, author, change)], revision * 1000))
+        write_entries(connection, [LogEntry(revision, author, change)], revision * 1000)
     connection.execute("DELETE FROM change_log WHERE revision <= 2")
     connection.close()
     return path

@@ -9,6 +9,7 @@ import pytest
 
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.schema import (
+    OLDEST_USER,
     VERSION,
     SchemaState,
     check_usable,
@@ -55,12 +56,12 @@ async def test_an_empty_database_has_no_version(database: Database) -> None:
 @pytest.mark.interop
 async def test_the_database_says_its_version(connection: asyncpg.Connection) -> None:
     """A new store has the version of this code, for itself."""
-    assert await schema_state(connection) == SchemaState(VERSION, VERSION, VERSION)
+    assert await schema_state(connection) == SchemaState(VERSION, OLDEST_USER, OLDEST_USER)
 
-    await set_meta(connection, "schema_version", "3")
+    await set_meta(connection, "schema_version", "4")
 
-    assert await schema_state(connection) == SchemaState(3, VERSION, VERSION)
-    assert (await meta(connection))["schema_version"] == "3"
+    assert await schema_state(connection) == SchemaState(4, OLDEST_USER, OLDEST_USER)
+    assert (await meta(connection))["schema_version"] == "4"
 
 
 @pytest.mark.interop

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper.storage.postgres.cells import decode, encode
+from doorkeeper.storage.cells import decode, encode
 
 
 @given(st.text(alphabet=st.sampled_from("\0\ufdd00a")))

@@ -1,0 +1,187 @@
+"""The base and the log together are the state as of each revision that is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+
+from doorkeeper.kinds.change import Author, edit
+from doorkeeper.kinds.declared import CONFIG, TOPIC, StoredFeature
+from doorkeeper.kinds.declared import FEATURE as FEATURE_KIND
+from doorkeeper.state.store import LogEntry
+from doorkeeper.storage import migrations, schema
+from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.portable import Base
+from doorkeeper.storage.rows import revision_hash
+from doorkeeper.storage.upkeep import prune
+from testkit.portables import CHANGES
+from testkit.stores import (
+    AUTHOR,
+    NOW_MS,
+    adding,
+    append,
+    config,
+    create_tables,
+    open_store,
+    removing,
+    topic,
+    write_entries,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+State = dict[tuple[object, object], object]
+
+
+@pytest.fixture
+def connection() -> Iterator[apsw.Connection]:
+    connection = apsw.Connection(":memory:")
+    create_tables(connection)
+    yield connection
+    connection.close()
+
+
+def state(connection: apsw.Connection, table: str = "item") -> State:
+    rows = connection.execute(f"SELECT kind, key, value FROM {table}")
+    return {(kind, key): value for kind, key, value in rows}
+
+
+def replay(connection: apsw.Connection, until: int) -> State:
+    """Apply the log up to a revision to the base."""
+    found = state(connection, "base")
+    rows = connection.execute(
+        "SELECT kind, key, value, deleted FROM change_log WHERE revision <= ?"
+        " AND revision > (SELECT value FROM meta WHERE key = 'base_revision')"
+        " ORDER BY revision, item",
+        (until,),
+    )
+    for kind, key, value, deleted in rows:
+        found.pop((kind, key), None)
+        if not deleted:
+            found[kind, key] = value
+    return found
+
+
+def test_pruning_folds_the_log_into_the_base(connection: apsw.Connection) -> None:
+    """Whatever is pruned, the state as of each revision that is left is what it was."""
+    changes = [
+        *CHANGES,
+        edit(TOPIC, set=[topic("b", 5)]),
+        edit(TOPIC, deleted=[topic("b", 5)]),
+        edit(TOPIC, set=[topic("b", 7)]),
+        removing(*range(5, 15)),
+    ]
+    states = []
+    for revision, change in enumerate(changes, 1):
+        append(connection, change, revision, NOW_MS + revision)
+        states.append(state(connection))
+
+    for first in range(2, len(changes) + 1):
+        assert prune(connection, before_ms=NOW_MS + first)
+        for revision in range(first - 1, len(changes) + 1):
+            assert replay(connection, revision) == states[revision - 1]
+        base = schema.base(connection)
+        assert (base.revision, base.time_ms) == (first - 1, NOW_MS + first - 1)
+        assert len(base.hash) == 64
+    assert not prune(connection, before_ms=NOW_MS + 1000)
+
+
+def test_the_chain_goes_through_all_revisions(connection: apsw.Connection) -> None:
+    """Each hash is of the revision's cells and the hash before it, small and large ones alike."""
+    author = Author("User:\ufdd0", "h", "l", "c", "java/4.3.1", 17)
+    changes = [adding(1), adding(*range(2, 200)), edit(CONFIG, set=[config("a\0", "b")])]
+    write_entries(
+        connection, [LogEntry(number, author, each) for number, each in enumerate(changes, 1)]
+    )
+
+    previous = ""
+    for revision in (1, 2, 3):
+        rows = list(
+            connection.execute(
+                "SELECT item, kind, key, value, secret, deleted, hash FROM change_log"
+                " WHERE revision = ? ORDER BY item",
+                (revision,),
+            )
+        )
+        previous = revision_hash(previous, revision, NOW_MS, author, [row[:6] for row in rows])
+        assert [row[6] for row in rows] == [previous, *[None] * (len(rows) - 1)]
+    assert schema.last_hash(connection) == previous
+
+
+def test_the_chain_goes_on_after_a_restart(data_dir: Path) -> None:
+    """The last hash is read from the log."""
+    store = open_store(data_dir)
+    store.close()
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    append(connection, adding(1), 1)
+    append(connection, adding(2), 2)
+
+    assert connection.execute("SELECT count(DISTINCT hash) FROM change_log").get == 2
+    connection.close()
+
+
+def as_version_4(connection: apsw.Connection) -> None:
+    connection.execute(
+        "ALTER TABLE change_log DROP COLUMN hash;"
+        "ALTER TABLE change_log DROP COLUMN author_software;"
+        "ALTER TABLE change_log DROP COLUMN author_correlation_id;"
+        "DROP TABLE base;"
+        "DELETE FROM meta WHERE key LIKE 'base%';"
+        "UPDATE meta SET value = 4 WHERE key = 'schema_version'"
+    )
+
+
+@pytest.mark.parametrize("lost", ["nothing", "pruned", "replaced feature", "value"])
+def test_a_store_of_version_4_is_exact_from_a_revision(data_dir: Path, lost: str) -> None:
+    """From the first one if its log has everything, else from the newest at the migration."""
+    open_store(data_dir).close()
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    connection.execute("INSERT INTO item VALUES ('feature', 'initial', '[1]', NULL, 0)")
+    for revision, change in enumerate(CHANGES, 1):
+        append(connection, change, revision)
+    if lost == "replaced feature":
+        append(connection, edit(FEATURE_KIND, set=[StoredFeature("f", 1)]), 5)
+    as_version_4(connection)
+    if lost == "pruned":
+        connection.execute("DELETE FROM change_log WHERE revision = 1")
+    if lost == "value":
+        connection.execute("UPDATE change_log SET value = NULL WHERE deleted AND revision = 4")
+    store_id = schema.meta(connection, "store_id")
+    connection.close()
+
+    open_store(data_dir).close()
+
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    newest = schema.last_revision(connection)
+    base = schema.base(connection)
+    assert base == (Base(0, "", NOW_MS) if lost == "nothing" else Base(newest, "", NOW_MS))
+    assert replay(connection, newest) == state(connection)
+    assert ("feature", "initial") in state(connection, "base")
+    assert schema.meta(connection, "store_id") == store_id
+    append(connection, adding(500), newest + 1)
+    assert len(schema.last_hash(connection)) == 64
+    connection.close()
+
+
+def test_a_new_store_has_its_initial_rows_as_base() -> None:
+    """They are the state at revision 0."""
+    connection = apsw.Connection(":memory:")
+    migrations.create(
+        connection,
+        cluster_id="c",
+        salt_key=b"",
+        random_bytes=bytes,
+        now_ms=NOW_MS,
+        initial=edit(TOPIC, set=[topic("t")]),
+    )
+
+    append(connection, edit(TOPIC, set=[topic("t", 9)]), 1)
+
+    assert schema.base(connection) == Base(0, "", NOW_MS)
+    assert state(connection, "base") == {("topic", "t"): TOPIC.encode(topic("t")).value}
+    assert AUTHOR.software == ""
+    connection.close()
