@@ -10,7 +10,7 @@ from doorkeeper.storage.portable import COLUMNS, Header, Portable, Row
 from testkit.stores import adding, config, credential, fill, removing, token, topic
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     from doorkeeper.kinds.change import Change
@@ -60,9 +60,22 @@ class Held(Portable):
         """Return what was taken."""
         return self.kept
 
-    async def rows(self, table: str) -> AsyncIterator[list[Row]]:
+    async def rows(
+        self,
+        table: str,
+        columns: Sequence[str] = (),
+        *,
+        after: int = -1,
+        until: int | None = None,
+    ) -> AsyncIterator[list[Row]]:
         """Return the rows in two pieces."""
-        rows = self.tables[table]
+        at = COLUMNS[table].index("revision")
+        wanted = [COLUMNS[table].index(name) for name in columns or COLUMNS[table]]
+        rows = [
+            tuple(row[number] for number in wanted)
+            for row in self.tables[table]
+            if after < int(row[at] or 0) and (until is None or int(row[at] or 0) <= until)
+        ]
         for piece in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
             yield piece
 

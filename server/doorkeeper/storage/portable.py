@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
 Cell = str | int | None
 Row = tuple[Cell, ...]
@@ -98,8 +98,19 @@ class Portable(ABC):
     async def header(self) -> Header: ...
 
     @abstractmethod
-    def rows(self, table: str) -> AsyncIterator[list[Row]]:
-        """Read a table in chunks; the log in its order, the items in any."""
+    def rows(
+        self,
+        table: str,
+        columns: Sequence[str] = (),
+        *,
+        after: int = -1,
+        until: int | None = None,
+    ) -> AsyncIterator[list[Row]]:
+        """Read a table in chunks; the log in its order, others in any.
+
+        Read only ``columns``, in their order, if some are given; and rows of the revisions behind
+        ``after``, up to ``until``.
+        """
 
     @abstractmethod
     async def findings(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import migrations, schema
@@ -24,19 +24,22 @@ from doorkeeper.storage.portable import (
 from doorkeeper.storage.sqlite import identity_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from pathlib import Path
 
     import apsw
 
 
+_REVISION_MAX: Final = (1 << 63) - 1
+
+
 class EmbeddedPortable(Portable):
     """A store of the newest schema version, read in one transaction."""
 
-    def __init__(self, connection: apsw.Connection, path: Path) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path, name: str) -> None:
         self._connection = connection
         self._path = path
-        self.name = str(path.parent)
+        self.name = name
 
     async def header(self) -> Header:
         with sqlite_errors(self._path):
@@ -53,19 +56,25 @@ class EmbeddedPortable(Portable):
         assert isinstance(found, int)
         return found
 
-    async def rows(self, table: str) -> AsyncIterator[list[Row]]:
-        columns: tuple[str, ...] = COLUMNS[table]
-        only_shared: Row = ()
-        order = ""
-        if table == LOG:
-            columns, only_shared = columns[:-ONLY_SHARED], (None,) * ONLY_SHARED
-            order = " ORDER BY revision, item"
-        names = ", ".join(f'"{name}"' for name in columns)
-        statement = f"SELECT {names} FROM {table}{order}"  # noqa: S608 - names of ours
+    async def rows(
+        self,
+        table: str,
+        columns: Sequence[str] = (),
+        *,
+        after: int = -1,
+        until: int | None = None,
+    ) -> AsyncIterator[list[Row]]:
+        order = " ORDER BY revision, item" if table == LOG else ""
+        only_shared = COLUMNS[LOG][-ONLY_SHARED:]
+        names = ", ".join(
+            "NULL" if name in only_shared else f'"{name}"' for name in columns or COLUMNS[table]
+        )
+        statement = f"SELECT {names} FROM {table} WHERE revision > ? AND revision <= ?{order}"  # noqa: S608 - names of ours
+        bounds = (after, _REVISION_MAX if until is None else until)
         with sqlite_errors(self._path):
             chunk: list[Row] = []
-            for row in self._connection.execute(statement):
-                chunk.append((*row, *only_shared))
+            for row in self._connection.execute(statement, bounds):
+                chunk.append(row)
                 if len(chunk) == ROWS_AT_ONCE:
                     yield chunk
                     chunk = []
@@ -92,7 +101,20 @@ async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPorta
     path = data_dir / DATABASE_NAME
     if not path.is_file():
         raise StorageError(f"{data_dir}: there is no store ({DATABASE_NAME}) in this folder")
-    with _lock(data_dir) if alone else nullcontext(), sqlite_errors(path):
+    with _lock(data_dir) if alone else nullcontext():
+        async with reading_file(path, str(data_dir)) as store:
+            yield store
+
+
+@asynccontextmanager
+async def reading_file(path: Path, name: str) -> AsyncIterator[EmbeddedPortable]:
+    """Open the database of a store, or a backup of one, for reading.
+
+    Raises:
+        StorageError: there is none, or its schema has another version.
+
+    """
+    with sqlite_errors(path):
         connection = connect_readonly(path)
         try:
             found = migrations.check_readable(connection, path)
@@ -103,7 +125,7 @@ async def reading(data_dir: Path, *, alone: bool) -> AsyncIterator[EmbeddedPorta
                 )
             # A read fixes the snapshot; BEGIN alone does not.
             connection.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
-            yield EmbeddedPortable(connection, path)
+            yield EmbeddedPortable(connection, path, name)
         finally:
             connection.close()
 

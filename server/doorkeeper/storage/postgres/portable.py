@@ -25,7 +25,7 @@ from doorkeeper.storage.postgres.rows import head
 from doorkeeper.storage.postgres.schema import check_usable, identity, schema_state, set_meta
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     import asyncpg
 
@@ -55,11 +55,21 @@ class SharedPortable(Portable):
         base = await schema.base(self._connection)
         return Header(found.cluster_id, found.store_id, found.salt_key, revision, counts, base)
 
-    async def rows(self, table: str) -> AsyncIterator[list[Row]]:
-        columns = COLUMNS[table]
+    async def rows(
+        self,
+        table: str,
+        columns: Sequence[str] = (),
+        *,
+        after: int = -1,
+        until: int | None = None,
+    ) -> AsyncIterator[list[Row]]:
+        columns = columns or COLUMNS[table]
         order = " ORDER BY revision, item" if table == LOG else ""
-        statement = f"SELECT {', '.join(columns)} FROM doorkeeper.{_TABLES[table]}{order}"  # noqa: S608 - names of ours
-        cursor = await self._connection.cursor(statement, timeout=_COPY_S)
+        statement = (
+            f"SELECT {', '.join(columns)} FROM doorkeeper.{_TABLES[table]}"  # noqa: S608 - names of ours
+            f" WHERE revision > $1 AND ($2::bigint IS NULL OR revision <= $2){order}"
+        )
+        cursor = await self._connection.cursor(statement, after, until, timeout=_COPY_S)
         while found := await cursor.fetch(ROWS_AT_ONCE):
             yield [tuple(map(_cell_of, columns, row)) for row in found]
 

@@ -1,0 +1,130 @@
+"""The state of a store as of a moment: the base, and the log up to there.
+
+It costs one pass over the log, and the memory of the state. Secrets are empty: the log lacks them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.history.moments import Moment, time_text
+from doorkeeper.kinds.acls import bindings_from
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.kinds.kind import Item
+from doorkeeper.state.loading import load_snapshot, state_without_acls, with_acls
+from doorkeeper.state.store import StorageError
+from doorkeeper.storage.portable import BASE, LOG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.state.state import State
+    from doorkeeper.storage.portable import Portable
+
+WINDOW: Final = 1_000
+"""Revisions that are read at once on the way back from the newest one."""
+
+_CHANGE: Final = ("revision", "kind", "key", "value", "deleted")
+
+Rows = dict[str, dict[str, str]]
+"""Values by kind and key."""
+
+
+class BeforeHistory(StorageError):
+    """A moment is before the oldest state that is known, or after the newest."""
+
+
+async def revision_at(store: Portable, moment: Moment) -> int:
+    """Return the newest revision of a moment.
+
+    Raises:
+        BeforeHistory: the state was not kept, or does not exist yet.
+
+    """
+    header = await store.header()
+    base = header.base
+    earliest = f"the earliest is revision {base.revision}, of {time_text(base.time_ms)}"
+    if moment.revision is not None:
+        if moment.revision < base.revision:
+            raise BeforeHistory(
+                f"{store.name}: {moment} is before the history that was kept: {earliest}"
+            )
+        if moment.revision > header.revision:
+            raise BeforeHistory(
+                f"{store.name}: there is no {moment}: the newest is {header.revision}"
+            )
+        return moment.revision
+    assert moment.time_ms is not None
+    until = header.revision
+    while until > base.revision:
+        after = max(base.revision, until - WINDOW)
+        newest = 0
+        async for rows in store.rows(LOG, ("revision", "time_ms"), after=after, until=until):
+            for revision, time_ms in rows:
+                assert isinstance(revision, int)
+                assert isinstance(time_ms, int)
+                # Not the first later one: a clock that was set back must not hide revisions.
+                if time_ms <= moment.time_ms:
+                    newest = revision
+        if newest:
+            return newest
+        until = after
+    if moment.time_ms < base.time_ms:
+        raise BeforeHistory(
+            f"{store.name}: {moment} is before the history that was kept: {earliest}"
+        )
+    return base.revision
+
+
+async def rows_at(store: Portable, revision: int) -> Rows:
+    """Return the values of all rows after a revision that was kept, also of unknown kinds."""
+    base = (await store.header()).base
+    found: Rows = {}
+    async for rows in store.rows(BASE, ("kind", "key", "value")):
+        for kind, key, value in rows:
+            found.setdefault(str(kind), {})[str(key)] = str(value)
+    async for rows in store.rows(LOG, _CHANGE, after=base.revision, until=revision):
+        for _, kind, key, value, deleted in rows:
+            table = found.get(kind)  # type: ignore[arg-type]  # a text
+            if table is None:
+                table = found[kind] = {}  # type: ignore[index]  # as above
+            if deleted:
+                table.pop(key, None)  # type: ignore[arg-type]  # as above
+            else:
+                table[key] = value  # type: ignore[index, assignment]  # as above
+    return found
+
+
+async def state_at(store: Portable, moment: Moment) -> State:
+    """Return the state as of a moment; secrets are empty, and local parts too.
+
+    Raises:
+        BeforeHistory: it was not kept, or does not exist yet.
+        StorageError: a row cannot be read.
+
+    """
+    revision = await revision_at(store, moment)
+    return state_of(await rows_at(store, revision), revision)
+
+
+def state_of(rows: Rows, revision: int) -> State:
+    """Return the state of these rows.
+
+    Raises:
+        StorageError: one of them cannot be read.
+
+    """
+
+    def decoded(kind: Kind) -> Iterator[Any]:
+        found = rows.get(kind.name, {})
+        if kind is ACL:
+            return bindings_from(found.items())
+        return (kind.decode(Item(key, value)) for key, value in found.items())
+
+    try:
+        state = state_without_acls(revision, decoded)
+        return with_acls(state, load_snapshot(decoded(ACL), lambda: False))
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"the history has what this version cannot read: {error}") from error

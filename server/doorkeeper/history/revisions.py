@@ -1,0 +1,241 @@
+"""The revisions of a store: what each one changed, its author, and where it came from."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from doorkeeper.acl.formats.records import records
+from doorkeeper.history.moments import time_text
+from doorkeeper.history.reading import WINDOW
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Author
+from doorkeeper.kinds.declared import KINDS
+from doorkeeper.kinds.kind import Item
+from doorkeeper.storage.portable import COLUMNS, LOG
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+
+    from doorkeeper.storage.portable import Portable, Row
+
+SUMMARY_ROWS: Final = 3
+"""Rows that a summary names; it counts the others."""
+
+_AUTHOR: Final = slice(
+    COLUMNS[LOG].index("author_principal"), COLUMNS[LOG].index("author_correlation_id") + 1
+)
+_HASH: Final = COLUMNS[LOG].index("hash")
+_NODE: Final = COLUMNS[LOG].index("node_id")
+
+
+class RowChange(NamedTuple):
+    """A row that a revision set or deleted; ``value`` is None where it is unknown."""
+
+    kind: str
+    key: str
+    value: str | None
+    deleted: bool
+
+    def decoded(self) -> Any:  # noqa: ANN401 - a row of any kind
+        """Return the row without secrets; None if this version cannot read it."""
+        kind = KINDS.get(self.kind)
+        if kind is None or self.value is None:
+            return None
+        try:
+            return kind.decode(Item(self.key, self.value))
+        except ValueError:
+            return None
+
+    def record(self) -> dict[str, Any]:
+        """Return the change for JSON."""
+        found: dict[str, Any] = {
+            "action": "delete" if self.deleted else "set",
+            "kind": self.kind,
+            "key": self.key,
+        }
+        row = self.decoded()
+        if isinstance(row, StoredBinding):
+            return found | next(records([row.binding]))
+        if row is not None:
+            columns = KINDS[self.kind].columns
+            found |= {
+                column.name: _plain(getattr(row, column.name))
+                for column in columns
+                if not column.secret
+            }
+        return found
+
+    def text(self) -> str:
+        """Return the change in a few words."""
+        sign = "-" if self.deleted else "+"
+        row = self.decoded()
+        if isinstance(row, StoredBinding):
+            (kind, name, pattern), (principal, host, operation, permission) = row.binding
+            where = "" if host == "*" else f" from {host}"
+            what = f"{permission.name} {principal} {operation.name} {kind.name} {name}"
+            return f"{sign} {what} ({pattern.name}){where}"
+        if row is None:
+            return f"{sign} {self.kind} {self.key}"
+        declared = KINDS[self.kind]
+        detail = getattr(row, declared.audit_detail) if declared.audit_detail else ""
+        name = getattr(row, declared.audit_name)
+        return f"{sign} {self.kind} {name} {detail}".rstrip()
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a cell
+    return value.hex() if isinstance(value, bytes) else value
+
+
+class Revision(NamedTuple):
+    """A change of a store. ``hash`` is None in revisions of earlier versions."""
+
+    revision: int
+    time_ms: int
+    author: Author
+    hash: str | None
+    node_id: int | None
+    rows: tuple[RowChange, ...]
+
+    def summary(self) -> str:
+        """Return the rows in a line; those after the first few are counted."""
+        texts = [row.text() for row in self.rows[:SUMMARY_ROWS]]
+        more = len(self.rows) - len(texts)
+        return "; ".join([*texts, *([f"and {more} more"] if more else [])])
+
+    def record(self) -> dict[str, Any]:
+        """Return the revision for JSON."""
+        author = self.author
+        return {
+            "revision": self.revision,
+            "time": time_text(self.time_ms),
+            "principal": author.principal,
+            "host": author.host,
+            "listener": author.listener,
+            "clientId": author.client_id,
+            "software": author.software,
+            "correlationId": author.correlation_id,
+            "node": self.node_id,
+            "hash": self.hash,
+            "summary": self.summary(),
+            "changes": [row.record() for row in self.rows],
+        }
+
+
+class RevisionFilter(NamedTuple):
+    """The revisions to list: those that meet each condition; an empty one is met by all.
+
+    ``principals`` and ``resources`` are those of changed ACLs; ``resources`` also names of other
+    kinds. ``authors`` are the principals that changed them.
+    """
+
+    since_ms: int | None = None
+    until_ms: int | None = None
+    principals: frozenset[str] = frozenset()
+    resources: frozenset[str] = frozenset()
+    authors: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
+
+    def matches(self, revision: Revision) -> bool:
+        if self.since_ms is not None and revision.time_ms < self.since_ms:
+            return False
+        if self.until_ms is not None and revision.time_ms > self.until_ms:
+            return False
+        if self.authors and revision.author.principal not in self.authors:
+            return False
+        if not (self.kinds or self.principals or self.resources):
+            return True
+        return any(self._matches_row(row) for row in revision.rows)
+
+    def _matches_row(self, row: RowChange) -> bool:
+        if self.kinds and row.kind not in self.kinds:
+            return False
+        if not (self.principals or self.resources):
+            return True
+        found = row.decoded()
+        if isinstance(found, StoredBinding):
+            principal, name = found.binding.entry.principal, found.binding.pattern.name
+        else:
+            declared = KINDS.get(row.kind)
+            principal = ""
+            name = (
+                row.key
+                if found is None or declared is None
+                else getattr(found, declared.audit_name)
+            )
+        return (not self.principals or principal in self.principals) and (
+            not self.resources or name in self.resources
+        )
+
+
+def revisions_of(rows: Iterable[Row]) -> Iterator[Revision]:
+    """Yield the revisions of complete rows of the log."""
+    for number, some in groupby(rows, key=itemgetter(0)):
+        found = list(some)
+        first = found[0]
+        yield Revision(
+            int(number or 0),
+            int(first[6] or 0),
+            Author._make(first[_AUTHOR]),
+            _text_or_none(first[_HASH]),
+            _int_or_none(first[_NODE]),
+            tuple(
+                RowChange(str(row[2]), str(row[3]), _text_or_none(row[4]), bool(row[5]))
+                for row in found
+            ),
+        )
+
+
+def _int_or_none(cell: str | int | None) -> int | None:
+    return None if cell is None else int(cell)
+
+
+def _text_or_none(cell: str | int | None) -> str | None:
+    return None if cell is None else str(cell)
+
+
+async def read_revisions(store: Portable, after: int, until: int) -> list[Revision]:
+    """Return the revisions after one, up to another, that the log still has."""
+    rows: list[Row] = []
+    async for chunk in store.rows(LOG, after=after, until=until):
+        rows += chunk
+    return list(revisions_of(rows))
+
+
+async def newest_first(store: Portable, before: int | None = None) -> AsyncIterator[Revision]:
+    """Yield the revisions of the log, the newest first; those before ``before``."""
+    newest = (await store.header()).revision
+    until = newest if before is None else min(newest, before - 1)
+    while until > 0:
+        # Small windows first: most readers want the newest few.
+        found = await read_revisions(store, max(0, until - WINDOW), until)
+        for revision in reversed(found):
+            yield revision
+        if not found:
+            return
+        until = min(until - WINDOW, found[0].revision - 1)
+
+
+class Page(NamedTuple):
+    """Revisions, the newest first; ``before`` begins the next page, None after the last one."""
+
+    revisions: Sequence[Revision]
+    before: int | None
+
+    def record(self) -> dict[str, Any]:
+        """Return the page for JSON."""
+        return {"revisions": [each.record() for each in self.revisions], "before": self.before}
+
+
+async def read_page(
+    store: Portable, wanted: RevisionFilter, limit: int, before: int | None = None
+) -> Page:
+    """Return the newest revisions that match, at most ``limit``."""
+    found: list[Revision] = []
+    async for each in newest_first(store, before):
+        if wanted.matches(each):
+            if len(found) == limit:
+                return Page(found, found[-1].revision)
+            found.append(each)
+    return Page(found, None)
