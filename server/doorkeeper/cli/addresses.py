@@ -30,8 +30,8 @@ def address(value: str) -> Address:
 def complete_address(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete names of files, also behind ``config:`` and ``store:``."""
-    for kind in (AddressKind.CONFIG, AddressKind.STORE):
+    """Complete names of files, also behind ``config:``, ``store:`` and ``backup:``."""
+    for kind in (AddressKind.CONFIG, AddressKind.STORE, AddressKind.BACKUP):
         if incomplete.startswith(kind.value):
             return files_behind(kind.value, incomplete)
     return files(context, parameter, incomplete)

@@ -19,6 +19,9 @@ _MEMBERS = {
     "store": Member(
         "doorkeeper.cli.store.commands:command", "Back up, restore, migrate, check and copy stores."
     ),
+    "history": Member(
+        "doorkeeper.cli.history.commands:command", "List the changes of a store, and verify them."
+    ),
     "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit log."),
     "config": Member(
         "doorkeeper.cli.config:command",

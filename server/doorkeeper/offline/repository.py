@@ -3,15 +3,18 @@
 With the standard authorizer they are read from the database, beside a server that runs. To change
 them, or to read those of another authorizer, the embedded store must not be in use: its server is
 stopped. A shared store can be changed while nodes run.
+
+The ACLs as of a moment of the past come from the store's history, and so do those of a backup.
 """
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acl.search import find
 from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.stores import open_store
@@ -21,9 +24,13 @@ from doorkeeper.authorizer.standard_keys import read_policy
 from doorkeeper.config.loading import with_stored_values
 from doorkeeper.config.plug_ins import UnusableClass
 from doorkeeper.errors import AuthorizerFault
+from doorkeeper.history.moments import Moment
+from doorkeeper.history.reading import state_at
+from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.declared import ACL, CONFIG, FEATURE
 from doorkeeper.kinds.features import has_networks, metadata_level
 from doorkeeper.offline.acls import open_acls
+from doorkeeper.offline.stores import open_for_reading, opened_backup, place_of
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
@@ -40,18 +47,25 @@ if TYPE_CHECKING:
     from doorkeeper.errors import ApiError
     from doorkeeper.offline.acls import OfflineAcls
     from doorkeeper.repositories.addresses import Address
+    from doorkeeper.storage.portable import Portable
 
 
 class StoreRepository(AclRepository):
     """The ACLs in the embedded or shared store that a server's configuration names."""
 
-    def __init__(self, address: Address, settings: Settings) -> None:
-        """Take the address, and the configuration that it stands for."""
+    def __init__(self, address: Address, settings: Settings, at: Moment | None = None) -> None:
+        """Take the address, the configuration that it stands for, and a moment; None is now."""
         self.address = address
         self._settings = settings
+        self._at = at
         shared = settings.store
         place = f"in {settings.data_dir}" if shared is None else shared.display_name
-        self.description = f"the store {place}"
+        self.description = f"the store {place}{_as_of(at)}"
+
+    @property
+    def is_changeable(self) -> bool:
+        """Return False for the past."""
+        return self._at is None
 
     async def read(self) -> AclContents:
         """Return the durable ACLs, and the policy of the configuration and the store.
@@ -77,9 +91,11 @@ class StoreRepository(AclRepository):
         """Start the authorizer on the store, without listeners.
 
         Raises:
-            RepositoryError: a server uses the store, there is none, or there is no authorizer.
+            RepositoryError: a server uses the store, there is none, or there is no authorizer;
+                or it is the past.
 
         """
+        _refuse_past(self)
         with _translate_errors():
             async with open_acls(self._settings, make_store=create) as acls:
                 yield StoreSession(acls)
@@ -94,26 +110,113 @@ class StoreRepository(AclRepository):
         if found is None:
             raise StartError(f"there are no ACLs: {KEY} names no authorizer")
         if found is not StandardAuthorizer:
+            if self._at is not None:
+                raise StartError(f"there is no history of the ACLs of {name}")
             # Its ACLs may be anywhere: only the authorizer itself can list them.
             async with open_acls(settings) as acls:
                 return AclContents(acls.find([ANY_BINDING]), policy_of(settings), name)
         try:
-            stored = await _read_store(settings)
+            stored = await _read_store(settings, self._at)
         except StorageError as error:
             raise StartError(str(error)) from error
         settings, _ = with_stored_values(settings, dynamic_values(stored.configs, settings.node_id))
-        bindings = sorted(each.binding for each in stored.bindings)
-        networks = has_networks(metadata_level(stored.features))
-        return AclContents(bindings, policy_of(settings), networks=networks)
+        return _contents(stored, policy_of(settings))
 
 
-async def _read_store(settings: Settings) -> StoredRows:
+class BackupRepository(AclRepository):
+    """The ACLs in a backup of an embedded store; read only."""
+
+    def __init__(self, address: Address, at: Moment | None = None) -> None:
+        """Take the address of a file, and a moment; None is the newest one."""
+        self.address = address
+        self._at = at
+        self.description = f"the backup {address.target}{_as_of(at)}"
+
+    @property
+    def is_changeable(self) -> bool:
+        """Return False: a backup is restored, not changed."""
+        return False
+
+    async def read(self) -> AclContents:
+        """Return the ACLs of the backup.
+
+        Raises:
+            RepositoryError: there is none, or it cannot be read.
+
+        """
+        try:
+            async with opened_backup(self.address) as backup:
+                return _contents(await _read_moment(backup, self._at), None)
+        except StorageError as error:
+            raise RepositoryError(str(error)) from error
+
+    async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
+        """Return the bindings that match any of the filters, sorted, each once.
+
+        Raises:
+            RepositoryError: as for ``read``.
+
+        """
+        return matching((await self.read()).bindings, filters)
+
+    def change(self, *, create: bool = False) -> NoReturn:
+        """Refuse.
+
+        Raises:
+            RepositoryError: always.
+
+        """
+        del create
+        _refuse_past(self)
+        raise AssertionError("a backup is read only")
+
+
+def _as_of(at: Moment | None) -> str:
+    return "" if at is None else f", as of {at}"
+
+
+def _refuse_past(repository: AclRepository) -> None:
+    if not repository.is_changeable:
+        raise RepositoryError(f"{repository.description}: it is read only")
+
+
+def _contents(stored: StoredRows, policy: Policy | None) -> AclContents:
+    return AclContents(
+        sorted(each.binding for each in stored.bindings),
+        policy,
+        networks=has_networks(metadata_level(stored.features)),
+        revision=stored.revision,
+    )
+
+
+async def _read_moment(store: Portable, at: Moment | None) -> StoredRows:
+    """Return what a store had as of a moment; None is its newest revision.
+
+    Raises:
+        BeforeHistory: it was not kept, or does not exist yet.
+
+    """
+    if at is None:
+        at = Moment((await store.header()).revision, None)
+    state = await state_at(store, at)
+    # Ids are of no use in the past.
+    bindings = [StoredBinding("", each) for each in find(state.acls, ANY_BINDING)]
+    return StoredRows(bindings, list(state.configs), list(state.features), state.revision)
+
+
+async def _read_store(settings: Settings, at: Moment | None) -> StoredRows:
+    if at is not None:
+        async with open_for_reading(place_of(settings), alone=False) as past:
+            return await _read_moment(past, at)
     if settings.store is None:
         return await asyncio.to_thread(read_acls, settings.data_dir / DATABASE_NAME)
     store = await open_store(settings)
     try:
         return StoredRows(
-            list(store.rows(ACL)), list(store.rows(CONFIG)), list(store.rows(FEATURE))
+            list(store.rows(ACL)),
+            list(store.rows(CONFIG)),
+            list(store.rows(FEATURE)),
+            store.revision,
         )
     finally:
         await store.aclose()

@@ -68,6 +68,38 @@ def place_of(settings: Settings) -> Place:
 
 
 @asynccontextmanager
+async def opened_backup(address: Address) -> AsyncIterator[Portable]:
+    """Open a backup of an embedded store for reading.
+
+    Raises:
+        StorageError: there is none, or it cannot be read.
+
+    """
+    from doorkeeper.storage import portable_embedded  # noqa: PLC0415 - SQLite, if it is one
+
+    async with portable_embedded.reading_file(Path(address.target), address.target) as backup:
+        yield backup
+
+
+@asynccontextmanager
+async def open_history(address: Address, overrides: Sequence[str] = ()) -> AsyncIterator[Portable]:
+    """Open the store or the backup at an address for reading; servers may be using it.
+
+    Raises:
+        ConfigError: the configuration has an error.
+        StorageError: there is none, or it cannot be read.
+
+    """
+    if address.kind is AddressKind.BACKUP:
+        async with opened_backup(address) as backup:
+            yield backup
+        return
+    place = place_of(settings_at(address, overrides))
+    async with open_for_reading(place, alone=False) as store:
+        yield store
+
+
+@asynccontextmanager
 async def open_for_reading(place: Place, *, alone: bool) -> AsyncIterator[Portable]:
     """Open a store for reading in one snapshot; ``alone`` rejects one that is in use.
 

@@ -8,6 +8,7 @@ controllers://host:9093               a live cluster, by its controllers
 config:server.properties              the store that a server's configuration names
 store:/var/lib/doorkeeper             the embedded store in a data folder
 postgresql://user@host/database       a shared store; also postgres://
+backup:acls.backup                    a backup of an embedded store
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from doorkeeper.repositories.errors import InvalidAddress
 STDIN: Final = "-"
 
 STORES: Final = "config:FILE, store:FOLDER or postgresql://USER@HOST/DATABASE"
-FORMS: Final = f"a file, kafka://HOST:PORT,..., controllers://HOST:PORT,..., {STORES}"
+FORMS: Final = f"a file, kafka://HOST:PORT,..., controllers://HOST:PORT,..., backup:FILE, {STORES}"
 
 # A file with such a name is addressed as ./name: the meaning of an address does not depend on
 # the files that happen to exist.
@@ -40,6 +41,7 @@ class AddressKind(Enum):
     CONFIG = "config:"
     STORE = "store:"
     SHARED = "postgresql://"
+    BACKUP = "backup:"
 
 
 class Address(NamedTuple):

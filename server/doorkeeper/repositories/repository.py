@@ -5,6 +5,8 @@ A repository is read as a whole, searched, or changed in a session.
     repository        read    change    describes super users and defaults
     file              yes     no        no
     store             yes     yes       yes
+    store, as of a
+    moment; backup    yes     no        yes; of a backup, no
     live cluster      yes     yes       no: the Kafka protocol has no request for it
 """
 
@@ -37,6 +39,8 @@ class AclContents(NamedTuple):
     """The number of ACLs that ``bindings`` lacks: a newer server has codes unknown here."""
     networks: bool | None = None
     """Whether hosts that are networks match the addresses in them; None if it is not known."""
+    revision: int | None = None
+    """The revision of a store; None if the repository has none."""
 
 
 class AclSession(ABC):

@@ -23,6 +23,7 @@ class StoredRows(NamedTuple):
     bindings: list[StoredBinding]
     configs: list[StoredConfig]
     features: list[StoredFeature]
+    revision: int
 
 
 def read_acls(path: Path) -> StoredRows:
@@ -37,4 +38,6 @@ def read_acls(path: Path) -> StoredRows:
         version = migrations.check_readable(connection, path)
         read = read_rows if version >= schema.ONE_LAYOUT else old_layout.read
         features = list(read(connection, FEATURE)) if version >= schema.ONE_LAYOUT else []
-        return StoredRows(list(read(connection, ACL)), list(read(connection, CONFIG)), features)
+        revision = schema.last_revision(connection)
+        acls, configs = list(read(connection, ACL)), list(read(connection, CONFIG))
+        return StoredRows(acls, configs, features, revision)

@@ -12,6 +12,7 @@ of kafka-acls.sh and of ``doorkeeper serve`` are shorthand for one:
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -22,6 +23,7 @@ from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, override_option
 from doorkeeper.cli.terminal import say, say_once
+from doorkeeper.history.moments import Moment, parse_moment
 from doorkeeper.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 
@@ -40,6 +42,7 @@ Addresses of ACLs:
   config:server.properties   the store of the server with this configuration
   store:/var/lib/doorkeeper  the embedded store in this folder
   postgresql://user@db/acls  the shared store in this database
+  backup:acls.backup         a backup of an embedded store
 """
 """The part of help texts that explains addresses."""
 
@@ -60,7 +63,7 @@ class Location(NamedTuple):
     """An address, and the options with which its repository is opened.
 
     ``policy_config`` and ``policy_overrides`` are a configuration beside a file or a live cluster,
-    which have no policy of their own.
+    which have no policy of their own. ``at`` is a moment in the past of a store; None is now.
     """
 
     address: Address
@@ -68,6 +71,7 @@ class Location(NamedTuple):
     overrides: tuple[str, ...] = ()
     policy_config: Path | None = None
     policy_overrides: tuple[str, ...] = ()
+    at: Moment | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -78,6 +82,11 @@ class Location(NamedTuple):
         for each in self.overrides:
             found += ["--override", each]
         return tuple(found)
+
+    @property
+    def has_history(self) -> bool:
+        """Say whether the address is that of a store or a backup."""
+        return self.address.is_store or self.address.kind is AddressKind.BACKUP
 
     def canonical(self) -> str:
         """Return a text that is equal for locations of one repository."""
@@ -90,6 +99,10 @@ class Location(NamedTuple):
             RepositoryError: the configuration of a store is wrong.
 
         """
+        if self.at is not None and not self.has_history:
+            raise RepositoryError(
+                f"{self.address}: it has no history; --at is for {STORES}, and backup:FILE"
+            )
         # Each kind imports much that the others do not need.
         if self.address.is_live:
             from doorkeeper.repositories.clusters import ClusterRepository  # noqa: PLC0415
@@ -102,7 +115,11 @@ class Location(NamedTuple):
 
             with _translate_errors():
                 settings = settings_at(self.address, self.overrides)
-            return StoreRepository(self.address, settings)
+            return StoreRepository(self.address, settings, self.at)
+        if self.address.kind is AddressKind.BACKUP:
+            from doorkeeper.offline.repository import BackupRepository  # noqa: PLC0415
+
+            return BackupRepository(self.address, self.at)
         from doorkeeper.repositories.files import FileRepository  # noqa: PLC0415
 
         return FileRepository(self.address, _load_bytes, bare_principals=bare_principals)
@@ -138,6 +155,33 @@ def _translate_errors() -> Iterator[None]:
         yield
     except (ConfigError, StartError) as error:
         raise RepositoryError(*map(str, error.problems)) from error
+
+
+def _moment(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Any:  # noqa: ANN401  click's
+    return None if text is None else moment(text)
+
+
+def moment(text: str) -> Moment:
+    """Return the moment that a word is; the type of options.
+
+    Raises:
+        click.BadParameter: it is none.
+
+    """
+    try:
+        return parse_moment(text, time.time_ns() // 1_000_000)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+at_option = click.option(
+    "--at",
+    metavar="MOMENT",
+    callback=_moment,
+    help="Answer as of a revision, a time such as 2026-11-26T14:30Z, or '2 days ago': from the"
+    " history of a store or a backup.  [default: now]",
+)
+"""The option that ``take_location`` reads too."""
 
 
 def location_options(
@@ -189,6 +233,7 @@ def take_location(
         click.UsageError: they name several addresses, or none and there is no default.
 
     """
+    at: Moment | None = options.pop("at", None)
     given = _take_addresses(options)
     command_config: Path | None = options.pop("command_config")
     file: Path | None = options.pop("file")
@@ -214,14 +259,14 @@ def take_location(
     # A configuration is no property of a client: for a live cluster it would be ignored.
     if not chosen.is_store and (is_overridden or file is not None):
         if has_policy:
-            return Location(chosen, command_config, (), file, overrides)
+            return Location(chosen, command_config, (), file, overrides, at)
         raise click.UsageError(
             f"--config and --override are for stores; {chosen} is none. For a live cluster,"
             " --command-config has the client's properties"
         )
     if file is not None:
         raise click.UsageError(f"both {chosen} and --config name a store; give one of them")
-    return Location(chosen, command_config, overrides if chosen.is_store else ())
+    return Location(chosen, command_config, overrides if chosen.is_store else (), at=at)
 
 
 def _take_addresses(options: dict[str, Any]) -> list[Address]:
@@ -252,6 +297,10 @@ def _take_data_dir(overrides: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 
 def refuse_file(target: Address) -> None:
     """Raise a UsageError if an address is that of a file: files are read only."""
+    if target.kind is AddressKind.BACKUP:
+        raise click.UsageError(
+            f"{target} is a backup, which is read only; doorkeeper store restore puts it back"
+        )
     if not target.is_live and not target.is_store:
         raise click.UsageError(
             f"{target} is a file, and files are read only; ACLs are changed at"

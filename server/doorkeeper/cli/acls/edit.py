@@ -16,6 +16,7 @@ import click
 from doorkeeper.acl.model import ResourcePatternFilter
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
+    at_option,
     location_options,
     refuse_file,
     take_location,
@@ -238,6 +239,7 @@ Examples:
     show_default=True,
     help="The format: that of kafka-acls.sh, a table, or JSON.",
 )
+@at_option
 @location_options()
 @click.pass_context
 def list_acls(context: click.Context, /, output: str, **options: Any) -> None:  # noqa: ANN401
@@ -323,7 +325,7 @@ def _fail_as_kafka(location: Location) -> Iterator[None]:
     except RepositoryError as error:
         cause = error.__cause__
         # Errors of a configuration file have no Java exception: they are printed as they are.
-        if not location.address.is_live or hasattr(cause, "problems"):
+        if not location.address.is_live or cause is None or hasattr(cause, "problems"):
             fail(error.problems)
         code, text = getattr(cause, "code", None), getattr(cause, "message", None)
         fail([f"{FAILED}{cause if code is None else java_text(code, text)}"])

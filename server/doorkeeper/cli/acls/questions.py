@@ -22,6 +22,7 @@ from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
+    at_option,
     location_options,
     take_location,
     unknown_note,
@@ -83,6 +84,7 @@ class AclState(NamedTuple):
     note: str | None
     policy: EffectivePolicy
     snapshot: Snapshot
+    revision: int | None
 
     def lines(self) -> list[str]:
         """Return the origin of an answer as lines."""
@@ -101,6 +103,7 @@ class AclState(NamedTuple):
         return {
             "source": self.description,
             "acls": len(self.snapshot),
+            "revision": self.revision,
             "note": self.note,
             "policy": self.policy.record(),
             "kafka": self.release,
@@ -123,7 +126,7 @@ def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="The release of Kafka whose rules count: from 4.4 on a host may be a network."
         f"  [default: that of the store or cluster; {NEWEST} for files]",
     )
-    return location(policy_options(release(old(command))))
+    return location(policy_options(release(old(at_option(command)))))
 
 
 def take_state(
@@ -164,7 +167,8 @@ def take_state(
     if release is not None:
         networks = has_networks(LEVELS[release])
     snapshot = snapshot_of(contents.bindings).with_network_matching(enabled=networks)
-    return AclState(location, repository.description, note, policy, snapshot)
+    description = repository.description
+    return AclState(location, description, note, policy, snapshot, contents.revision)
 
 
 def snapshot_of(bindings: Iterable[AclBinding]) -> Snapshot:

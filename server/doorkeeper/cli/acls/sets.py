@@ -23,7 +23,9 @@ from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
     address_argument,
+    at_option,
     location_options,
+    moment,
     refuse_file,
     report_unknown,
     take_location,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
+    from doorkeeper.history.moments import Moment
     from doorkeeper.repositories.addresses import Address
     from doorkeeper.repositories.repository import AclContents
 
@@ -167,6 +170,7 @@ Examples:
     help="Write to FILE.  [default: stdout]",
 )
 @selectors
+@at_option
 @location_options()
 def export(format_name: str, out_file: Path | None, **options: Any) -> None:  # noqa: ANN401  those above
     """Write the ACLs at ADDRESS, sorted."""
@@ -203,9 +207,26 @@ or wrong usage; 130 ended by Ctrl-C.
 Examples:
   doorkeeper acls diff kafka://staging:9092 kafka://production:9092
   doorkeeper acls diff acls.yaml kafka://localhost:9092 --command-config admin.properties
+  doorkeeper acls diff config:server.properties --from '2 days ago'
+  doorkeeper acls diff store:data --from 1042 --to 1050
 """
 )
 @address_argument("left")
+@click.option(
+    "--from",
+    "since",
+    metavar="MOMENT",
+    type=moment,
+    help="Take LEFT as of a revision, a time, or '2 days ago', from its history. Without RIGHT,"
+    " compare LEFT with itself.",
+)
+@click.option(
+    "--to",
+    "until",
+    metavar="MOMENT",
+    type=moment,
+    help="Take RIGHT as of a moment; --at is the same.  [default: now]",
+)
 @click.option(
     "--right-command-config",
     metavar="FILE",
@@ -214,17 +235,26 @@ Examples:
 )
 @output_option
 @selectors
+@at_option
 @location_options("[RIGHT]")
 def diff(
     left: Address,
+    since: Moment | None,
+    until: Moment | None,
     right_command_config: Path | None,
     output: str,
     **options: Any,  # noqa: ANN401  those above
 ) -> None:
     """Show the ACLs that only RIGHT has (+) and that only LEFT has (-)."""
     owned = _selector(options)
-    location = take_location(options, left)
-    other = Location(left, location.command_config)
+    if until is not None:
+        if options["at"] is not None:
+            raise click.UsageError("--to and --at are the same: give one of them")
+        options["at"] = until
+    default = None if since is None else left
+    location = take_location(options, left, default=default)
+    overrides = location.overrides if location.address == left else ()
+    other = Location(left, location.command_config, overrides, at=since)
     _refuse_stdin_twice(left, location.address)
     if right_command_config is not None:
         if not location.address.is_live:

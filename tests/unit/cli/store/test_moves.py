@@ -84,7 +84,7 @@ def test_migrate_says_what_it_did(tmp_path: Path) -> None:
     assert "migrated from 2" in run("migrate", "--store", f"store:{old}").stdout
     assert "nothing to do" in run("migrate", "--store", f"store:{old}").stdout
     assert "would be created" in run("migrate", "--store", f"store:{new}", "--dry-run").stderr
-    assert "schema version 4: created" in run("migrate", "--store", f"store:{new}").stdout
+    assert "schema version 5: created" in run("migrate", "--store", f"store:{new}").stdout
 
 
 def test_the_store_may_come_from_the_configuration(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""``doorkeeper history``: the changes of a store."""

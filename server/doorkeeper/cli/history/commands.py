@@ -1,0 +1,334 @@
+"""``doorkeeper history``: list the changes of a store, show one, verify all.
+
+Nothing is changed, and servers may be running: the store is read beside them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from doorkeeper.cli.acls.addresses import moment
+from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.options import config_option, output_option
+from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.history.moments import time_text
+from doorkeeper.history.reading import revision_at
+from doorkeeper.history.revisions import RevisionFilter, read_page, read_revisions
+from doorkeeper.history.verification import verify as verify_chain
+from doorkeeper.kinds.declared import KINDS
+from doorkeeper.offline.stores import open_history
+from doorkeeper.repositories.addresses import STORES, Address, AddressKind
+from doorkeeper.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from doorkeeper.history.moments import Moment
+    from doorkeeper.history.revisions import Page, Revision
+    from doorkeeper.history.verification import Verification
+    from doorkeeper.storage.portable import Portable
+
+Result = TypeVar("Result")
+
+LIMIT: Final = 100
+HASH_CHARACTERS: Final = 64
+
+_STATUSES: Final = """
+\b
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
+"""
+ADDRESSES: Final = """
+\b
+Addresses of stores:
+  config:server.properties   the store of the server with this configuration
+  store:/var/lib/doorkeeper  the embedded store in this folder
+  postgresql://user@db/acls  the shared store in this database
+  backup:acls.backup         a backup of an embedded store
+"""
+
+
+def history_address(text: str) -> Address:
+    """Return the address of a store or a backup; the type of options.
+
+    Raises:
+        click.BadParameter: it is another one.
+
+    """
+    found = address(text)
+    if not found.is_store and found.kind is not AddressKind.BACKUP:
+        raise click.BadParameter(f"found {text!r}; a history has {STORES}, or backup:FILE")
+    return found
+
+
+def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name a store; ``take_store`` reads them."""
+    store = click.option(
+        "--store",
+        metavar="ADDRESS",
+        type=history_address,
+        shell_complete=complete_address,
+        help="The address of the store.  [default: the store of --config, or store:data]",
+    )
+    return config_option(store(command))
+
+
+def take_store(options: dict[str, Any]) -> Address:
+    """Return the address that options name, and take them out of the dictionary.
+
+    Raises:
+        click.UsageError: they name two.
+
+    """
+    file: Path | None = options.pop("file")
+    store: Address | None = options.pop("store")
+    if file is not None and store is not None:
+        raise click.UsageError("--store and --config both name a store: give one of them")
+    if file is not None:
+        return Address(AddressKind.CONFIG, str(file))
+    return store or Address(AddressKind.STORE, "data")
+
+
+def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) -> Result:
+    """Return what a function reads in the history of a store; an error ends the process."""
+
+    async def read() -> Result:
+        async with open_history(store) as portable:
+            return await work(portable)
+
+    try:
+        return asyncio.run(read())
+    except ConfigError as error:
+        fail(error.problems)
+    except StorageError as error:
+        fail([error])
+
+
+@click.group(
+    name="history",
+    invoke_without_command=True,
+    epilog=f"""
+A line has the revision, its time, the author, the address and the software of the client, the
+correlation id, which is also in the audit log, and what was changed. The newest comes first.
+{ADDRESSES}{_STATUSES}
+\b
+Examples:
+  doorkeeper history --config server.properties
+  doorkeeper history --store store:data --since '2 days ago' --resource orders
+  doorkeeper history --store backup:acls.backup --principal User:alice --output json
+  doorkeeper history show 1042 --config server.properties
+  doorkeeper history verify --config server.properties
+""",
+)
+@store_options
+@click.option("--since", metavar="MOMENT", type=moment, help="Only changes from this moment on.")
+@click.option("--until", metavar="MOMENT", type=moment, help="Only changes up to this moment.")
+@click.option(
+    "--principal",
+    "principals",
+    metavar="TYPE:NAME",
+    multiple=True,
+    help="Only changes of ACLs of this principal; may be repeated.",
+)
+@click.option(
+    "--resource",
+    "resources",
+    metavar="NAME",
+    multiple=True,
+    help="Only changes of ACLs of this pattern, or of a topic, user, ... of this name; may be"
+    " repeated.",
+)
+@click.option(
+    "--author",
+    "authors",
+    metavar="TYPE:NAME",
+    multiple=True,
+    help="Only changes by this principal; may be repeated.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(list(KINDS)),
+    help="Only changes of this kind; may be repeated.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1), default=LIMIT, show_default=True, help="The most changes."
+)
+@click.option(
+    "--before", metavar="REVISION", type=click.IntRange(1), help="The next page: older changes."
+)
+@output_option
+@click.pass_context
+def command(context: click.Context, /, limit: int, before: int | None, **options: Any) -> None:  # noqa: ANN401  those above
+    """List the changes of a store, the newest first."""
+    if context.invoked_subcommand is not None:
+        context.obj = options
+        return
+    output = options["output"]
+    store = take_store(options)
+
+    async def read(portable: Portable) -> Page:
+        wanted = RevisionFilter(
+            since_ms=await _time_of(portable, options["since"]),
+            until_ms=await _time_of(portable, options["until"]),
+            principals=frozenset(options["principals"]),
+            resources=frozenset(options["resources"]),
+            authors=frozenset(options["authors"]),
+            kinds=frozenset(options["kinds"]),
+        )
+        return await read_page(portable, wanted, limit, before)
+
+    page = read_history(store, read)
+    if output == "json":
+        show_json(page.record())
+        return
+    show([line_of(each) for each in page.revisions] or ["no changes"])
+    if page.before is not None:
+        say(f"there are older changes: --before {page.before}")
+
+
+async def _time_of(store: Portable, when: Moment | None) -> int | None:
+    """Return the time of a moment; of a revision, that of its change."""
+    if when is None or when.revision is None:
+        return None if when is None else when.time_ms
+    number = await revision_at(store, when)
+    found = await read_revisions(store, number - 1, number)
+    return found[0].time_ms if found else (await store.header()).base.time_ms
+
+
+def line_of(revision: Revision) -> str:
+    """Return a revision as a line."""
+    author = revision.author
+    origin = [printable(author.principal)]
+    if author.host:
+        origin.append(printable(author.host))
+    if author.software or author.client_id:
+        origin.append(printable(author.software or author.client_id))
+    if author.correlation_id is not None:
+        origin.append(f"#{author.correlation_id}")
+    head = f"{revision.revision}  {time_text(revision.time_ms)}"
+    return f"{paint(head, 'cyan')}  {' '.join(origin)}  {printable(revision.summary())}"
+
+
+def _inherited(options: dict[str, Any]) -> Address:
+    """Return the store that options before or behind the subcommand name."""
+    outer = click.get_current_context().obj or {}
+    for name in ("file", "store"):
+        options[name] = options[name] or outer.get(name)
+    return take_store(options)
+
+
+@command.command(
+    name="show",
+    epilog=f"""{ADDRESSES}{_STATUSES}
+\b
+Examples:
+  doorkeeper history show 1042 --config server.properties
+  doorkeeper history show 1042 --store store:data --output json
+""",
+)
+@click.argument("revision", type=click.IntRange(1))
+@store_options
+@output_option
+def show_revision(revision: int, output: str, **options: Any) -> None:  # noqa: ANN401  those above
+    """Show everything that REVISION changed."""
+    store = _inherited(options)
+
+    async def read(portable: Portable) -> Revision | None:
+        found = await read_revisions(portable, revision - 1, revision)
+        return found[0] if found else None
+
+    found = read_history(store, read)
+    if found is None:
+        fail([f"{store}: the log has no revision {revision}"])
+    if output == "json":
+        show_json(found.record())
+        return
+    author = found.author
+    facts = {
+        "revision": found.revision,
+        "time": time_text(found.time_ms),
+        "author": author.principal,
+        "address": author.host,
+        "listener": author.listener,
+        "client id": author.client_id,
+        "software": author.software,
+        "correlation id": author.correlation_id,
+        "node": found.node_id,
+        "hash": found.hash,
+    }
+    lines = [
+        f"{name}: {printable(str(value))}"
+        for name, value in facts.items()
+        if value not in (None, "")
+    ]
+    changes = [
+        paint(printable(row.text()), "red" if row.deleted else "green") for row in found.rows
+    ]
+    show([*lines, *changes])
+
+
+def _recorded(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[int, str]:
+    found = {}
+    for value in values:
+        number, colon, hash_ = value.partition(":")
+        if not (colon and number.isdecimal() and len(hash_) == HASH_CHARACTERS):
+            raise click.BadParameter(
+                f"found {value!r}; allowed: REVISION:HASH, as verify prints it"
+            )
+        found[int(number)] = hash_
+    return found
+
+
+@command.command(
+    epilog=f"""
+Each change has a hash over itself and the change before it. A change that was modified, removed or
+inserted with other tools is found; so that a log that was written anew as a whole is found too,
+keep the hash that this command prints elsewhere, and give it as --recorded.
+{ADDRESSES}
+\b
+Exit statuses: 0 the log is as it was written; 1 it is not, or is not readable; 2 wrong usage.
+
+\b
+Examples:
+  doorkeeper history verify --config server.properties
+  doorkeeper history verify --store store:data --recorded 1042:8f14e45f...
+"""
+)
+@store_options
+@click.option(
+    "--recorded",
+    metavar="REVISION:HASH",
+    multiple=True,
+    callback=_recorded,
+    help="A hash that was kept elsewhere; may be repeated.",
+)
+@output_option
+def verify(recorded: dict[int, str], output: str, **options: Any) -> None:  # noqa: ANN401  those above
+    """Verify the hash chain of the changes."""
+    store = _inherited(options)
+
+    async def read(portable: Portable) -> Verification:
+        return await verify_chain(portable, recorded)
+
+    found = read_history(store, read)
+    if output == "json":
+        show_json(found.record())
+    elif not found.findings:
+        what = f"revisions {found.first} to {found.last}" if found.last else "no revisions"
+        lines = [paint(f"{what}: as they were written", "green")]
+        if found.unchained:
+            lines.append(f"note: {found.unchained} of earlier versions have no hash")
+        if found.hash:
+            lines.append(f"recorded: {found.last}:{found.hash}")
+        show(lines)
+    if found.findings:
+        fail(found.findings)

@@ -1,0 +1,178 @@
+"""``doorkeeper history``, and questions about the past."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Author, edit
+from doorkeeper.kinds.declared import ACL, TOPIC
+from doorkeeper.state.store import LogEntry
+from doorkeeper.storage.backup import backup
+from doorkeeper.storage.files import DATABASE_NAME
+from testkit.acl import READ, allow
+from testkit.acl import topic as topic_pattern
+from testkit.stores import NOW_MS, open_store, topic, write_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from click.testing import Result
+
+    Run = Callable[..., Result]
+
+STANDARD = (
+    "--override",
+    "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+)
+ALICE = Author("User:admin", "10.0.0.7", "PLAINTEXT", "c", "java/4.3.1", 17)
+FIRST = allow("alice", READ, topic_pattern("orders"))
+SECOND = allow("bob", READ, topic_pattern("orders"))
+
+
+CHANGES = (
+    edit(ACL, set=[StoredBinding("1", FIRST)]),
+    edit(ACL, set=[StoredBinding("2", SECOND)]),
+    edit(TOPIC, set=[topic("t")]),
+    edit(ACL, deleted=[StoredBinding("1", FIRST)]),
+)
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    open_store(folder).close()
+    connection = apsw.Connection(str(folder / DATABASE_NAME))
+    for revision, change in enumerate(CHANGES, 1):
+        write_entries(connection, [LogEntry(revision, ALICE, change)], NOW_MS + revision * 1000)
+    connection.close()
+    return folder
+
+
+@pytest.fixture
+def run(data_dir: Path) -> Run:
+    def run_words(*words: str) -> Result:
+        return CliRunner().invoke(doorkeeper, [*words], catch_exceptions=False)
+
+    assert data_dir.is_dir()
+    return run_words
+
+
+def test_a_line_for_each_change(run: Run, data_dir: Path) -> None:
+    """Revision, time, author, address, software, correlation id, summary; the newest first."""
+    lines = run("history", "--store", f"store:{data_dir}").output.splitlines()
+
+    assert len(lines) == 4
+    assert lines[0] == (
+        "4  2026-10-14T17:46:44.000Z  User:admin 10.0.0.7 java/4.3.1 #17"
+        "  - ALLOW User:alice READ TOPIC orders (LITERAL)"
+    )
+    assert [line.split()[0] for line in lines] == ["4", "3", "2", "1"]
+
+
+def test_filters_and_pages(run: Run, data_dir: Path) -> None:
+    """By kind, principal and time; --limit says where the next page begins."""
+    store = ("--store", f"store:{data_dir}")
+
+    def numbers(*words: str) -> list[int]:
+        page = json.loads(run("history", *store, "--output", "json", *words).stdout)
+        return [each["revision"] for each in page["revisions"]]
+
+    assert numbers("--kind", "topic") == [3]
+    assert numbers("--principal", "User:alice") == [4, 1]
+    assert numbers("--resource", "t") == [3]
+    assert numbers("--since", "2026-10-14T17:46:43Z") == [4, 3]
+    assert numbers("--until", "2") == [2, 1]
+    assert numbers("--author", "User:bob") == []
+    assert numbers("--limit", "3") == [4, 3, 2]
+    assert numbers("--limit", "3", "--before", "2") == [1]
+
+
+def test_one_revision(run: Run, data_dir: Path) -> None:
+    """With all facts and rows; one that is not there is an error."""
+    shown = run("history", "show", "3", "--store", f"store:{data_dir}")
+    assert "software: java/4.3.1" in shown.output
+    assert "+ topic t" in shown.output
+
+    missing = run("history", "--store", f"store:{data_dir}", "show", "9")
+    assert missing.exit_code == 1
+    assert "the log has no revision 9" in missing.output
+
+
+def test_the_chain_is_verified(run: Run, data_dir: Path) -> None:
+    """The output has the newest hash, to be recorded; damage is status 1."""
+    sound = run("history", "verify", "--store", f"store:{data_dir}")
+    recorded = sound.output.splitlines()[-1].removeprefix("recorded: ")
+    assert sound.exit_code == 0
+    again = ("history", "verify", "--store", f"store:{data_dir}", "--recorded", recorded)
+    assert run(*again).exit_code == 0
+
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    connection.execute("UPDATE change_log SET author_host = 'x' WHERE revision = 2")
+    connection.close()
+
+    damaged = run(*again)
+    assert damaged.exit_code == 1
+    assert "revision 2 was modified" in damaged.output
+    assert run("history", "verify", "--recorded", "1:x").exit_code == 2
+
+
+def test_questions_about_the_past(run: Run, data_dir: Path, tmp_path: Path) -> None:
+    """Of a store and of a backup: list, export, explain, who-can, what-can, lint."""
+    backup(data_dir, tmp_path / "acls.backup")
+    config = tmp_path / "server.properties"
+    config.write_text(
+        f"doorkeeper.data.dir={data_dir}\nlisteners=PLAINTEXT://localhost:0\n"
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+    )
+    for place in (f"config:{config}", f"backup:{tmp_path / 'acls.backup'}"):
+        at = (place, "--at", "1")
+        assert "User:alice" in run("acls", "list", *at).output
+        assert "User:bob" not in run("acls", "list", *at).output
+        assert "User:alice" in run("acls", "export", place, "--at", "2026-10-14T17:46:43Z").output
+        who = ("acls", "who-can", place, "--operation", "Read", "--topic", "orders")
+        assert "User:alice" in run(*who, "--at", "3").output
+        assert "User:alice" not in run(*who).output.splitlines()[0]
+        assert json.loads(run(*who, "--at", "3", "--output", "json").output)["revision"] == 3
+        what = run("acls", "what-can", *at, "--principal", "User:alice").output
+        assert "orders" in what
+        assert "as of revision 1" in what
+        question = ("--principal", "User:alice", "--operation", "Read", "--topic", "orders")
+        assert "ALLOWED" in run("acls", "explain", *at, *question).output.upper()
+        assert run("acls", "lint", *at).exit_code in (0, 1)
+
+
+def test_the_difference_of_two_moments(run: Run, data_dir: Path) -> None:
+    """--from and --to of one store, in the form of a plan."""
+    store = f"store:{data_dir}"
+    found = run("acls", "diff", store, "--from", "1", "--to", "2", *STANDARD)
+    assert found.exit_code == 2
+    assert found.output.splitlines() == [
+        "+ User:bob,TOPIC,LITERAL,orders,READ,ALLOW,*",
+        "Plan: 1 to add, 0 to remove; 1 unchanged.",
+    ]
+    assert run("acls", "diff", store, "--from", "1", "--to", "2", "--at", "3").exit_code == 2
+
+
+@pytest.mark.parametrize("place", ["kafka://localhost:1", "acls.csv"])
+def test_other_addresses_have_no_history(run: Run, place: str) -> None:
+    """The error says which ones have one."""
+    found = run("acls", "list", place, "--at", "1")
+
+    assert found.exit_code == 1
+    assert "it has no history; --at is for config:FILE" in found.output
+
+
+def test_a_moment_that_is_not_kept_is_refused(run: Run, data_dir: Path) -> None:
+    """With the earliest possible date."""
+    found = run("acls", "export", f"store:{data_dir}", "--at", "2020-01-01", *STANDARD)
+
+    assert found.exit_code == 1
+    assert "the earliest is revision 0, of 2026-10-14T" in found.output
