@@ -117,14 +117,14 @@ def state_of(rows: Rows, revision: int) -> State:
 
     """
 
-    def decoded(kind: Kind) -> Iterator[Any]:
+    def decode(kind: Kind) -> Iterator[Any]:
         found = rows.get(kind.name, {})
         if kind is ACL:
             return bindings_from(found.items())
         return (kind.decode(Item(key, value)) for key, value in found.items())
 
     try:
-        state = state_without_acls(revision, decoded)
-        return with_acls(state, load_snapshot(decoded(ACL), lambda: False))
+        state = state_without_acls(revision, decode)
+        return with_acls(state, load_snapshot(decode(ACL), lambda: False))
     except (KeyError, TypeError, ValueError) as error:
         raise StorageError(f"the history has what this version cannot read: {error}") from error

@@ -1,4 +1,4 @@
-"""The revisions of a store: what each one changed, its author, and where it came from."""
+"""The revisions of a store: changed rows, author, and the client of the request."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RowChange(NamedTuple):
     value: str | None
     deleted: bool
 
-    def decoded(self) -> Any:  # noqa: ANN401 - a row of any kind
+    def row(self) -> Any:  # noqa: ANN401 - a row of any kind
         """Return the row without secrets; None if this version cannot read it."""
         kind = KINDS.get(self.kind)
         if kind is None or self.value is None:
@@ -55,7 +55,7 @@ class RowChange(NamedTuple):
             "kind": self.kind,
             "key": self.key,
         }
-        row = self.decoded()
+        row = self.row()
         if isinstance(row, StoredBinding):
             return found | next(records([row.binding]))
         if row is not None:
@@ -70,7 +70,7 @@ class RowChange(NamedTuple):
     def text(self) -> str:
         """Return the change in a few words."""
         sign = "-" if self.deleted else "+"
-        row = self.decoded()
+        row = self.row()
         if isinstance(row, StoredBinding):
             (kind, name, pattern), (principal, host, operation, permission) = row.binding
             where = "" if host == "*" else f" from {host}"
@@ -153,7 +153,7 @@ class RevisionFilter(NamedTuple):
             return False
         if not (self.principals or self.resources):
             return True
-        found = row.decoded()
+        found = row.row()
         if isinstance(found, StoredBinding):
             principal, name = found.binding.entry.principal, found.binding.pattern.name
         else:
@@ -217,7 +217,7 @@ async def newest_first(store: Portable, before: int | None = None) -> AsyncItera
         until = min(until - WINDOW, found[0].revision - 1)
 
 
-class Page(NamedTuple):
+class RevisionPage(NamedTuple):
     """Revisions, the newest first; ``before`` begins the next page, None after the last one."""
 
     revisions: Sequence[Revision]
@@ -230,12 +230,12 @@ class Page(NamedTuple):
 
 async def read_page(
     store: Portable, wanted: RevisionFilter, limit: int, before: int | None = None
-) -> Page:
+) -> RevisionPage:
     """Return the newest revisions that match, at most ``limit``."""
     found: list[Revision] = []
     async for each in newest_first(store, before):
         if wanted.matches(each):
             if len(found) == limit:
-                return Page(found, found[-1].revision)
+                return RevisionPage(found, found[-1].revision)
             found.append(each)
-    return Page(found, None)
+    return RevisionPage(found, None)

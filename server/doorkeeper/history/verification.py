@@ -20,7 +20,7 @@ FINDINGS_MAX: Final = 20
 
 
 class Verification(NamedTuple):
-    """The result: the verified revisions, the newest hash, and what is wrong.
+    """The result: the verified revisions, the newest hash, and the faults.
 
     ``unchained`` is the number of revisions without a hash.
     """

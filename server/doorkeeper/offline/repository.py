@@ -30,7 +30,7 @@ from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.declared import ACL, CONFIG, FEATURE
 from doorkeeper.kinds.features import has_networks, metadata_level
 from doorkeeper.offline.acls import open_acls
-from doorkeeper.offline.stores import open_for_reading, opened_backup, place_of
+from doorkeeper.offline.stores import open_backup, open_for_reading, place_of
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
@@ -145,7 +145,7 @@ class BackupRepository(AclRepository):
 
         """
         try:
-            async with opened_backup(self.address) as backup:
+            async with open_backup(self.address) as backup:
                 return _contents(await _read_moment(backup, self._at), None)
         except StorageError as error:
             raise RepositoryError(str(error)) from error
@@ -190,7 +190,7 @@ def _contents(stored: StoredRows, policy: Policy | None) -> AclContents:
 
 
 async def _read_moment(store: Portable, at: Moment | None) -> StoredRows:
-    """Return what a store had as of a moment; None is its newest revision.
+    """Return the rows of a store as of a moment; None is its newest revision.
 
     Raises:
         BeforeHistory: it was not kept, or does not exist yet.

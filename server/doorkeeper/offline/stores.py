@@ -68,7 +68,7 @@ def place_of(settings: Settings) -> Place:
 
 
 @asynccontextmanager
-async def opened_backup(address: Address) -> AsyncIterator[Portable]:
+async def open_backup(address: Address) -> AsyncIterator[Portable]:
     """Open a backup of an embedded store for reading.
 
     Raises:
@@ -91,7 +91,7 @@ async def open_history(address: Address, overrides: Sequence[str] = ()) -> Async
 
     """
     if address.kind is AddressKind.BACKUP:
-        async with opened_backup(address) as backup:
+        async with open_backup(address) as backup:
             yield backup
         return
     place = place_of(settings_at(address, overrides))

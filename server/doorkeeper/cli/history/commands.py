@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.history.moments import Moment
-    from doorkeeper.history.revisions import Page, Revision
+    from doorkeeper.history.revisions import Revision, RevisionPage
     from doorkeeper.history.verification import Verification
     from doorkeeper.storage.portable import Portable
 
@@ -95,7 +95,7 @@ def take_store(options: dict[str, Any]) -> Address:
 
 
 def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) -> Result:
-    """Return what a function reads in the history of a store; an error ends the process."""
+    """Return the result of a function of the history of a store; an error ends the process."""
 
     async def read() -> Result:
         async with open_history(store) as portable:
@@ -173,7 +173,7 @@ def command(context: click.Context, /, limit: int, before: int | None, **options
     output = options["output"]
     store = take_store(options)
 
-    async def read(portable: Portable) -> Page:
+    async def read(portable: Portable) -> RevisionPage:
         wanted = RevisionFilter(
             since_ms=await _time_of(portable, options["since"]),
             until_ms=await _time_of(portable, options["until"]),
@@ -216,7 +216,7 @@ def line_of(revision: Revision) -> str:
     return f"{paint(head, 'cyan')}  {' '.join(origin)}  {printable(revision.summary())}"
 
 
-def _inherited(options: dict[str, Any]) -> Address:
+def _store_of(options: dict[str, Any]) -> Address:
     """Return the store that options before or behind the subcommand name."""
     outer = click.get_current_context().obj or {}
     for name in ("file", "store"):
@@ -238,7 +238,7 @@ Examples:
 @output_option
 def show_revision(revision: int, output: str, **options: Any) -> None:  # noqa: ANN401  those above
     """Show everything that REVISION changed."""
-    store = _inherited(options)
+    store = _store_of(options)
 
     async def read(portable: Portable) -> Revision | None:
         found = await read_revisions(portable, revision - 1, revision)
@@ -274,7 +274,7 @@ def show_revision(revision: int, output: str, **options: Any) -> None:  # noqa: 
     show([*lines, *changes])
 
 
-def _recorded(
+def _take_hashes(
     _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[int, str]:
     found = {}
@@ -308,13 +308,13 @@ Examples:
     "--recorded",
     metavar="REVISION:HASH",
     multiple=True,
-    callback=_recorded,
+    callback=_take_hashes,
     help="A hash that was kept elsewhere; may be repeated.",
 )
 @output_option
 def verify(recorded: dict[int, str], output: str, **options: Any) -> None:  # noqa: ANN401  those above
     """Verify the hash chain of the changes."""
-    store = _inherited(options)
+    store = _store_of(options)
 
     async def read(portable: Portable) -> Verification:
         return await verify_chain(portable, recorded)

@@ -1,7 +1,7 @@
-"""Schema version 3: the client of each change, the hash chain, and the base of the history.
+"""Schema version 3: clients in the log, the hash chain, and the base of the history.
 
 Nodes of version 2 use these tables as they are. They write the log without the new columns, which
-have defaults, and prune it. So triggers do what all nodes must do:
+have defaults, and prune it. So the duties of all nodes are those of triggers:
 
  chain   after an insertion: each revision gets its hash, see ``storage.rows``
  fold    after a deletion: what is pruned is folded into ``base``, see ``storage.base``
