@@ -10,7 +10,7 @@ from testkit.postgres import Postgres
 
 pytestmark = pytest.mark.interop
 
-MAX_AGE_S = 1.0
+MAX_AGE_S = 2.0
 WITHIN_S = 30.0
 CLUSTER_AUTHORIZATION_FAILED = 31
 

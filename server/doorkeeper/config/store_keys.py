@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from doorkeeper.config.key import Key
-from doorkeeper.config.values import KeyType, at_least, not_blank, one_of
+from doorkeeper.config.values import KeyType, at_least, not_blank, off_or_at_least, one_of
 from doorkeeper.kinds.features import LEVELS
 
 STORE: Final = (
@@ -114,9 +114,11 @@ STORE: Final = (
         default="-1",
         doc=(
             "How long a node without a connection to its shared store allows access by its last"
-            " state; afterwards it denies until the store is available. -1 means no limit."
+            " state; afterwards it denies until the store is available. -1 means no limit;"
+            " otherwise at least 2000, since the store is asked once a second."
         ),
-        check=at_least(-1),
+        # The store is asked once a second: a shorter age would deny between two answers.
+        check=off_or_at_least(2_000),
     ),
     Key(
         name="broker.heartbeat.interval.ms",

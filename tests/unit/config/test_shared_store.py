@@ -186,8 +186,11 @@ def test_the_lease_ends_after_three_seconds_or_as_given() -> None:
 
 
 def test_the_state_has_no_greatest_age_unless_one_is_given() -> None:
-    """-1 is no limit."""
+    """-1 is no limit; one below two readings of the store would deny between them."""
     key = "doorkeeper.store.max.age.ms"
 
     assert settings_of("").store_max_age_ms == -1
     assert settings_of(f"{key}=60000").store_max_age_ms == 60_000
+    for value in (-2, 0, 1999):
+        found = problems_with("postgresql://u@h/d", f"{key}={value}")
+        assert "-1, or a whole number from 2000 to" in found
