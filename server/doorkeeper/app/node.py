@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
-    from doorkeeper.state.store import StoreIdentity
     from doorkeeper.storage.postgres.membership import Membership
     from doorkeeper.tokens.model import TokenReads
     from doorkeeper.topics.table import Topics
@@ -181,7 +180,7 @@ def brokers_of(listener_name: str, own: Broker, members: Iterable[Member]) -> tu
 def membership_of(
     settings: Settings,
     node: LiveNode,
-    identity: StoreIdentity,
+    store_id: str,
     tokens: DelegationTokens,
     log: Logger,
 ) -> Membership | None:
@@ -195,8 +194,7 @@ def membership_of(
         return None
     # The driver is needed only with a shared store.
     from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
-    from doorkeeper.storage.postgres.membership import Membership  # noqa: PLC0415
-    from doorkeeper.storage.postgres.schema import check_identity  # noqa: PLC0415
+    from doorkeeper.storage.postgres.membership import Membership, check_store  # noqa: PLC0415
 
     # A node must find the live host of the database before its own session expires.
     most_ms = max(1, settings.broker_session_timeout_ms // 3)
@@ -204,7 +202,7 @@ def membership_of(
         connect_timeout_ms=min(settings.store.connect_timeout_ms, most_ms)
     )
     return Membership(
-        partial(connector(store), partial(check_identity, expected=identity)),
+        partial(connector(store), partial(check_store, store_id=store_id)),
         lambda: node.as_member(tokens.fingerprint),
         node.use_others,
         interval_s=settings.broker_heartbeat_interval_ms / 1000,

@@ -21,7 +21,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from doorkeeper.cluster.model import Member
-from doorkeeper.state.store import StorageError
+from doorkeeper.state.store import StorageError, StoreReplaced
 from doorkeeper.storage.postgres.connection_loss import LOST, close_connection
 from doorkeeper.storage.postgres.health import BackOff, reason
 from doorkeeper.storage.postgres.schema import VERSION
@@ -68,6 +68,21 @@ WHERE node_id = $1 AND run = $2 AND leaves_at > now()
 """
 _UNREGISTER: Final = "DELETE FROM doorkeeper.node WHERE node_id = $1 RETURNING node_id"
 _RING: Final = f"SELECT pg_notify('{CHANNEL}', '')"
+
+
+async def check_store(connection: asyncpg.Connection, store_id: str) -> None:
+    """Reject another store in one query: a heartbeat has little time.
+
+    Raises:
+        StoreReplaced: it is another one, or there is none.
+
+    """
+    try:
+        found = await connection.fetchval(_STORE_ID)
+    except asyncpg.UndefinedTableError:
+        found = None
+    if found != store_id:
+        raise StoreReplaced(f"this is store {found}" if found else "no store is in this database")
 
 
 async def beat(connection: asyncpg.Connection, member: Member, run: UUID, timeout_s: float) -> bool:

@@ -11,8 +11,15 @@ import pytest
 import structlog
 
 from doorkeeper.cluster.model import Member
-from doorkeeper.state.store import StorageError
-from doorkeeper.storage.postgres.membership import Membership, beat, leave, registered, unregister
+from doorkeeper.state.store import StorageError, StoreReplaced
+from doorkeeper.storage.postgres.membership import (
+    Membership,
+    beat,
+    check_store,
+    leave,
+    registered,
+    unregister,
+)
 from testkit.edge import PATIENCE_S
 from testkit.shared_stores import prepared
 from testkit.sharing import connecting
@@ -323,6 +330,21 @@ async def test_another_secret_is_told_once(database: Database) -> None:
             one.own = member(1, "bb")
             await becomes(lambda: [each.secret for each in two.members], ["bb", "bb"])
             assert sorted(told()) in ([1, 2], [1, 1, 2], [1, 2, 2])
+
+
+async def test_another_store_is_told_apart_in_one_query(database: Database) -> None:
+    """Before a host of the URL is taken: with the id of the store, or that there is none."""
+    connection = await connecting(database.url())()
+    with pytest.raises(StoreReplaced, match="no store is in this database"):
+        await check_store(connection, "mine")
+    await prepared(database)
+    with pytest.raises(StoreReplaced, match="this is store"):
+        await check_store(connection, "mine")
+    store_id = database.execute("SELECT value FROM doorkeeper.meta WHERE key = 'store_id'")
+
+    await check_store(connection, store_id)
+
+    await connection.close()
 
 
 async def test_a_node_does_not_enter_another_store(database: Database) -> None:
