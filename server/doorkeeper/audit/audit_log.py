@@ -208,7 +208,7 @@ class AuditLog:
         last = self._last_change
         if last is None:
             return None
-        # Not the future itself: who waits may be cancelled, and others wait too.
+        # Not the future itself: a waiter may be cancelled, and others wait too.
         await asyncio.wait((last,))
         if last is self._last_change:
             self._last_change = None

@@ -180,7 +180,7 @@ class Merging:
         now_ns: int,
         by: tuple[Policy | None, Snapshot | None],
     ) -> RecordedDecision | None:
-        """Count decisions one by one; ``by`` is what they were taken by."""
+        """Count decisions one by one; ``by`` has the policy and the ACLs that decided."""
         window = self._window
         policy, snapshot = by
         client = self._seen.get(asked) or ClientDecisions()

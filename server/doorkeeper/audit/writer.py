@@ -177,7 +177,7 @@ class Writer:
                     return
 
     def _append_to_reserve(self, items: list[QueuedEvents], error: OSError) -> bool:
-        """Write what must be kept to the reserve of a full disk; return whether it was written."""
+        """Write events that must be kept to the reserve; return whether they were written."""
         # Without decisions and logins the rest may fit.
         kept = [item for item in items if item.must_be_kept]
         has_space = kept and error.errno in NO_SPACE and self._use_reserve()

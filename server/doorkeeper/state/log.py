@@ -104,7 +104,7 @@ def _is_cancelled() -> bool:
 
 
 def _error_of_plan(error: BaseException) -> Exception:
-    """Return a refusal as it is, and what a future cannot raise, or would end more, as a fault."""
+    """Return the error of a change: as raised, or as a fault if a future cannot raise it."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     return RuntimeError(f"a plan raised {error!r}")

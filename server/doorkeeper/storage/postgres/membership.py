@@ -71,7 +71,7 @@ _RING: Final = f"SELECT pg_notify('{CHANNEL}', '')"
 
 
 async def check_store(connection: asyncpg.Connection, store_id: str) -> None:
-    """Reject another store in one query: a heartbeat has little time.
+    """Reject another store; one query, because a heartbeat has little time.
 
     Raises:
         StoreReplaced: it is another one, or there is none.
