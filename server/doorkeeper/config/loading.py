@@ -258,7 +258,6 @@ def _settings(
         inter_broker_listener_name=inter_broker_listener_of(given, listeners),
         authorizer_class_name=given.text("authorizer.class.name"),
         super_users=given.text("super.users"),
-        allow_everyone_if_no_acl_found=given.flag("allow.everyone.if.no.acl.found"),
         connection_failed_authentication_delay_ms=given.number(_FAILURE_DELAY),
         max_connections=given.number("max.connections"),
         max_connections_per_ip=given.number("max.connections.per.ip"),

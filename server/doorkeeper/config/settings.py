@@ -86,7 +86,6 @@ class Settings(Value):
     inter_broker_listener_name: str
     authorizer_class_name: str
     super_users: str
-    allow_everyone_if_no_acl_found: bool
     connection_failed_authentication_delay_ms: int
     max_connections: int
     max_connections_per_ip: int

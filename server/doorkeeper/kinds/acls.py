@@ -17,9 +17,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.kinds.kind import Codec, Item
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    Decode = Callable[[str], list[Any]]
+    from collections.abc import Iterable, Iterator
 
 
 class StoredBinding(NamedTuple):

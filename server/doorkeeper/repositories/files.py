@@ -38,11 +38,6 @@ class FileRepository(AclRepository):
         self._load = load
         self._bare_principals = bare_principals
 
-    @property
-    def is_changeable(self) -> bool:
-        """Return False: ``doorkeeper acls export`` writes files."""
-        return False
-
     async def read(self) -> AclContents:
         """Return the bindings of the file, each once, in the file's order.
 

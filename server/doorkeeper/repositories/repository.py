@@ -90,11 +90,6 @@ class AclRepository(ABC):
     description: str
     """The repository in words, as in "the brokers at localhost:9092"."""
 
-    @property
-    def is_changeable(self) -> bool:
-        """Say whether ``change`` is supported."""
-        return True
-
     @abstractmethod
     async def read(self) -> AclContents:
         """Return all ACLs, and the policy that the repository describes.

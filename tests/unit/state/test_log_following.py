@@ -88,18 +88,23 @@ async def test_a_pruned_log_is_no_obstacle() -> None:
 
 
 async def test_what_cannot_be_followed_is_read_again() -> None:
-    """A change that does not fit the state leads to a state without doubt."""
+    """After a change that does not fit the state none is applied: everything is read anew."""
     log, store = await sharing()
     logger = RecordingLogger()
     log._log = logger
+    heard: list[Committed] = []
+    log.subscribe(heard.append)
     gone = StoredCredential("nobody", "SCRAM-SHA-256", b"", b"", b"", 4096)
     change = {**edit(CREDENTIAL, deleted=[gone]), **edit(CONFIG, set=[row("a")])}
     store.database.write([LogEntry(1, OTHER, change)], uuid.uuid4())
+    write(store.database, "later")
 
-    assert (await submit(log, "b")).revision == 2
+    assert (await submit(log, "b")).revision == 3
 
-    assert keys_of(log.state) == ["a", "b"]
+    assert keys_of(log.state) == ["a", "b", "later"]
     assert store.loads == 1
+    assert heard[0] == Committed(2, {}, None)
+    assert [each.revision for each in heard] == [2, 3]
     assert [event for _, event, _ in logger.lines] == [
         "a change of the log cannot be applied",
         "the whole state was reloaded",
