@@ -102,16 +102,15 @@ OF_FILES = {"wanted", "address", "left", "right", "file", "folder", "target", "s
 """What the arguments are called that name files."""
 
 
-OF_STORES = {"--store", "--from", "--to"}
-"""Options whose values are addresses of stores."""
+OF_STORES = {"store", "source", "target"}
+"""What the options are called whose addresses are those of stores."""
 
 
 def names_a_file(parameter: click.Parameter) -> bool:
     if isinstance(parameter, click.Option):
         metavar = parameter.metavar or ""
-        return parameter.opts[0] in OF_STORES or any(
-            each in metavar.split("|") for each in ("FILE", "OUT", "FOLDER")
-        )
+        is_store = metavar == "ADDRESS" and parameter.name in OF_STORES
+        return is_store or any(each in metavar.split("|") for each in ("FILE", "OUT", "FOLDER"))
     return parameter.name in OF_FILES
 
 
