@@ -28,7 +28,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -59,6 +59,7 @@ PLUGINS = ("pytest", "_pytest", "hypothesis", "_hypothesis")
 TESTS_S = 20.0
 MUTANT_S_MAX = 120.0
 TIMED_OUT = -1
+CALLS_MAX = 200
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -228,6 +229,7 @@ class _Tracer:
         self.tests: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         self.seconds: dict[str, float] = {}
         self._names: tuple[str, ...] = ()
+        self._calls: Counter[CodeType] = Counter()
         self._by_file: dict[str, list[str]] = defaultdict(list)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -248,6 +250,7 @@ class _Tracer:
         self.seconds[item.nodeid] = time.perf_counter() - start
 
     def _traced(self) -> Iterator[None]:
+        self._calls.clear()
         sys.settrace(self._on_call)
         threading.settrace(self._on_call)
         try:
@@ -257,7 +260,12 @@ class _Tracer:
             threading.settrace(None)
 
     def _on_call(self, frame: FrameType, event: str, argument: object) -> TraceFunction | None:
-        return self._on_line if frame.f_code.co_filename in self.paths else None
+        code = frame.f_code
+        if code.co_filename not in self.paths:
+            return None
+        # Tracing is slow: the first calls of a function in a test reach what all of them reach.
+        self._calls[code] += 1
+        return self._on_line if self._calls[code] <= CALLS_MAX else None
 
     def _on_line(self, frame: FrameType, event: str, argument: object) -> TraceFunction:
         if event == "line":

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
-from doorkeeper.authn.contract import AuthenticationContext, OfferedMechanism, Step, Success
+from doorkeeper.authn.contract import (
+    AuthenticationContext,
+    Challenge,
+    OfferedMechanism,
+    Step,
+    Success,
+)
 from doorkeeper.authn.passwords import PlainUsers
 from doorkeeper.authn.plain import PlainMechanism
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
@@ -86,6 +94,99 @@ def test_without_sasl_everybody_is_in() -> None:
     assert session.is_open
     assert session.principal == ANONYMOUS
     assert {session.admit(key, 0.0) for key in (3, 17, 18, 36)} == {SessionAction.SERVE}
+
+
+class Builder:
+    """Builds a principal, or fails, and remembers the contexts."""
+
+    def __init__(self, built: Principal | Exception) -> None:
+        self._built = built
+        self.contexts: list[AuthenticationContext] = []
+
+    def build(self, context: AuthenticationContext) -> Principal:
+        self.contexts.append(context)
+        if isinstance(self._built, Exception):
+            raise self._built
+        return self._built
+
+
+def test_without_sasl_the_certificates_say_who_it_is() -> None:
+    """The builder gets them when the transport is ready; if it fails, nothing is admitted."""
+    good, bad = Builder(ALICE), Builder(LookupError("no name"))
+    session, refused = Session(None, CONTEXT, good), Session(None, CONTEXT, bad)
+
+    session.start((b"certificate",))
+    with pytest.raises(LookupError):
+        refused.start((b"certificate",))
+
+    assert session.principal == ALICE
+    assert good.contexts == [CONTEXT._replace(peer_certificates=(b"certificate",))]
+    assert (session.is_open, refused.is_open) == (True, False)
+    assert refused.admit(METADATA, 0.0) is SessionAction.CLOSE
+
+
+def session_of(mechanism: Deciding, builder: Builder, max_reauth_ms: int = 0) -> Session:
+    """Return a session that has begun and chosen a mechanism, behind TLS."""
+    offer = OfferedMechanism("ANY", lambda _: mechanism, max_reauth_ms)
+    session = Session({"ANY": offer}, CONTEXT, builder)
+    session.start((b"certificate",))
+    assert builder.contexts == []
+    session.choose(SaslHandshakeRequest(mechanism="ANY"), 1, 0.0)
+    return session
+
+
+def test_the_builder_knows_how_the_client_authenticated() -> None:
+    """Mechanism, name, claims and certificates; if it fails the success leaves all the same."""
+    success = Success("al", b"done", claims={"sub": "al"})
+    good, bad = Builder(ALICE), Builder(LookupError("no name"))
+    session, refused = session_of(Deciding(success), good), session_of(Deciding(success), bad)
+
+    assert stepped(session, b"").fault is None
+    reply = stepped(refused, b"")
+
+    expected = CONTEXT._replace(
+        peer_certificates=(b"certificate",),
+        sasl_mechanism="ANY",
+        authorization_id="al",
+        claims={"sub": "al"},
+    )
+    assert good.contexts == bad.contexts == [expected]
+    assert authenticated(reply.body).auth_bytes == b"done"
+    assert isinstance(reply.fault, LookupError)
+    assert refused.principal == ANONYMOUS
+    assert refused.admit(METADATA, 0.0) is SessionAction.CLOSE
+
+
+async def test_a_mechanism_may_take_its_time_and_several_steps() -> None:
+    """Its awaitable is handed on; a challenge leaves the session where it was."""
+
+    async def think() -> Step:
+        return Challenge(b"more")
+
+    mechanism = Deciding(cast("Step", think()))
+    session = session_of(mechanism, Builder(ALICE))
+
+    outcome = session.step(b"", 0.0)
+    assert not isinstance(outcome, Reply)
+    reply = session.complete_step(await outcome, 0.0)
+
+    assert authenticated(reply.body).auth_bytes == b"more"
+    assert session.state(0.0) is SessionState.AUTHENTICATE
+    assert session.admit(AUTHENTICATE, 0.0) is SessionAction.STEP
+
+
+def test_a_session_whose_new_credential_has_no_end_stays_open() -> None:
+    """The time of the credential before does not end it."""
+    session = session_of(Deciding(Success("alice", lifetime_ms=2000)), Builder(ALICE))
+    stepped(session, b"")
+    ends_s = [session.expires_s]
+
+    session._mechanisms = {"ANY": OfferedMechanism("ANY", lambda _: Deciding(Success("alice")))}
+    session.choose(SaslHandshakeRequest(mechanism="ANY"), 1, 1.0)
+    stepped(session, b"", 1.0)
+
+    assert [*ends_s, session.expires_s] == [2.0, None]
+    assert session.admit(METADATA, 3.0) is SessionAction.SERVE
 
 
 @pytest.mark.parametrize("state", list(SessionState))
@@ -241,12 +342,12 @@ def test_reauthentication() -> None:
 def test_reauthentication_is_not_begun_twice_a_second() -> None:
     """A handshake within a second of the last beginning is an ordinary request: error 34."""
     session = logged_in(max_reauth_ms=500)
-    session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.4)
-    stepped(session, plain(), 0.4)
+    session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 1, 0.25)
+    stepped(session, plain(), 0.25)
 
-    assert session.admit(HANDSHAKE, 0.8) is SessionAction.SERVE
-    assert session.admit(HANDSHAKE, 0.95) is SessionAction.CLOSE  # too early, and expired
-    assert session.admit(HANDSHAKE, 1.5) is SessionAction.CHOOSE
+    assert session.admit(HANDSHAKE, 0.7) is SessionAction.SERVE
+    assert session.admit(HANDSHAKE, 0.8) is SessionAction.CLOSE  # too early, and expired
+    assert session.admit(HANDSHAKE, 1.25) is SessionAction.CHOOSE  # a second later
 
 
 def test_the_principal_cannot_change() -> None:
