@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from testkit import client_cases, tool_cases, tools_page
+from testkit.clients import DRIVERS
+
+GO = {"sarama": "IBM/sarama", "kadm": "twmb/franz-go/pkg/kadm", "kafka-go": "segmentio/kafka-go"}
+"""The modules of the programs in Go."""
 
 
 def test_the_page_is_current() -> None:
@@ -25,3 +29,12 @@ def test_files_exist() -> None:
     named = {word[1:] for word in words if word.startswith("@")}
 
     assert named == set(tool_cases.data()["files"])
+
+
+def test_releases_in_go_are_the_pinned_ones() -> None:
+    """The page names the release that is built."""
+    pinned = (DRIVERS / "go" / "go.mod").read_text(encoding="utf-8")
+    releases = {each.program: each.release for each in client_cases.clients()}
+
+    for program, module in GO.items():
+        assert f"github.com/{module} v{releases[program]}\n" in pinned
