@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 OVERRIDE = "--override"
 
+# All but tabs, line ends and form feeds, which are white space.
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+
 # A physical line: it ends with \n, \r\n or \r.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
@@ -34,9 +37,12 @@ def read(path: Path) -> list[Entry]:
     except OSError as error:
         text = f"cannot be read: {error.strerror or error}"
         raise ConfigError([Problem(str(path), "", text)]) from error
-    if b"\0" in data:
+    found = _CONTROL.search(data)
+    if found is not None:
         # Java would take it; no value that counts holds one, and every binary file does.
-        text = f"found a NUL at byte {data.index(0)}; expected is a text of lines, key=value"
+        code = found[0][0]
+        what = f"the control character 0x{code:02x}" if code else "a NUL"
+        text = f"found {what} at byte {found.start()}; expected is a text of lines, key=value"
         raise ConfigError([Problem(str(path), "", text)])
     return parse(data, str(path))
 

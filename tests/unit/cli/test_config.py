@@ -58,14 +58,16 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 def test_files_that_are_no_properties(tmp_path: Path) -> None:
     """Binary data, a folder and a file that is not there: one line, status 1."""
-    (tmp_path / "binary").write_bytes(b"\x7fELF\x02\x00=\n")
+    (tmp_path / "binary").write_bytes(b"\xe7ELF\xf2\x00=\n")
+    (tmp_path / "encrypted").write_bytes(b"\xde\xad=\xff\n\x01\x02\n")
 
-    found = [check(tmp_path / name) for name in ("binary", "", "absent")]
+    found = [check(tmp_path / name) for name in ("binary", "encrypted", "", "absent")]
 
-    assert [(status, out) for status, out, _ in found] == [(1, "")] * 3
+    assert [(status, out) for status, out, _ in found] == [(1, "")] * 4
     assert "found a NUL at byte 5" in found[0][2]
-    assert "cannot be read: Is a directory" in found[1][2]
-    assert "cannot be read: No such file" in found[2][2]
+    assert "found the control character 0x01 at byte 5" in found[1][2]
+    assert "cannot be read: Is a directory" in found[2][2]
+    assert "cannot be read: No such file" in found[3][2]
 
 
 def test_a_right_file(tmp_path: Path) -> None:

@@ -246,6 +246,16 @@ def test_the_image_is_made_of_what_the_context_holds() -> None:
         assert any(Path(source).match(pattern) for pattern in let_in), source
 
 
+def test_the_base_of_the_image_is_named_by_digest() -> None:
+    """In both places, by the same one: every build has the same bytes."""
+    text = (DOCKER / "Dockerfile").read_text()
+    [base] = re.findall(r"^ARG BASE=(.*)$", text, re.MULTILINE)
+
+    assert re.fullmatch(r"docker\.io/library/python@sha256:[0-9a-f]{64}", base)
+    assert SERVICES["node-1"]["build"]["args"]["BASE"] == f"${{DOORKEEPER_BASE:-{base}}}"
+    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {"${BASE}"}
+
+
 def test_the_image_runs_without_root_and_without_a_shell() -> None:
     """A numeric user, commands as lists, a probe, and dependencies by their hashes."""
     text = (DOCKER / "Dockerfile").read_text()
