@@ -2,6 +2,7 @@
 
 PipelineError          the job cannot go on
 ├── Unreadable         an input is not in the expected format
+│   ├── Damaged        a compressed file is cut off, or broken, from some place on
 │   └── Unavailable    it is there, and cannot be opened as things are: no permission, a lost disk
 ├── TooManyUnread      more lines went to quarantine than allowed; nothing was replaced
 ├── BrokenContract     rows break a rule of severity error; nothing was replaced
@@ -18,6 +19,10 @@ class PipelineError(Exception):
 
 class Unreadable(PipelineError):
     """An input is not in the expected format."""
+
+
+class Damaged(Unreadable):
+    """A compressed file is cut off, or broken; what stands before that place was read."""
 
 
 class Unavailable(Unreadable):

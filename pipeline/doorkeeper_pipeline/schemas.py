@@ -1013,6 +1013,11 @@ LINES = Table(
         Column(
             name="lines", type="int64", meaning="How many lines of the file the row was read from."
         ),
+        Column(
+            name="time_mark",
+            type="int64",
+            meaning="The sum of the squares of the milliseconds of these lines within the minute: tells copies of a log from logs of other brokers.",
+        ),
     ),
     partitioned_by=("file_id",),
 )
@@ -1170,6 +1175,11 @@ RUNS = Table(
         Column(name="files_unchanged", type="int64", meaning="Files that were known already."),
         Column(name="lines", type="int64", meaning="Lines read."),
         Column(name="decisions", type="int64", meaning="Decisions read."),
+        Column(
+            name="copied",
+            type="int64",
+            meaning="Decisions of the touched hours that another file has too, and that count once.",
+        ),
         Column(name="ignored", type="int64", meaning="Lines that say no decision and are known."),
         Column(name="quarantined", type="int64", meaning="Lines that could not be read."),
         Column(

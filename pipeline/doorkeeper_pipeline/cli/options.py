@@ -152,14 +152,21 @@ def engine(function: F) -> F:
 
 
 def inputs(function: F) -> F:
-    """Add --audit, --source and --zone."""
+    """Add --audit, --source, --pattern and --zone."""
     for option in (
         click.option(
             "--zone",
             type=Zone(),
             default="UTC",
             show_default=True,
-            help="The zone of the times in kafka-authorizer.log, which have none.",
+            help="The zone of times that have none, as in kafka-authorizer.log.",
+        ),
+        click.option(
+            "--pattern",
+            default="",
+            metavar="PATTERN",
+            help="The layout of log4j or log4j2 that the logs have, such as '%d{ISO8601} %p %m (%c)"
+            " [%t]%n'; common ones are recognised.",
         ),
         click.option(
             "--source",

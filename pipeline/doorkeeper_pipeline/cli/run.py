@@ -64,6 +64,7 @@ def command(  # noqa: PLR0913  one for each option
     *,
     inputs: tuple[str, ...],
     source: str | None,
+    pattern: str,
     zone: str,
     acls: tuple[str, ...],
     out: Path,
@@ -106,6 +107,7 @@ def command(  # noqa: PLR0913  one for each option
         inputs=inputs,
         acls=acls,
         source=source,
+        pattern=pattern,
         zone=zone,
         rebuild=rebuild,
         since=since,
@@ -167,6 +169,8 @@ def as_text(summary: RunSummary, out: Path) -> str:
             f" {row['quarantined']:,} in quarantine; {row['decisions']:,} decisions"
         ),
     ]
+    if row["copied"]:
+        lines.append(f"{row['copied']:,} decisions are in several files, and count once")
     lines.append(f"evidence: {summary.evidence.summary()}")
     if summary.gone:
         lines.append(f"{len(summary.gone)} files are gone; what they said stays")

@@ -42,6 +42,7 @@ class ReadTask:
     head_bytes: int
     head_sha256: str
     out: str
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,11 @@ class ReadResult:
 
 
 def tasks_of(
-    files: Iterable[tuple[str, SourceFile]], zone: str, out: str, size: int = SLICE_BYTES
+    files: Iterable[tuple[str, SourceFile]],
+    zone: str,
+    out: str,
+    size: int = SLICE_BYTES,
+    pattern: str = "",
 ) -> list[ReadTask]:
     """Return the tasks that read files, the largest first, so that no long one comes last."""
     found = [
@@ -76,6 +81,7 @@ def tasks_of(
             source=file.source,
             how=file.how,
             zone=zone,
+            pattern=pattern,
             number=number,
             start=start,
             end=end,
@@ -109,7 +115,9 @@ def read_range(_: None, task: ReadTask) -> ReadResult:
 def _parse(task: ReadTask) -> Parsed:
     path = Path(task.path)
     if task.source == authorizer_log.SOURCE:
-        return authorizer_log.read(path, task.how, task.zone, task.start, task.end)
+        return authorizer_log.read(
+            path, task.how, task.zone, task.start, task.end, pattern=task.pattern
+        )
     reader = {
         trail.SOURCE: trail.read,
         ocsf.SOURCE: ocsf.read,
@@ -141,6 +149,8 @@ def _write_rows(task: ReadTask, parsed: Parsed) -> ReadResult:
         "lines", parsed.decisions.with_columns(file_id=pl.lit(task.file_id))
     ).sort("minute")
     warnings = contents.check("lines", lines)
+    if parsed.damaged:
+        warnings["compressed files that break off: what follows in them is missing"] = 1
     if not lines.is_empty():
         parts.append(write_part(task.out, "lines", lines, name))
     if not parsed.quarantine.is_empty():

@@ -55,6 +55,7 @@ class RunRequest:
         inputs: Files, folders and patterns of logs and trails.
         acls: Files of ACL sets and stores; empty keeps the bindings of the last run.
         source: The source of all inputs; None: recognised for each.
+        pattern: The layout of log4j of logs that are not recognised without; empty for none.
         zone: The zone of times in logs that have none.
         rebuild: Whether files are read again that are known.
         since: The begin of the window of drift and new_access; None for the last day.
@@ -70,6 +71,7 @@ class RunRequest:
     inputs: tuple[str, ...]
     acls: tuple[str, ...] = ()
     source: str | None = None
+    pattern: str = ""
     zone: str = "UTC"
     rebuild: bool = False
     since: dt.datetime | None = None
@@ -136,6 +138,7 @@ class _Run:
         self._started = around.now()
         self._known = tables.read("files").to_dicts()
         self._warnings: dict[str, int] = {}
+        self._copied = 0
         self._texts: list[str] = []
         self._asked = ""
 
@@ -166,7 +169,7 @@ class _Run:
         failures = []
         for path in list_files(self._request.inputs):
             try:
-                file = identify(path, self._request.source)
+                file = identify(path, self._request.source, self._request.pattern)
             except Unreadable as error:
                 failures.append(str(error))
             else:
@@ -181,14 +184,17 @@ class _Run:
         return work
 
     def _options(self) -> str:
-        return manifest.options_text({"zone": self._request.zone})
+        pattern = {"pattern": self._request.pattern} if self._request.pattern else {}
+        return manifest.options_text({"zone": self._request.zone, **pattern})
 
     def _read(self, work: manifest.Work) -> dict[str, list[ReadResult]]:
         request = self._request
         for file_id, _ in work.read:
             for table in ("lines", "quarantine"):
                 self._change.remove(table, places.of_file(file_id))
-        tasks = tasks_of(work.read, request.zone, self._tables.root, request.slice_bytes)
+        tasks = tasks_of(
+            work.read, request.zone, self._tables.root, request.slice_bytes, request.pattern
+        )
         results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
         for done, result in enumerate(self._around.engine.map(read_range, tasks, None), 1):
             results[result.file_id].append(result)
@@ -274,6 +280,7 @@ class _Run:
         ]
         self._around.tell(f"decisions of {len(tasks)} hours")
         for result in self._around.engine.map(build_hour, tasks, None):
+            self._copied += result.copied
             self._change.remove("decisions", places.of_hour(result.hour))
             self._change.add([] if result.part is None else [result.part])
 
@@ -349,6 +356,7 @@ class _Run:
             "files_unchanged": len(work.unchanged) + len(work.moved),
             "lines": sum(result.lines for result in every),
             "decisions": sum(result.decisions for result in every),
+            "copied": self._copied,
             "ignored": sum(result.ignored for result in every),
             "quarantined": sum(result.quarantined for result in every),
             "asked": self._asked,

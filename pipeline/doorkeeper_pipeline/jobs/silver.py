@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from doorkeeper_pipeline.sources.parsed import KEY
+from doorkeeper_pipeline.jobs.copies import sum_files
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
 
@@ -27,11 +27,15 @@ class HourTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HourResult:
-    """The file of an hour, if it has rows, and how many break which rules of severity warning."""
+    """The file of an hour, if it has rows, and how many break which rules of severity warning.
+
+    ``copied`` are decisions that other files have too: they count once.
+    """
 
     hour: str
     part: DataFile | None
     warnings: tuple[tuple[str, int], ...]
+    copied: int = 0
 
 
 def build_hour(_: None, task: HourTask) -> HourResult:
@@ -39,17 +43,15 @@ def build_hour(_: None, task: HourTask) -> HourResult:
     begin = dt.datetime.fromisoformat(f"{task.hour}:00:00+00:00")
     if not task.parts:
         return HourResult(hour=task.hour, part=None, warnings=())
-    rows = (
+    lines = (
         contents.scan("lines", task.parts)
         .filter(pl.col("minute").is_between(begin, begin + dt.timedelta(hours=1), closed="left"))
-        .group_by(list(KEY))
-        .agg(pl.col("count").sum(), pl.col("first_ts").min(), pl.col("last_ts").max())
-        .sort(list(KEY))
         .collect()
     )
+    rows, copied = sum_files(lines)
     if rows.is_empty():
         return HourResult(hour=task.hour, part=None, warnings=())
     decisions = contents.as_frame("decisions", rows)
     warnings = contents.check("decisions", decisions)
     part = write_part(task.out, "decisions", decisions, places.of_hour(task.hour))
-    return HourResult(hour=task.hour, part=part, warnings=tuple(warnings.items()))
+    return HourResult(hour=task.hour, part=part, warnings=tuple(warnings.items()), copied=copied)

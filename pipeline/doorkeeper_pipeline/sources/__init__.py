@@ -2,6 +2,10 @@
 
 files             the input files, and the identity of each
 recognising       the source of a file
+envelopes         what collectors put around lines and records
+layouts           layouts of log4j, log4j2 and JSON
+times             times of logs in any form
+records           records of a log in another layout than Kafka's
 reading           bytes of a file, compressed or not, in pieces
 slices            ranges of a large file for tasks, cut where a record ends
 parsed            the result of a source: decisions, quarantine, counts

@@ -24,25 +24,32 @@ import polars as pl
 import pyarrow as pa
 
 from doorkeeper.acl.model import AclOperation
+from doorkeeper_pipeline.errors import Damaged
 from doorkeeper_pipeline.sources import authorizer_message
 from doorkeeper_pipeline.sources.authorizer_message import Bad, Message
 from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
     QUARANTINE,
     TEXT_MAX,
+    TIME_MARK,
     TIME_MAX_US,
     Parsed,
+    broken_off,
     join_pieces,
     quarantine_frame,
     sum_decisions,
 )
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks
+from doorkeeper_pipeline.sources.recognising import form_of_file
+from doorkeeper_pipeline.sources.records import records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     import numpy.typing as npt
+
+    from doorkeeper_pipeline.sources.records import Records
 
 SOURCE = "authorizer-log"
 END = b" (kafka.authorizer.logger)"
@@ -69,6 +76,15 @@ MESSAGE, IGNORED, BAD = 0, 1, 2
 """The kinds of the rest of a line."""
 
 _MINUTE = pl.col("time").str.slice(0, 16)
+_MARK = (
+    (
+        pl.col("time").str.slice(17, 2).cast(pl.Int64, strict=False).fill_null(0) * 1000
+        + pl.col("time").str.slice(20, 3).cast(pl.Int64, strict=False).fill_null(0)
+    )
+    ** 2
+).alias(TIME_MARK)
+"""As ``parsed.mark_of``, of a time that is a text."""
+
 _CUTS = {
     "time": pl.col("line").str.slice(TIME_AT, TIME_LENGTH),
     "rest": pl.col("line").str.slice(REST_AT).str.strip_suffix(END_TEXT),
@@ -104,11 +120,19 @@ _FITS = (
 )
 """Whether the ACL of the rule is of the principal of the request; others are read one by one."""
 
+_AGREES = (
+    pl.when(pl.col("rule_binding").is_null())
+    .then((pl.col("rule") == "DefaultDeny") == (pl.col("outcome") == "Denied"))
+    .otherwise(pl.col("rule_binding").str.ends_with("=DENY") == (pl.col("outcome") == "Denied"))
+)
+"""As ``authorizer_message.agrees``; what does not is read one by one, and becomes bad."""
+
 _NOTHING = (None,) * len(_FIELDS)
 _MESSAGES = {"rest": pl.String(), "kind": pl.Int8(), "reason": pl.String(), **_FIELDS}
 _ODD = {
     "minute": pl.String(),
     "lines": pl.Int64(),
+    TIME_MARK: pl.Int64(),
     "first": pl.String(),
     "last": pl.String(),
     "offset": pl.Int64(),
@@ -124,34 +148,70 @@ class _Frame(NamedTuple):
     physical: int
 
 
-def read(path: Path, how: str, zone: str, start: int = 0, end: int | None = None) -> Parsed:
+def read(
+    path: Path, how: str, zone: str, start: int = 0, end: int | None = None, *, pattern: str = ""
+) -> Parsed:
     """Parse the log between two offsets, which must be beginnings of records.
+
+    ``pattern`` is a layout of log4j, for logs that are not recognised without.
 
     Blocks are only grouped by the text of their lines, which is parsed once for all of them. A
     piece that is not regular is parsed with its block: kept, it may be all of a file that unpacks
     to no end.
     """
+    form = form_of_file(path, how, SOURCE, pattern)
+    if form.envelope or form.layout:
+        return _read_records(records(path, how, form, start, end), zone)
     regular: list[_Frame] = []
     odd: list[Parsed] = []
-    for offset, block in whole(path, how, start, end):
-        frame = _columns(offset, block)
-        odd.append(_odd(frame.odd, zone))
-        regular.append(_group_texts(frame._replace(odd=[])))
-    return _parse(_together(regular), join_pieces(odd), zone) if regular else Parsed()
+    at = start
+    try:
+        for offset, block in whole(path, how, start, end):
+            frame = _columns(offset, block)
+            odd.append(_odd(frame.odd, zone))
+            regular.append(_group_texts(frame._replace(odd=[])))
+            at = offset + len(block)
+    except Damaged as error:
+        odd.append(broken_off(at, error))
+    rest = join_pieces(odd)
+    return _parse(_together(regular), rest, zone) if regular else rest
+
+
+def _read_records(blocks: Iterator[Records], zone: str) -> Parsed:
+    """Parse records of other layouts; equal texts are grouped block by block, as above."""
+    frames: dict[str, list[_Frame]] = {zone: [], "UTC": []}
+    odd: list[Parsed] = []
+    for found in blocks:
+        frame = _Frame(found.rows.select("time", "rest", "offset"), [], len(found.rows))
+        grouped = frame.lines.lazy().group_by("rest").agg("time", "offset").collect()
+        frames["UTC" if found.is_utc else zone].append(frame._replace(lines=grouped))
+        odd.append(found.others)
+    parts = [_parse(_together(each), Parsed(), name) for name, each in frames.items() if each]
+    return join_pieces([*parts, *odd])
 
 
 def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
-    """Yield blocks that end where a record ends; the last one ends where the range does."""
+    """Yield blocks that end where a record ends; the last one ends where the range does.
+
+    Raises:
+        Damaged: the file is broken after the last block.
+
+    """
     rest, rest_at = b"", start
-    for at, block in blocks(path, how, start, end):
-        data, rest_at = rest + block, at - len(rest)
-        cut = _last_boundary(data, len(rest))
-        if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
-            rest = data
-            continue
-        cut = cut or data.rfind(b"\n") + 1 or len(data)
-        yield rest_at, data[:cut]
-        rest, rest_at = data[cut:], rest_at + cut
+    try:
+        for at, block in blocks(path, how, start, end):
+            data, rest_at = rest + block, at - len(rest)
+            cut = _last_boundary(data, len(rest))
+            if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
+                rest = data
+                continue
+            cut = cut or data.rfind(b"\n") + 1 or len(data)
+            yield rest_at, data[:cut]
+            rest, rest_at = data[cut:], rest_at + cut
+    except Damaged:
+        if rest:
+            yield rest_at, rest
+        raise
     if rest:
         yield rest_at, rest
 
@@ -283,6 +343,7 @@ def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
         .explode("time")
         .group_by("said", minute=_MINUTE)
         .agg(
+            _MARK.sum(),
             lines=pl.len().cast(pl.Int64),
             first=pl.col("time").min(),
             last=pl.col("time").max(),
@@ -309,13 +370,14 @@ def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
         lines=frame.physical,
         ignored=int(ignored) + odd.ignored,
         quarantined=len(regular) + odd.quarantined,
+        damaged=odd.damaged,
     )
 
 
 def _messages(rests: pl.DataFrame) -> pl.DataFrame:
     """Parse each rest of a line; return its kind, and why it is bad, too."""
     groups = rests.with_columns(found=pl.col("rest").str.extract_groups(_PLAIN)).unnest("found")
-    is_plain = pl.col("principal").is_not_null() & _FITS
+    is_plain = pl.col("principal").is_not_null() & _FITS & _AGREES
     plain = groups.filter(is_plain)
     rows = []
     for rest in groups.filter(~is_plain)["rest"]:
@@ -417,7 +479,8 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
             records.append((offset, piece, found))
     rows = []
     for offset, piece, (time, message) in records:
-        rows.append((time[:16], 1 + piece.count(b"\n"), time, time, offset, *message))
+        mark = int(time[17:19] + time[20:23]) ** 2
+        rows.append((time[:16], 1 + piece.count(b"\n"), mark, time, time, offset, *message))
     decisions = _decisions(pl.DataFrame(rows, schema=_ODD, orient="row"), zone)
     untimed = decisions.filter(pl.col("first_ts").is_null())
     bad += [(row, 0, f"there is no such time in the zone {zone}", "") for row in untimed["offset"]]

@@ -90,29 +90,37 @@ def read(level: str, text: str) -> Message | Ignored | Bad:
         if text.startswith(NOTES):
             return Ignored("a note on the way to a decision")
         return Bad("no message of an authorizer: expected is 'Principal = ... on resource = ...'")
-    principal, outcome, letter, operation, host, resource_type = head.groups()
-    rest = text[head.end() :]
     try:
-        tail = _standard_tail(rest, resource_type, principal, host) if letter == "o" else None
-        if letter == "o" and tail is None:
-            return Bad("the end is missing: expected is '... based on rule ...'")
-        name, api, references, rule, binding = tail or _older_tail(rest)
-        if references == 0 or name is None:
-            return Ignored("asked for any resource of a type, not for one")
-        return Message(
-            principal,
-            host,
-            words.operation(operation),
-            words.resource_type(resource_type),
-            name,
-            outcome.upper(),
-            api,
-            rule,
-            binding,
-            level == "TRACE",
-        )
+        return _message(level, head, text[head.end() :])
     except ValueError as error:
         return Bad(str(error))
+
+
+def _message(level: str, head: re.Match[str], rest: str) -> Message | Ignored:
+    principal, outcome, letter, operation, host, resource_type = head.groups()
+    tail = _standard_tail(rest, resource_type, principal, host) if letter == "o" else None
+    if letter == "o" and tail is None:
+        raise ValueError("the end is missing: expected is '... based on rule ...'")
+    name, api, references, rule, binding = tail or _older_tail(rest)
+    if not agrees(outcome, rule, binding):
+        raise ValueError(
+            f"the rule {rule} does not lead to {outcome}: a client's name with a line break may"
+            " have forged the line"
+        )
+    if references == 0 or name is None:
+        return Ignored("asked for any resource of a type, not for one")
+    return Message(
+        principal,
+        host,
+        words.operation(operation),
+        words.resource_type(resource_type),
+        name,
+        outcome.upper(),
+        api,
+        rule,
+        binding,
+        level == "TRACE",
+    )
 
 
 _Tail = tuple["str | None", str, int, str, str]
@@ -157,6 +165,13 @@ def _standard_tail(rest: str, resource_type: str, principal: str, host: str) -> 
             " break may have forged the line"
         )
     return None
+
+
+def agrees(outcome: str, rule: str, binding: str) -> bool:
+    """Say whether a rule leads to an outcome; without a rule every outcome may be."""
+    if rule == "MatchingAcl":
+        return binding.endswith("DENY" if outcome == "Denied" else "ALLOW")
+    return not rule or (rule == "DefaultDeny") == (outcome == "Denied")
 
 
 def _rule(text: str) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from doorkeeper_pipeline.sources import json_lines, words
-from doorkeeper_pipeline.sources.json_lines import EPOCH, Decided, Line
+from doorkeeper_pipeline.sources.json_lines import EPOCH, Decided, Line, Once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,6 +76,8 @@ class Event(msgspec.Struct, frozen=True):
     """The fields of an event that the tables need."""
 
     specversion: str
+    id: str = ""
+    source: str = ""
     type: str = ""
     time: dt.datetime | None = None
     data: Data = Data()
@@ -121,7 +123,9 @@ def line(text: bytes) -> Line:
         first_us=time,
         last_us=time,
     )
-    return [json_lines.check_row(decided)]
+    rows = [json_lines.check_row(decided)]
+    # Source and id name an event: one that is delivered again is the same.
+    return Once(f"{event.source}#{event.id}", rows) if event.id else rows
 
 
 def _host(data: Data) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading
-from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, source_of
+from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, form_of
 from doorkeeper_pipeline.tables.source_file import SourceFile
 
 if TYPE_CHECKING:
@@ -70,8 +70,10 @@ def _each_once(paths: Iterable[Path]) -> list[Path]:
     return [path for path in ordered if path in kept]
 
 
-def identify(path: Path, source: str | None = None) -> SourceFile | None:
+def identify(path: Path, source: str | None = None, pattern: str = "") -> SourceFile | None:
     """Return a file with its identity; None for one that is empty, or has blanks only.
+
+    ``pattern`` is a layout of log4j, for logs that are not recognised without.
 
     Raises:
         Unreadable: it cannot be read, or its source is neither recognised nor given.
@@ -87,15 +89,16 @@ def identify(path: Path, source: str | None = None) -> SourceFile | None:
     beginning = reading.head(path, how, HEAD_BYTES)
     if len(beginning) < HEAD_BYTES and not beginning.strip():
         return None  # as a log is that was rotated, and compressed, before anything was written
-    kind = source or source_of(beginning)
-    if kind is None:
+    form = None if source else form_of(beginning, pattern)
+    if form is None and source is None:
         raise Unreadable(
             f"{path}: nothing in its first {HEAD_BYTES // 1024} kB tells what it is; name the logs"
-            f" by a pattern that leaves it out, or say what it is: --source {'|'.join(SOURCES)}"
+            " by a pattern that leaves it out, or say what it is: --pattern with the layout of"
+            f" log4j, --source {'|'.join(SOURCES)}"
         )
     return SourceFile(
         path=str(path.absolute()),
-        source=kind,
+        source=source or (form.source if form else ""),
         how=how,
         size=found.st_size,
         mtime_ns=found.st_mtime_ns,

@@ -12,16 +12,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.errors import Damaged
+from doorkeeper_pipeline.sources.envelopes import unwrap
 from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
+    TIME_MARK,
     TIME_MAX_US,
     Parsed,
+    broken_off,
     join_pieces,
+    mark_of,
     no_decisions,
     quarantine_frame,
     sum_decisions,
 )
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks
+from doorkeeper_pipeline.sources.recognising import form_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,8 +63,18 @@ class Decided(NamedTuple):
     last_us: int
 
 
-Line = list[Decided] | Missing | None
+class Once(NamedTuple):
+    """The decisions of an event that has a name, under which it may come again."""
+
+    identity: str
+    decided: list[Decided]
+
+
+Content = list[Decided] | Missing | None
 """The decisions of a line; None if it is known and has none."""
+
+Line = Content | Once
+"""The decisions of a line as an adapter returns them."""
 
 _ROWS = {
     **{
@@ -81,28 +97,71 @@ def read(
     end: int | None = None,
 ) -> Parsed:
     """Parse the lines between two offsets, which must be beginnings of lines."""
-    return join_pieces(
-        _parse(offset, block, source, adapter) for offset, block in _whole(path, how, start, end)
-    )
+    envelope = form_of_file(path, how, source).envelope
+    seen: set[str] = set()
+    pieces = []
+    at = start
+    try:
+        for offset, block in whole_lines(path, how, start, end):
+            pieces.append(_parse(offset, block, _Reading(source, adapter, envelope, seen)))
+            at = offset + len(block)
+    except Damaged as error:
+        pieces.append(broken_off(at, error))
+    return join_pieces(pieces)
 
 
-def _whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
-    """Yield blocks that end where a line ends."""
+def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks that end where a line ends.
+
+    Raises:
+        Damaged: the file is broken after the last block.
+
+    """
     rest, rest_at = b"", start
-    for at, block in blocks(path, how, start, end):
-        data, rest_at = rest + block, at - len(rest)
-        cut = data.rfind(b"\n") + 1
-        if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
-            rest = data
-            continue
-        cut = cut or len(data)
-        yield rest_at, data[:cut]
-        rest, rest_at = data[cut:], rest_at + cut
+    try:
+        for at, block in blocks(path, how, start, end):
+            data, rest_at = rest + block, at - len(rest)
+            cut = data.rfind(b"\n") + 1
+            if cut == 0 and len(data) < len(block) + RECORD_BYTES_MAX:
+                rest = data
+                continue
+            cut = cut or len(data)
+            yield rest_at, data[:cut]
+            rest, rest_at = data[cut:], rest_at + cut
+    except Damaged:
+        if rest:
+            yield rest_at, rest
+        raise
     if rest:
         yield rest_at, rest
 
 
-def _parse(offset: int, block: bytes, source: str, adapter: Callable[[bytes], Line]) -> Parsed:
+class _Reading(NamedTuple):
+    """The source of a file, its adapter, what is around its lines, and the records seen in it."""
+
+    source: str
+    adapter: Callable[[bytes], Line]
+    envelope: str
+    seen: set[str]
+
+    def line(self, text: bytes) -> Content:
+        """Return the decisions of a line; None for a record that was delivered before."""
+        unwrapped = unwrap(self.envelope, text)
+        found = self.adapter(unwrapped.content)
+        # The sender may repeat an event, which then has another place in the topic.
+        identity, content = (
+            (found.identity, found.decided)
+            if isinstance(found, Once)
+            else (unwrapped.identity, found)
+        )
+        if identity in self.seen:
+            return None
+        if identity:
+            self.seen.add(identity)
+        return content
+
+
+def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
     rows: list[Decided] = []
     bad = []
     ignored = missing = lines = 0
@@ -110,7 +169,7 @@ def _parse(offset: int, block: bytes, source: str, adapter: Callable[[bytes], Li
         if line.strip():
             lines += 1
             try:
-                found = adapter(line)
+                found = reading.line(line)
             except ValueError as error:
                 text = line.decode("utf-8", "replace")
                 bad.append((offset, len(line), _one_line(error), text))
@@ -125,7 +184,7 @@ def _parse(offset: int, block: bytes, source: str, adapter: Callable[[bytes], Li
                         rows += found
         offset += len(line) + 1
     return Parsed(
-        decisions=_frame(rows, source),
+        decisions=_frame(rows, reading.source),
         quarantine=quarantine_frame(bad),
         lines=lines,
         ignored=ignored,
@@ -162,7 +221,11 @@ def _frame(rows: list[Decided], source: str) -> pl.DataFrame:
             source=pl.lit(source),
             lines=pl.lit(1, pl.Int64),
         )
-        .with_columns(minute=pl.col("first_ts").dt.truncate("1m"), day=pl.col("first_ts").dt.date())
+        .with_columns(
+            mark_of(pl.col("first_ts")).alias(TIME_MARK),
+            minute=pl.col("first_ts").dt.truncate("1m"),
+            day=pl.col("first_ts").dt.date(),
+        )
     )
     return sum_decisions(frame.select(list(DECISIONS)))
 

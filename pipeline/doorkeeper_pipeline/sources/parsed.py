@@ -39,12 +39,16 @@ KEY = {
 }
 """The columns that tell decisions apart."""
 
+TIME_MARK = "time_mark"
+"""The column of the sum of ``mark_of`` over the lines of a row."""
+
 DECISIONS = {
     **KEY,
     "count": pl.Int64(),
     "first_ts": UTC_TIME,
     "last_ts": UTC_TIME,
     "lines": pl.Int64(),
+    TIME_MARK: pl.Int64(),
 }
 QUARANTINE = {
     "byte_offset": pl.Int64(),
@@ -52,6 +56,14 @@ QUARANTINE = {
     "reason": pl.String(),
     "text": pl.String(),
 }
+
+
+def mark_of(time: pl.Expr) -> pl.Expr:
+    """Return the square of the milliseconds within the minute.
+
+    Sums of squares tell apart lines that have the same first and last time.
+    """
+    return (time.dt.second().cast(pl.Int64) * 1000 + time.dt.millisecond()) ** 2
 
 
 def no_decisions() -> pl.DataFrame:
@@ -76,6 +88,7 @@ class Parsed:
         ignored: How many of them are known and say no decision.
         quarantined: How many of them are in quarantine, where a piece may have several.
         missing: Decisions that the source itself says are missing.
+        damaged: How many files break off in it: what follows there is unknown.
 
     """
 
@@ -85,6 +98,12 @@ class Parsed:
     ignored: int = 0
     quarantined: int = 0
     missing: int = 0
+    damaged: int = 0
+
+
+def broken_off(offset: int, error: Exception) -> Parsed:
+    """Return the place where a compressed file breaks off, as a piece."""
+    return Parsed(quarantine=quarantine_frame([(offset, 0, str(error), "")]), damaged=1)
 
 
 def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
@@ -97,6 +116,7 @@ def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
         ignored=sum(each.ignored for each in found),
         quarantined=sum(each.quarantined for each in found),
         missing=sum(each.missing for each in found),
+        damaged=sum(each.damaged for each in found),
     )
 
 
@@ -108,7 +128,7 @@ def sum_decisions(decisions: pl.DataFrame) -> pl.DataFrame:
             pl.col("count").sum(),
             pl.col("first_ts").min(),
             pl.col("last_ts").max(),
-            pl.col("lines").sum(),
+            pl.col("lines", TIME_MARK).sum(),
         )
         .select(list(DECISIONS))
     )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from doorkeeper_pipeline.errors import Unavailable, Unreadable
+from doorkeeper_pipeline.errors import Damaged, Unavailable, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,24 +61,40 @@ def open_file(path: Path, how: str) -> Iterator[IO[bytes]]:
     """Open a file, uncompressed by ``how``: gz, zst or nothing.
 
     Raises:
-        Unreadable: it cannot be opened, or ends inside of its compression.
+        Damaged: it ends inside of its compression, or is broken.
+        Unreadable: it cannot be opened.
 
     """
     with opened_raw(path) as raw:
         try:
             if how == "gz":
                 with gzip.GzipFile(fileobj=raw) as unpacked:
-                    yield cast("IO[bytes]", unpacked)
+                    yield cast("IO[bytes]", _Ungz(unpacked))
             elif how == "zst":
                 yield cast("IO[bytes]", _Unzst(raw, path))
             else:
                 yield raw
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise Unreadable(f"{path}: damaged {how}: {error}") from error
+            raise Damaged(f"{path}: damaged {how}: {error}") from error
         except Exception as error:
             if type(error).__name__ == "ZstdError":
-                raise Unreadable(f"{path}: damaged zst: {error}") from error
+                raise Damaged(f"{path}: damaged zst: {error}") from error
             raise
+
+
+class _Ungz:
+    """A gz file, uncompressed, that gives everything before a damage."""
+
+    def __init__(self, unpacked: gzip.GzipFile) -> None:
+        """Begin to read."""
+        self._unpacked = unpacked
+
+    def read(self, size: int) -> bytes:
+        """Return bytes, at most so many; none at the end.
+
+        ``GzipFile.read`` would lose what it unpacked before it met the damage.
+        """
+        return self._unpacked.read1(size)
 
 
 class _Unzst:
@@ -99,14 +115,14 @@ class _Unzst:
         """Return bytes, at most so many; none at the end.
 
         Raises:
-            Unreadable: the file ends inside of a frame.
+            Damaged: the file ends inside of a frame.
 
         """
         while not self._unpacked:
             self._packed = self._packed or self._raw.read(PACKED_BYTES)
             if not self._packed:
                 if self._frame is not None:
-                    raise Unreadable(f"{self._path}: damaged zst: the file is cut off")
+                    raise Damaged(f"{self._path}: damaged zst: the file is cut off")
                 return b""
             self._frame = self._frame or self._new()
             self._unpacked = self._frame.decompress(self._packed)
@@ -118,21 +134,29 @@ class _Unzst:
 
 
 def head(path: Path, how: str, size: int) -> bytes:
-    """Return the first bytes of a file, uncompressed; fewer where it is shorter."""
+    """Return the first bytes of a file, uncompressed; fewer where it is shorter, or damaged.
+
+    Raises:
+        Damaged: not one byte can be read.
+
+    """
     with open_file(path, how) as file:
-        return read_fully(file, size)
+        found, damage = _read_fully(file, size)
+        if damage is not None and not found:
+            raise damage
+        return found
 
 
-def read_fully(file: IO[bytes], size: int) -> bytes:
-    """Read until the size or the end is reached; streams of compressors give less at a time."""
+def _read_fully(file: IO[bytes], size: int) -> tuple[bytes, Exception | None]:
+    """Read until the size, the end or a damage; streams of compressors give less at a time."""
     parts = []
-    while size > 0:
-        part = file.read(size)
-        if not part:
-            break
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+    try:
+        while size > 0 and (part := file.read(size)):
+            parts.append(part)
+            size -= len(part)
+    except Exception as error:  # noqa: BLE001  each library has its own; it is raised later
+        return b"".join(parts), error
+    return b"".join(parts), None
 
 
 def blocks(
@@ -142,6 +166,10 @@ def blocks(
 
     A range is only asked of files that are not compressed. A mark of Windows at the beginning is
     passed over.
+
+    Raises:
+        Damaged: the file is broken after the last block.
+
     """
     with open_file(path, how) as file:
         if start:
@@ -149,10 +177,13 @@ def blocks(
         offset = start
         while True:
             wanted = size if end is None else min(size, end - offset)
-            block = read_fully(file, wanted) if wanted > 0 else b""
-            if not block:
-                return
+            block, damage = _read_fully(file, wanted)
             if offset == 0 and block.startswith(BOM):
                 offset, block = len(BOM), block.removeprefix(BOM)
-            yield offset, block
+            if block:
+                yield offset, block
+            if damage is not None:
+                raise damage
+            if not block:
+                return
             offset += len(block)

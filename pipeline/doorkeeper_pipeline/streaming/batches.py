@@ -143,7 +143,9 @@ def read_file(_: None, task: FileTask) -> FileResult:
     contents.check("lines", lines)
     staging = Path(task.staging)
     try:
-        contents.write(lines.drop("lines", "file_id"), staging / f"decisions/part-{name}.parquet")
+        contents.write(
+            lines.drop("lines", "time_mark", "file_id"), staging / f"decisions/part-{name}.parquet"
+        )
         if not parsed.quarantine.is_empty():
             rows = parsed.quarantine.with_columns(
                 file_id=pl.lit(name), file=pl.lit(task.path), source=pl.lit(trail.SOURCE)

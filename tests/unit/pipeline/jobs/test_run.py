@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import itertools
+import random
 import signal
 import subprocess
 import sys
@@ -213,12 +214,11 @@ def test_the_zone_is_part_of_what_was_read(site: Site) -> None:
 
 
 def test_an_unreadable_file_changes_nothing(site: Site) -> None:
-    """A damaged file is named, and the tables stay as they were."""
+    """A file of which not one byte can be read is named, and the tables stay as they were."""
     site.log("a.log", record("x"))
     site.run()
     before = tables(site.out)
-    packed = gzip.compress((record("y") * 50).encode())
-    (site.logs / "b.log.gz").write_bytes(packed[: len(packed) // 2])
+    (site.logs / "b.log.gz").write_bytes(gzip.compress(record("y").encode())[:12])
 
     with pytest.raises(Unreadable, match=r"b\.log\.gz: damaged gz"):
         site.run()
@@ -357,6 +357,38 @@ def test_too_many_lines_that_cannot_be_read(
         site.run(max_quarantined=allowed)
     assert delta.read(site.out, "denied").is_empty()
     assert not list(site.out.rglob("*.parquet"))
+
+
+def test_a_log_that_is_cut_off(site: Site) -> None:
+    """Its good part is read; the place where it breaks off is in quarantine, and is told."""
+    chance = random.Random(1)
+    names = (chance.randbytes(60).hex() for _ in range(2000))
+    packed = gzip.compress("".join(map(record, names)).encode())
+    (site.logs / "a.log.gz").write_bytes(packed[: len(packed) * 9 // 10])
+
+    row = site.run().run
+
+    assert row["decisions"] > 1000
+    assert row["lines"] == row["decisions"] + row["quarantined"]
+    (warning,) = [each for each in row["warnings"] if "break off" in each]
+    assert warning.endswith(": 1")
+    reasons = contents.read(site.out, "quarantine")["reason"].to_list()
+    assert sum("damaged gz" in each for each in reasons) == 1
+
+
+@pytest.mark.parametrize("beside", ["a.log.1.gz", "copy.log"])
+def test_a_copy_counts_once(site: Site, beside: str) -> None:
+    """A compressed log beside the plain one, and a copy, change nothing but the number of lines."""
+    lines = [record(f"n{each % 7}", f"2026-11-22 07:{each:02}:00,{each:03}") for each in range(60)]
+    log = site.log("a.log", *lines).read_bytes()
+    site.run()
+    before = site.counts()
+    (site.logs / beside).write_bytes(gzip.compress(log) if beside.endswith("gz") else log)
+
+    row = site.run().run
+
+    assert site.counts() == before
+    assert (row["files_read"], row["decisions"], row["copied"]) == (1, 60, 60)
 
 
 def test_garbage_is_counted_by_lines(site: Site) -> None:

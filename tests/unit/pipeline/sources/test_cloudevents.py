@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from doorkeeper_pipeline.sources import cloudevents
+from doorkeeper_pipeline.sources.json_lines import Once
 
 
 def event(info: dict[str, Any] | None = None, **changed: object) -> dict[str, Any]:
@@ -41,7 +42,8 @@ def event(info: dict[str, Any] | None = None, **changed: object) -> dict[str, An
 
 def line(info: dict[str, Any] | None = None, **changed: object) -> Any:
     """Return what an event says."""
-    return cloudevents.line(json.dumps(event(info, **changed)).encode())
+    found = cloudevents.line(json.dumps(event(info, **changed)).encode())
+    return found.decided if isinstance(found, Once) else found
 
 
 def test_a_decision() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import random
 from typing import TYPE_CHECKING
 
 import pytest
 import zstandard
 
-from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.errors import Damaged, Unreadable
 from doorkeeper_pipeline.sources import reading
 
 if TYPE_CHECKING:
@@ -84,3 +85,23 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """A missing file is an error with its name."""
     with pytest.raises(Unreadable, match="no-file: No such file"):
         reading.compression(tmp_path / "no-file")
+
+
+@pytest.mark.parametrize(("how", "pack"), [("gz", gzip.compress), ("zst", zstandard.compress)])
+def test_what_stands_before_a_damage(
+    tmp_path: Path, how: str, pack: Callable[[bytes], bytes]
+) -> None:
+    """Everything that can be unpacked is given before the error, and is enough for a head."""
+    path = tmp_path / "file"
+    whole = pack(b"one") + pack(random.Random(1).randbytes(600_000))
+    path.write_bytes(whole[: len(whole) // 2])
+
+    blocks = reading.blocks(path, how, size=1000)
+    found = [next(blocks)]
+    with pytest.raises(Damaged, match=f"file: damaged {how}"):
+        found.extend(blocks)
+
+    data = b"".join(block for _, block in found)
+    assert data.startswith(b"one")
+    assert len(data) >= (200_000 if how == "gz" else 1000)
+    assert reading.head(path, how, 3) == b"one"

@@ -1,0 +1,279 @@
+"""Layouts of log lines, as log4j and log4j2 make them from a pattern, or as JSON.
+
+    [%d] %p %m (%c)%n                  Kafka's own, read by columns in ``authorizer_log``
+    %d{ISO8601} %p %m (%c) [%t]%n      Strimzi
+    {"instant":{...},"level":...}      JsonLayout, and JsonTemplateLayout's templates
+
+A layout becomes one expression, which both Python and Polars understand.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from doorkeeper_pipeline.errors import PipelineError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+KAFKA = "[%d] %p %m (%c)%n"
+KNOWN = (
+    "%d %p %m (%c) [%t]%n",
+    "%d %-5p [%t] %c{1}:%L - %m%n",
+    "%d %p [%t] %c - %m%n",
+    "[%d] %p [%t] %m (%c)%n",
+    "[%d] %p %m (%c)%n",
+    "%d %p %m (%c)%n",
+    "%d %p %c: %m%n",
+    "[%d] [%p] [%c] %m%n",
+)
+"""Layouts that are recognised, in the order in which they are tried."""
+
+LOGGER = "kafka.authorizer.logger"
+MESSAGE_BEGIN = "Principal = "
+
+_ISO = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|[+-]\d\d:?\d\d))?"
+_NAMED_TIMES = {
+    "": "",
+    "DEFAULT": "",
+    "DEFAULT_MICROS": "",
+    "ISO8601": "",
+    "ISO8601_OFFSET_DATE_TIME_HHMM": "",
+    "ISO8601_OFFSET_DATE_TIME_HHCMM": "",
+    "COMPACT": "yyyyMMddHHmmssSSS",
+    "DATE": "dd MMM yyyy HH:mm:ss,SSS",
+}
+"""Names of log4j's formats of times, as patterns; empty for forms of ISO 8601."""
+
+EPOCHS = {"UNIX": 1000, "UNIX_MILLIS": 1}
+"""Milliseconds of the units of times that are numbers."""
+
+_PIECES = (
+    ("yyyy", r"\d{4}", "%Y"),
+    ("MMM", r"[A-Z][a-z]{2}", "%b"),
+    ("MM", r"\d\d", "%m"),
+    ("dd", r"\d\d", "%d"),
+    ("HH", r"\d\d", "%H"),
+    ("mm", r"\d\d", "%M"),
+    ("ss", r"\d\d", "%S"),
+    ("nnnnnnnnn", r"\d{9}", "%9f"),
+    ("SSSSSSSSS", r"\d{9}", "%9f"),
+    ("SSSSSS", r"\d{6}", "%6f"),
+    ("SSS", r"\d{3}", "%3f"),
+    ("XXX", r"(?:Z|[+-]\d\d:\d\d)", "%#z"),
+    ("XX", r"(?:Z|[+-]\d{4})", "%#z"),
+    ("X", r"(?:Z|[+-]\d\d)", "%#z"),
+    ("Z", r"[+-]\d{4}", "%z"),
+)
+_CONVERSIONS = {
+    "time": ("date", "d"),
+    "level": ("level", "p"),
+    "message": ("message", "msg", "m"),
+    "logger": ("logger", "c"),
+    "end": ("n",),
+    "other": (
+        *("threadName", "thread", "tn", "tid", "t", "line", "L", "file", "F", "class", "C"),
+        *("method", "M", "location", "l", "relative", "r", "NDC", "x", "mdc", "MDC", "X", "pid"),
+        *("processId", "sn", "xEx", "xThrowable", "ex", "throwable", "marker", "hostName"),
+    ),
+}
+_KINDS = {name: kind for kind, names in _CONVERSIONS.items() for name in names}
+_TOKEN = re.compile(
+    r"%(?:(?P<percent>%)|(?P<width>-?\d+)?(?:\.-?\d+)?"
+    rf"(?P<name>{'|'.join(sorted(_KINDS, key=len, reverse=True))})(?P<options>(?:\{{[^}}]*\}})*))"
+)
+_SPECIAL = frozenset(r".^$*+?{}[]|()\-#&~/")
+
+
+class Layout(NamedTuple):
+    """A layout: its pattern, the expressions of a record and of its begin, its form of times."""
+
+    pattern: str
+    record: str
+    begin: str
+    time: str
+
+    @property
+    def is_json(self) -> bool:
+        """Say whether a line is a JSON object."""
+        return not self.record
+
+
+JSON = Layout("JSON", "", "", "")
+
+
+def compile_pattern(pattern: str) -> Layout:
+    """Return the layout of a pattern of log4j or log4j2.
+
+    Raises:
+        PipelineError: a conversion is unknown, or there is no time, or no message after it.
+
+    """
+    parts: list[str] = []
+    begin = time = ""
+    seen: set[str] = set()
+    at = 0
+    while at < len(pattern):
+        found = _TOKEN.match(pattern, at) if pattern[at] == "%" else None
+        if pattern[at] == "%" and found is None:
+            raise PipelineError(
+                f"--pattern {pattern!r}: found {pattern[at : at + 6]!r}; known are %d, %p, %m, %c,"
+                " %t, %L, %n and their long names"
+            )
+        if found is None or found["percent"]:
+            parts.append(_escape(pattern[at]))
+            at += 1 if found is None else 2
+            continue
+        at = found.end()
+        kind = _KINDS[found["name"]]
+        if kind in seen and kind != "other":
+            raise PipelineError(f"--pattern {pattern!r}: found {found[0]!r} twice")
+        seen.add(kind)
+        if kind == "message":
+            begin = "".join(parts)
+        if kind == "time":
+            expression, time = _time(pattern, found["options"])
+            parts.append(f"(?P<time>{expression})")
+        else:
+            parts.append(_EXPRESSIONS[kind])
+    if not {"time", "message"} <= seen or "(?P<time>" not in begin:
+        raise PipelineError(
+            f"--pattern {pattern!r}: expected is %d, the time, and then %m, the message"
+        )
+    return Layout(pattern, rf"(?s)\A{''.join(parts)}\z", rf"\A{begin}", time)
+
+
+def detect(texts: Iterable[str], pattern: str = "") -> Layout | None:
+    """Return the layout of some lines: that of the authorizer's, else of any that one fits.
+
+    Raises:
+        PipelineError: the pattern is none.
+
+    """
+    layouts = [compile_pattern(each) for each in (pattern, *KNOWN) if each]
+    any_fit: Layout | None = None
+    for text in texts:
+        for layout in layouts:
+            found = expression(layout).match(text.rstrip("\r"))
+            if found is None:
+                continue
+            values = found.groupdict()
+            if is_authorizer(values.get("logger"), values["message"]):
+                return layout
+            # Without a logger and the words of the authorizer anything might be a message.
+            any_fit = any_fit or (layout if values.get("logger") else None)
+    return any_fit
+
+
+def is_authorizer(logger: str | None, message: str) -> bool:
+    """Say whether a record is one of the authorizer; a short name of the logger is its end."""
+    if logger is None or logger == "":
+        return message.startswith(MESSAGE_BEGIN)
+    return logger == LOGGER or (LOGGER.endswith(f".{logger}") and message.startswith(MESSAGE_BEGIN))
+
+
+def expression(layout: Layout) -> re.Pattern[str]:
+    """Return the expression of a record for Python."""
+    return re.compile(layout.record.replace(r"\z", r"\Z"))
+
+
+def json_record(line: bytes) -> tuple[str, str, str, str] | None:
+    """Return time, level, message and logger of a line of a JSON layout; None if it is none."""
+    try:
+        found = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return None
+    if not isinstance(found, dict) or not isinstance(found.get("message"), str):
+        return None
+    time = _json_time(found)
+    logger = _first(found, "loggerName", "logger_name", "logger", "log.logger", "name")
+    level = _first(found, "level", "log.level", "severity")
+    if time is None or logger is None or level is None:
+        return None
+    return time, level, found["message"], logger
+
+
+_EXPRESSIONS = {
+    "level": r" *(?P<level>[A-Z]+) *",
+    "message": "(?P<message>.*)",
+    "logger": r"(?P<logger>[\w.$-]*)",
+    "end": "",
+    "other": ".*?",
+}
+
+
+def _time(pattern: str, options: str) -> tuple[str, str]:
+    wanted = options[1:].partition("}")[0] if options else ""
+    if wanted in EPOCHS:
+        return r"\d{10,13}", wanted
+    wanted = _NAMED_TIMES.get(wanted, wanted)
+    if not wanted:
+        return _ISO, ""
+    parts, formats = [], []
+    at = 0
+    while at < len(wanted):
+        piece = next((each for each in _PIECES if wanted.startswith(each[0], at)), None)
+        if piece is not None:
+            parts.append(piece[1])
+            formats.append(piece[2])
+            at += len(piece[0])
+        elif wanted[at] == "'":
+            end = wanted.find("'", at + 1)
+            text = wanted[at + 1 : end if end > 0 else len(wanted)]
+            parts.append("".join(map(_escape, text)))
+            formats.append(text)
+            at = end + 1 if end > 0 else len(wanted)
+        elif wanted[at].isalpha():
+            raise PipelineError(
+                f"--pattern {pattern!r}: the time {wanted!r}: found {wanted[at]!r}; known are"
+                f" {', '.join(each[0] for each in _PIECES)}"
+            )
+        else:
+            parts.append(_escape(wanted[at]))
+            formats.append(wanted[at])
+            at += 1
+    whole = "".join(formats)
+    if not {"%Y", "%d"} <= set(re.findall("%[A-Za-z]", whole)):
+        raise PipelineError(f"--pattern {pattern!r}: the time {wanted!r} has no date")
+    if "." in whole or "," in whole:
+        whole = re.sub(r"\.%([369])f", r"%.\1f", whole)
+    return "".join(parts), whole
+
+
+def _escape(character: str) -> str:
+    return f"\\{character}" if character in _SPECIAL else character
+
+
+def _first(found: dict[str, Any], *names: str) -> str | None:
+    for name in names:
+        value: Any = found
+        for part in (name,) if name in found else name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if isinstance(value, str):
+            return value
+    return None
+
+
+def _json_time(found: dict[str, Any]) -> str | None:
+    instant = found.get("instant")
+    if isinstance(instant, dict):
+        seconds, nanos = instant.get("epochSecond"), instant.get("nanoOfSecond", 0)
+        if isinstance(seconds, int) and isinstance(nanos, int):
+            return _of_us(seconds * 1_000_000 + nanos // 1000)
+        return None
+    for name in ("timeMillis", "epochMillis"):
+        if isinstance(found.get(name), int):
+            return _of_us(found[name] * 1000)
+    return _first(found, "@timestamp", "timestamp", "time", "instant")
+
+
+def _of_us(us: int) -> str | None:
+    try:
+        moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=us)
+    except OverflowError:
+        return None
+    return moment.isoformat(timespec="microseconds")

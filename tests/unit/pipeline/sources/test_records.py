@@ -1,0 +1,163 @@
+"""Authorizer logs in other layouts, and in what collectors write: the same decisions."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper_pipeline.sources import authorizer_log, cloudevents
+from doorkeeper_pipeline.sources.files import identify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from doorkeeper_pipeline.sources.parsed import Parsed
+
+LOGGER = "kafka.authorizer.logger"
+TIME = dt.datetime(2026, 10, 21, 13, 54, 30, 714000, tzinfo=dt.UTC)
+NAMES = ("orders", "two\nlines", "x (kafka.authorizer.logger)", 'a \\ \u00e9 " (b) [c]')
+
+
+def message(name: str, outcome: str = "Denied", rule: str = "DefaultDeny") -> str:
+    """Return what the authorizer logs."""
+    return (
+        f"Principal = User:a is {outcome} operation = READ from host = 10.0.0.7 on resource ="
+        f" Topic:LITERAL:{name} for request = Fetch with resourceRefCount = 1 based on rule {rule}"
+    )
+
+
+def kafka(text: str, logger: str = LOGGER) -> str:
+    return f"[2026-10-21 13:54:30,714] INFO {text} ({logger})"
+
+
+def strimzi(text: str, logger: str = LOGGER) -> str:
+    return f"2026-10-21 13:54:30,714 INFO {text} ({logger}) [data-plane-1]"
+
+
+def iso(text: str, logger: str = LOGGER) -> str:
+    return f"[2026-10-21T15:54:30.714+02:00] INFO {text} ({logger})"
+
+
+def log4j(text: str, logger: str = LOGGER) -> str:
+    return f"2026-10-21 13:54:30,714 INFO  [t-1] {logger.rpartition('.')[2]}:77 - {text}"
+
+
+def as_json(text: str, logger: str = LOGGER) -> str:
+    instant = {"epochSecond": int(TIME.timestamp()), "nanoOfSecond": 714_000_000}
+    return json.dumps({"instant": instant, "level": "INFO", "loggerName": logger, "message": text})
+
+
+def docker(text: str, logger: str = LOGGER) -> str:
+    lines = [
+        {"log": f"{each}\n", "stream": "stdout", "time": "x"}
+        for each in kafka(text, logger).split("\n")
+    ]
+    return "\n".join(json.dumps(each) for each in lines)
+
+
+def cri(text: str, logger: str = LOGGER) -> str:
+    lines = strimzi(text, logger).split("\n")
+    return "\n".join(f"2026-10-21T13:54:31.1Z stdout F {each}" for each in lines)
+
+
+def kcat(text: str, logger: str = LOGGER) -> str:
+    record = {"topic": "logs", "partition": 0, "offset": hash(text), "payload": kafka(text, logger)}
+    return json.dumps(record)
+
+
+LAYOUTS = (kafka, strimzi, iso, log4j, as_json, docker, cri, kcat)
+
+
+def parsed(folder: Path, lines: list[str], pattern: str = "") -> Parsed:
+    """Return what a file with these lines says; its source is recognised."""
+    path = folder / "any.log"
+    path.write_text("\n".join(lines) + "\n")
+    file = identify(path, pattern=pattern)
+    assert file is not None
+    assert file.source == authorizer_log.SOURCE
+    return authorizer_log.read(path, "", "UTC", pattern=pattern)
+
+
+@pytest.mark.parametrize("line", LAYOUTS)
+def test_every_layout_says_the_same(tmp_path: Path, line: Callable[[str], str]) -> None:
+    """Names may hold line breaks, and what the layout itself is made of."""
+    found = parsed(tmp_path, [line(message(name)) for name in NAMES] * 3)
+
+    assert sorted(found.decisions["resource_name"].to_list()) == sorted(NAMES)
+    assert found.decisions["count"].to_list() == [3] * len(NAMES)
+    assert found.decisions["first_ts"].to_list() == [TIME] * len(NAMES)
+    assert found.quarantine.is_empty()
+
+
+@pytest.mark.parametrize("line", LAYOUTS[1:])
+def test_other_lines(tmp_path: Path, line: Callable[..., str]) -> None:
+    """Lines of other loggers are left out, what is no record is in quarantine: all are counted."""
+    texts = [line("KafkaServer id=1 started", "kafka.server.KafkaServer"), line(message("a"))]
+    texts += [line(message("b"))[: -len(" [data-plane-1]") - 60]]
+
+    found = parsed(tmp_path, ["garbage", *texts])
+
+    assert found.decisions["resource_name"].to_list() == ["a"]
+    assert found.lines == int(found.decisions["lines"].sum()) + found.ignored + found.quarantined
+    assert found.quarantined == len(found.quarantine) >= 1
+
+
+def test_a_pattern_of_ones_own(tmp_path: Path) -> None:
+    """What is not recognised is read by the pattern that is given."""
+    lines = [f"21/10/2026 13:54:30.714;INFO;{message('orders')}"]
+
+    found = parsed(tmp_path, lines, "%d{dd/MM/yyyy HH:mm:ss.SSS};%p;%m%n")
+
+    assert found.decisions["first_ts"].to_list() == [TIME]
+
+
+@pytest.mark.parametrize("line", LAYOUTS)
+@pytest.mark.parametrize(
+    ("outcome", "rule"),
+    [("Allowed", "DefaultDeny"), ("Denied", "SuperUser"), ("Denied", "DefaultAllow")],
+)
+def test_rules_that_do_not_lead_to_the_outcome(
+    tmp_path: Path, line: Callable[[str], str], outcome: str, rule: str
+) -> None:
+    """No authorizer writes that: a name may have forged half of the line."""
+    found = parsed(tmp_path, [line(message("a")), line(message("b", outcome, rule))])
+
+    assert found.decisions["resource_name"].to_list() == ["a"]
+    assert "does not lead to" in found.quarantine["reason"][0]
+
+
+def test_events_that_are_delivered_again(tmp_path: Path) -> None:
+    """Source and id name an event, in whatever record it comes; without an id each counts."""
+
+    def event(number: int | None, offset: int) -> str:
+        asked = {"granted": True, "operation": "Read", "resourceType": "Topic", "resourceName": "t"}
+        content = {
+            "specversion": "1.0",
+            "type": "io.confluent.kafka.server/authorization",
+            "source": "crn:///kafka=lkc-1",
+            **({} if number is None else {"id": f"e{number}"}),
+            "time": "2026-10-21T13:54:30.714Z",
+            "data": {
+                "methodName": "kafka.Fetch",
+                "authenticationInfo": {"principal": "User:a"},
+                "authorizationInfo": asked,
+                "clientAddress": [{"ip": "10.0.0.7"}],
+            },
+        }
+        place = {"topic": "audit", "partition": 0, "offset": offset}
+        return json.dumps({**place, "payload": json.dumps(content)})
+
+    path = tmp_path / "audit.jsonl"
+    again = [event(1, 0), event(1, 1), event(2, 2), event(None, 3), event(None, 3), event(None, 4)]
+    path.write_text("\n".join(again) + "\n")
+    file = identify(path)
+    assert file is not None
+    assert file.source == cloudevents.SOURCE
+
+    found = cloudevents.read(path, "")
+
+    assert (found.decisions["count"].to_list(), found.lines, found.ignored) == ([4], 6, 2)
