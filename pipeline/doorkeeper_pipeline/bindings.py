@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
 from doorkeeper.acl.formats.names import binding_of
+from doorkeeper.acl.model import AclPermissionType
 from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
@@ -102,5 +103,8 @@ def command_of(binding: AclBinding, *, remove: bool = False, arguments: str = ""
     if words is None or None in words:
         return ""
     head = [KAFKA_ACLS, "--bootstrap-server", BOOTSTRAP, *([arguments] if arguments else [])]
-    head += ["--remove", "--force"] if remove else ["--add"]
+    head += ["--remove"] if remove else ["--add"]
+    # Without a DENY more may be allowed than the history shows: the tool asks.
+    if remove and binding.entry.permission_type is AclPermissionType.ALLOW:
+        head.append("--force")
     return " ".join([*head, *filter(None, words)])

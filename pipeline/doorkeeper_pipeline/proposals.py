@@ -3,8 +3,8 @@
     BOOTSTRAP=broker:9092 bash proposal.sh --command-config admin.properties
     doorkeeper acls apply proposal.yaml
 
-The script adds before it removes, so that no kept access is lost in between. Bindings that no
-command can say is a comment; the file says everything.
+The script adds before it removes, so that no kept access is lost in between, and the tool asks
+before it removes a DENY. A binding that no command can name is a comment; the file has everything.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from doorkeeper.acl.formats.choosing import Format
     from doorkeeper.acl.model import AclBinding
     from doorkeeper_pipeline.jobs.gold import Proposal
+
+PREFIXES_LISTED = 20
+NAMES_LISTED = 5
 
 _HEAD = """\
 #!/usr/bin/env bash
@@ -72,9 +75,34 @@ def summary_of(proposal: Proposal) -> list[str]:
             f" {len(proposal.removed):,} removed"
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
+        *_covered_names(proposal),
         # ascii() escapes whatever could end a comment of the script: names come from outside.
         *(f"RISK: principals may lose access: {ascii(each)[1:-1]}" for each in proposal.risks),
     ]
+
+
+def changes_of(proposal: Proposal) -> list[str]:
+    """Return a line for each change: + for an added ACL, - for a removed one."""
+    return [
+        *(f"+ {text_of(each)}" for each in proposal.added),
+        *(f"- {text_of(each)}" for each in proposal.removed),
+    ]
+
+
+def _covered_names(proposal: Proposal) -> list[str]:
+    """Return a line for each proposed prefix that covers names which its principal did not use."""
+    rows = [row for row in proposal.least_privilege.to_pylist() if row["covers"]]
+    lines = []
+    for row in rows[:PREFIXES_LISTED]:
+        names = ", ".join(row["covers"][:NAMES_LISTED])
+        more = ", ..." if len(row["covers"]) > NAMES_LISTED else ""
+        what = f"{row['operation']} on the prefix {row['resource_type']} {row['resource_name']}"
+        lines.append(
+            f"newly covered: {row['principal']}: {what} covers unused names too: {names}{more}"
+        )
+    if len(rows) > PREFIXES_LISTED:
+        lines.append(f"newly covered: and by {len(rows) - PREFIXES_LISTED:,} more prefixes")
+    return [ascii(each)[1:-1] for each in lines]
 
 
 def _commands(bindings: Sequence[AclBinding], *, remove: bool) -> Iterator[str]:

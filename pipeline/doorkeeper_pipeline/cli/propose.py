@@ -12,11 +12,12 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import HELP, STATUSES, show
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
+from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,16 +39,18 @@ KINDS = ("least-privilege", "unused", "overbroad")
 @click.option(
     "--script",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the changes as kafka-acls.sh commands; stdout where neither is given.",
+    help="Write the changes as kafka-acls.sh commands too, for clusters without Doorkeeper's tool:"
+    " each starts a JVM.",
 )
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
     type=click.Choice(KINDS),
-    default=("least-privilege", "unused"),
+    default=("unused",),
     show_default=True,
-    help="What is proposed. May be repeated.",
+    help="unused: remove what was not needed; overbroad: replace wide ACLs by the used accesses;"
+    " least-privilege: replace all ACLs of principals. May be repeated.",
 )
 @click.option(
     "--principal",
@@ -56,10 +59,10 @@ KINDS = ("least-privilege", "unused", "overbroad")
     help="For whom, such as User:alice; for all where it is not given. May be repeated.",
 )
 @click.option(
-    "--prefixes",
+    "--literal",
     is_flag=True,
-    help="Propose prefixes too that cover names nobody used yet; the table least_privilege"
-    " lists what of the history each would cover.",
+    help="Propose ACLs for names only. Otherwise names with a common beginning become a prefix,"
+    " which is fewer ACLs; the summary lists the names that it newly covers.",
 )
 @click.option("--acls", multiple=True, metavar="PATH", help="The set in force, as for backtest.")
 @options.policy
@@ -77,7 +80,7 @@ def command(  # noqa: PLR0913  one for each option
     script: Path | None,
     kinds: tuple[str, ...],
     principals: tuple[str, ...],
-    prefixes: bool,
+    literal: bool,
     acls: tuple[str, ...],
     super_users: tuple[str, ...],
     allow_everyone: bool,
@@ -96,15 +99,20 @@ def command(  # noqa: PLR0913  one for each option
 
     \b
     Examples:
-      doorkeeper-pipeline propose --out access --to proposal.yaml --script proposal.sh
-      doorkeeper-pipeline propose --out access --kind unused
+      doorkeeper-pipeline propose --out access --to proposal.yaml
       doorkeeper acls plan proposal.yaml kafka://b:9092
+      doorkeeper acls apply proposal.yaml kafka://b:9092
+      doorkeeper-pipeline propose --out access --kind least-privilege --principal User:alice
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.jobs.agreement import agreement, evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.propose import propose  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.proposals import script_of, summary_of  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.proposals import (  # noqa: PLC0415  heavy
+        changes_of,
+        script_of,
+        summary_of,
+    )
 
     tell = Progress(time.monotonic, quiet=quiet)
     if to is not None:
@@ -112,7 +120,7 @@ def command(  # noqa: PLR0913  one for each option
     for target in filter(None, (to, script)):
         if not target.parent.is_dir():
             raise PipelineError(f"{target}: there is no folder {target.parent}")
-    wanted = ProposalOptions(prefixes=prefixes, principals=principals, kinds=kinds)
+    wanted = ProposalOptions(prefixes=not literal, principals=principals, kinds=kinds)
     policy = starting.policy(super_users, allow_everyone=allow_everyone)
     networks = options.RELEASES[release]
     with starting.engine(
@@ -133,11 +141,10 @@ def command(  # noqa: PLR0913  one for each option
     if script is not None:
         with replace_when_complete(script) as file:
             file.write(script_of(proposal).encode())
-    if to is None and script is None:
-        # As bytes: a name that the terminal has no letters for must arrive as it is all the same.
-        click.echo(script_of(proposal).encode(), nl=False)
-    else:
-        show("\n".join(summary_of(proposal)))
+    changes = [] if to or script else changes_of(proposal)
+    show("\n".join(printable(each) for each in (*summary_of(proposal), *changes)))
+    if to is not None:
+        show(f"see it with: doorkeeper acls plan {word(str(to))} kafka://HOST:PORT")
 
 
 def refusal_of(proof: Evidence) -> str:

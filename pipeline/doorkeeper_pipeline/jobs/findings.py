@@ -6,36 +6,49 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from doorkeeper_pipeline.bindings import binding_of_row, text_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-SUMMARIZED: Final = ("denied", "unused_grants", "overbroad_grants")
+SUMMARIZED: Final = ("denied", "grant_usage", "unused_grants", "overbroad_grants")
 """The tables that are summarized."""
 
 LISTED_MAX: Final = 3
+_ORDER: Final = ("principal", "resource_type", "resource_name", "pattern_type", "operation", "host")
 
 
 def findings_of(tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
     """Return the findings of the gold tables ``SUMMARIZED``, the most frequent first."""
     return (
-        *_denials(tables["denied"]),
+        *_denials(tables["denied"], tables["grant_usage"]),
         *_removable(tables["unused_grants"]),
         *_wide(tables["overbroad_grants"]),
     )
 
 
-def _denials(denied: pl.DataFrame) -> Iterator[str]:
-    """Name each DENY that refuses, then principals that lack an ALLOW."""
+def _denials(denied: pl.DataFrame, usage: pl.DataFrame) -> Iterator[str]:
+    """Name each DENY that refuses and what its removal opens; then principals without an ALLOW."""
     real = denied.filter(~pl.col("probe"))
     total = int(real["count"].sum())
     if not total:
         return
     yield f"refused: {total:,}"
-    denies = real.filter(pl.col("reason") == "DENY")
-    for text, count in _largest(denies, "denied_by"):
+    opens = opened_by(usage)
+    for text, count in _largest(real.filter(pl.col("reason") == "DENY"), "denied_by"):
         yield f"  {_percent(count, total)} by one DENY: {text}"
+        if text in opens:
+            yield f"    without it {opens[text]:,} decisions of this history would be allowed"
     for principal, count in _largest(real.filter(pl.col("reason") == "NO_ACL"), "principal"):
         yield f"  {_percent(count, total)} because {principal} has no ALLOW for it"
+
+
+def opened_by(usage: pl.DataFrame) -> dict[str, int]:
+    """Return for each DENY how many decisions it alone decided: without it they are allowed."""
+    denies = usage.filter(pl.col("permission_type") == "DENY")
+    return {
+        text_of(binding_of_row(row)): row["decisive_uses"] for row in denies.iter_rows(named=True)
+    }
 
 
 def _removable(unused: pl.DataFrame) -> Iterator[str]:
@@ -44,7 +57,10 @@ def _removable(unused: pl.DataFrame) -> Iterator[str]:
         return
     yield f"can be removed: {len(going):,} ACLs"
     for principal, count in _largest(going, "principal"):
-        yield f"  {count:,} of {principal}"
+        rows = going.filter(pl.col("principal") == principal).sort(_ORDER).head(LISTED_MAX)
+        named = [_short(row) for row in rows.iter_rows(named=True)]
+        more = [f"and {count - LISTED_MAX:,} more"] if count > LISTED_MAX else []
+        yield f"  of {principal}: {'; '.join([*named, *more])}"
 
 
 def _wide(wide: pl.DataFrame) -> Iterator[str]:
@@ -55,12 +71,16 @@ def _wide(wide: pl.DataFrame) -> Iterator[str]:
     if broad.is_empty():
         return
     yield f"for all names or principals: {len(broad):,} ACLs"
-    order = ["uses", "principal", "resource_type", "resource_name", "operation"]
-    for row in broad.sort(order).head(LISTED_MAX).iter_rows(named=True):
-        yield (
-            f"  {row['principal']}: {row['operation']} on {row['resource_type']}"
-            f" {row['resource_name'] or '(empty prefix)'}, used {row['uses']:,} times"
-        )
+    for row in broad.sort("uses", *_ORDER).head(LISTED_MAX).iter_rows(named=True):
+        times = "once" if row["uses"] == 1 else f"{row['uses']:,} times"
+        yield f"  {row['principal']}: {_short(row)}, used {times}"
+
+
+def _short(row: Mapping[str, str]) -> str:
+    """Return operation and resource of an ACL; a prefix ends with a star."""
+    star = "*" if row["pattern_type"] == "PREFIXED" else ""
+    host = "" if row["host"] == "*" else f" from {row['host']}"
+    return f"{row['operation']} on {row['resource_type']} {row['resource_name']}{star}{host}"
 
 
 def _largest(frame: pl.DataFrame, by: str) -> list[tuple[str, int]]:

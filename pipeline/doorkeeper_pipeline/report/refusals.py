@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper_pipeline.jobs.findings import opened_by
 from doorkeeper_pipeline.report.amounts import amount, number, percent
 from doorkeeper_pipeline.report.frames import (
     Frames,
@@ -22,6 +23,7 @@ from doorkeeper_pipeline.report.model import (
     Kind,
     Resource,
     Section,
+    Share,
     Table,
     Tag,
     Value,
@@ -62,6 +64,7 @@ def refusals_of(frames: Frames, history: History, about: About) -> Section:
         title="Who was refused what",
         lead=_lead(history, total, rows),
         tables=(
+            _causes(real, frames, about),
             Table(
                 id="denied-hot-spots",
                 title="Refused, the most frequent first",
@@ -85,6 +88,62 @@ def refusals_of(frames: Frames, history: History, about: About) -> Section:
             ),
         ),
     )
+
+
+def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
+    """Return the refusals by cause: one DENY, or one principal that lacks ALLOWs."""
+    is_deny = pl.col("reason") == "DENY"
+    found = (
+        real.with_columns(
+            deny=pl.when(is_deny).then("denied_by"), who=pl.when(~is_deny).then("principal")
+        )
+        .group_by("reason", "deny", "who")
+        .agg(
+            pl.col("count").sum(),
+            pl.col("principal").unique().sort().alias("principals"),
+            pl.struct("resource_type", "resource_name").n_unique().alias("resources"),
+            pl.col("last_ts").max(),
+        )
+    )
+    order: Order = [pl.col("count") * -1, "reason", "deny", "who"]
+    total = int(real.select(pl.col("count").sum()).collect().item() or 0)
+    opens = _opened(frames)
+    rows = tuple(
+        (
+            Share(row["count"], total),
+            _REASONS.get(row["reason"], Tag(row["reason"])),
+            Commands("the DENY", (), row["deny"]) if row["deny"] else None,
+            names_of(row["principals"]),
+            row["resources"],
+            opens.get(row["deny"]) if row["deny"] else None,
+            row["last_ts"],
+        )
+        for row in first_of(found, order, about.rows_max)
+    )
+    return Table(
+        id="refusal-causes",
+        title="Causes of refusals",
+        note="Without the DENY alone so many decisions of this history would be allowed; more that"
+        " did not happen in it may be.",
+        columns=(
+            Column(title="Refused", kind=Kind.SHARE),
+            Column(title="Why", kind=Kind.TAG, choice=True),
+            Column(title="By", kind=Kind.COMMANDS),
+            Column(title="Principals", kind=Kind.NAMES),
+            Column(title="Resources", kind=Kind.NUMBER),
+            Column(title="Allowed without it", kind=Kind.NUMBER),
+            Column(title="Last", kind=Kind.TIME),
+        ),
+        rows=rows,
+        total=count_of(found),
+        whole=place_of("denied"),
+        empty="Nothing was refused.",
+    )
+
+
+def _opened(frames: Frames) -> dict[str, int]:
+    usage = frames.get("grant_usage")
+    return {} if usage is None else opened_by(usage.collect())
 
 
 def _lead(history: History, total: int, rows: list[Row]) -> tuple[str, ...]:

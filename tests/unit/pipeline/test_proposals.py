@@ -92,7 +92,7 @@ def test_bash_runs_the_script(tmp_path: Path) -> None:
         ],
         [
             *server,
-            *("--remove", "--force", "--deny-principal", "User:a"),
+            *("--remove", "--deny-principal", "User:a"),
             *("--operation", "All", "--topic", "*"),
         ],
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,11 +51,30 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_a_script_on_stdout(out: Path) -> None:
-    """Without files the changes are printed as commands."""
-    done = called("propose", "--out", out, "--kind", "unused", *ANY_LENGTH)
+def test_without_files_the_changes_are_printed(out: Path) -> None:
+    """The first line says how many ACLs there are before and after; each change is a line."""
+    done = called("propose", "--out", out, *ANY_LENGTH)
 
     assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines() == [
+        "2 -> 1 ACLs: 0 added, 1 removed",
+        "of the whole history it newly forbids 0 decisions and newly allows 0",
+        (
+            "- resourceType=TOPIC, resourceName=old, patternType=LITERAL, principal=User:a, host=*,"
+            " operation=WRITE, permissionType=ALLOW"
+        ),
+    ]
+
+
+def test_a_script_on_stdout(out: Path) -> None:
+    """The file of the script may be the terminal."""
+    done = subprocess.run(
+        [*(sys.executable, "-m", "doorkeeper_pipeline", "propose", "--quiet", "--out", str(out)),
+         *("--script", "/dev/stdout", "--min-days", "0")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
     assert "kafka-acls.sh" in done.stdout
     assert "--remove" in done.stdout
     assert delta.read(out, "backtest").is_empty()
@@ -63,10 +84,14 @@ def test_files(out: Path, tmp_path: Path) -> None:
     """The set and the script are files; the summary says what would turn; the set can be read."""
     target, script = tmp_path / "new.yaml", tmp_path / "new.sh"
 
-    done = called("propose", "--out", out, "--to", target, "--script", script, *ANY_LENGTH)
+    done = called(
+        *("propose", "--out", out, "--to", target, "--script", script, *ANY_LENGTH),
+        *("--kind", "least-privilege", "--kind", "unused"),
+    )
 
     assert done.exit_code == 0, done.output
     assert "newly forbids 0 decisions" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("see it with: doorkeeper acls plan ")
     assert len(choosing.read(target.read_text(), name=target.name)) == 1
     assert "kafka-acls.sh" in script.read_text()
     assert len(delta.read(out, "least_privilege")) == 1
@@ -98,9 +123,13 @@ def test_a_short_history_is_not_enough(out: Path, tmp_path: Path) -> None:
     assert not script.exists()
 
 
-def test_a_script_in_spite_of_the_evidence_says_so(out: Path) -> None:
-    """Each shortcoming is a comment at the top of the script."""
-    done = called("propose", "--out", out, "--kind", "unused", "--accept-lost-access")
+def test_a_script_in_spite_of_the_evidence_says_so(out: Path, tmp_path: Path) -> None:
+    """Each shortcoming is a comment at the top of the script, and in the summary."""
+    script = tmp_path / "new.sh"
+
+    done = called("propose", "--out", out, "--script", script, "--accept-lost-access")
 
     assert done.exit_code == 0, done.output
-    assert "# RISK: principals may lose access: the history is 0 seconds long" in done.stdout
+    risk = "RISK: principals may lose access: the history is 0 seconds long"
+    assert f"# {risk}" in script.read_text()
+    assert risk in done.stdout

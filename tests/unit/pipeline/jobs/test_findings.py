@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from doorkeeper_pipeline.bindings import binding_of_row, text_of
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.tables import contents
 from testkit.report_tables import table_of
@@ -32,11 +33,46 @@ def test_refusals_are_grouped_by_their_cause() -> None:
     )
 
 
+def test_what_the_removal_of_a_deny_opens() -> None:
+    """A DENY that alone decided keeps something shut; others stay refused for want of an ALLOW."""
+    deny = {
+        "resource_type": "TOPIC",
+        "resource_name": "t",
+        "pattern_type": "LITERAL",
+        "principal": "User:a",
+        "host": "*",
+        "operation": "READ",
+        "permission_type": "DENY",
+        "uses": 60,
+        "decisive_uses": 50,
+    }
+    text = text_of(binding_of_row(deny))
+    denied = [{"principal": "User:a", "count": 60, "reason": "DENY", "denied_by": text}]
+    tables = {
+        **EMPTY,
+        "denied": table_of("denied", denied).collect(),
+        "grant_usage": table_of("grant_usage", [deny]).collect(),
+    }
+
+    assert findings_of(tables) == (
+        "refused: 60",
+        f"  100% by one DENY: {text}",
+        "    without it 50 decisions of this history would be allowed",
+    )
+
+
 def test_grants_are_named() -> None:
-    """Principals with most unused ACLs, and the ACLs for everything, least used first."""
+    """Principals with most unused ACLs and what those are; wide ACLs, least used first."""
+    acl = {"operation": "READ", "resource_type": "TOPIC", "host": "*", "pattern_type": "PREFIXED"}
     unused: list[dict[str, Any]] = [
-        {"principal": f"User:{name}", "proposal": "REMOVE", "binding_id": f"{number}"}
-        for number, name in enumerate("aabcde")
+        {
+            **acl,
+            "principal": f"User:{name}",
+            "resource_name": f"t{number}",
+            "proposal": "REMOVE",
+            "binding_id": f"{number}",
+        }
+        for number, name in enumerate("aaaabcde")
     ]
     unused.append({"principal": "User:z", "proposal": "NOT_ENOUGH_EVIDENCE"})
     wide: list[dict[str, Any]] = [
@@ -45,6 +81,7 @@ def test_grants_are_named() -> None:
             "operation": "ALL",
             "resource_type": "TOPIC",
             "resource_name": "*",
+            "host": "10.0.0.1",
             "uses": 7,
             "excess": ["ALL_NAMES", "ALL_OPERATIONS"],
         },
@@ -57,10 +94,10 @@ def test_grants_are_named() -> None:
     }
 
     assert findings_of(tables) == (
-        "can be removed: 6 ACLs",
-        "  2 of User:a",
-        "  1 of User:b",
-        "  1 of User:c",
+        "can be removed: 8 ACLs",
+        "  of User:a: READ on TOPIC t0*; READ on TOPIC t1*; READ on TOPIC t2*; and 1 more",
+        "  of User:b: READ on TOPIC t4*",
+        "  of User:c: READ on TOPIC t5*",
         "for all names or principals: 1 ACLs",
-        "  User:a: ALL on TOPIC *, used 7 times",
+        "  User:a: ALL on TOPIC * from 10.0.0.1, used 7 times",
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from doorkeeper_pipeline.report.model import About, Commands, Names
+from doorkeeper_pipeline.bindings import binding_of_row, text_of
+from doorkeeper_pipeline.report.model import About, Commands, Names, Share
 from doorkeeper_pipeline.report.overview import History
 from doorkeeper_pipeline.report.refusals import refusals_of
 from testkit.report_tables import BEGIN, table_of
@@ -28,7 +29,7 @@ def test_the_most_frequent_refusals_come_first_without_probes() -> None:
     }  # fmt: skip
 
     section = refusals_of(frames, HISTORY, ABOUT)
-    (table,) = section.tables
+    _, table = section.tables
 
     assert table.total == 2
     assert [row[1] for row in table.rows] == ["User:b", "User:a"]
@@ -40,6 +41,31 @@ def test_the_most_frequent_refusals_come_first_without_probes() -> None:
     )
 
 
+def test_refusals_by_their_cause() -> None:
+    """One DENY is one row, and says how many of its refusals would be allowed without it."""
+    deny = {"resource_type": "TOPIC", "resource_name": "t", "pattern_type": "LITERAL",
+            "principal": "User:*", "host": "*", "operation": "READ", "permission_type": "DENY",
+            "decisive_uses": 7}  # fmt: skip
+    text = text_of(binding_of_row(deny))
+    denied = [
+        {"principal": "User:a", "count": 10, "reason": "NO_ACL", "resource_name": "x"},
+        {"principal": "User:a", "count": 5, "reason": "NO_ACL", "resource_name": "y"},
+        {"principal": "User:b", "count": 50, "reason": "DENY", "denied_by": text},
+        {"principal": "User:a", "count": 30, "reason": "DENY", "denied_by": text},
+    ]
+    frames = {
+        "denied": table_of("denied", denied),
+        "grant_usage": table_of("grant_usage", [deny]),
+    }
+
+    rows = refusals_of(frames, HISTORY, ABOUT).tables[0].rows
+
+    assert [(row[0], row[2], row[3], row[4], row[5]) for row in rows] == [
+        (Share(80, 95), Commands("the DENY", (), text), Names(("User:a", "User:b"), 2), 1, 7),
+        (Share(15, 95), None, Names(("User:a",), 1), 2, None),
+    ]
+
+
 def test_names_that_no_command_can_write_have_only_a_text() -> None:
     """Without a command the grant is said in words; without either nothing helps."""
     frames = {
@@ -48,7 +74,7 @@ def test_names_that_no_command_can_write_have_only_a_text() -> None:
         )
     }
 
-    rows = refusals_of(frames, HISTORY, ABOUT).tables[0].rows
+    rows = refusals_of(frames, HISTORY, ABOUT).tables[1].rows
 
     assert rows[0][-1] == Commands("no command can name it", (), "g")
     assert rows[1][-1] is None
