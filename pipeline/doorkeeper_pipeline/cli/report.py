@@ -40,16 +40,32 @@ ROWS_MAX = 20_000
     show_default=True,
     help="Rows of a table on the page. The tables themselves have all of them.",
 )
-def command(*, out: Path, target: Path, title: str, rows: int) -> None:
+@click.option(
+    "--findings",
+    "register",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A JSON file that keeps findings from report to report: when each was seen first, and the"
+    " owner, the date of acceptance and the note that you write into it.",
+)
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A folder for all tables as CSV and JSON lines.",
+)
+def command(
+    *, out: Path, target: Path, title: str, rows: int, register: Path | None, data: Path | None
+) -> None:
     """Write the report on the tables: one self-contained HTML file.
 
-    It shows decisions over time, denials with the grant that would help, unused and over-broad
-    grants, the last proposal and backtest, new access, and unreadable input. See docs/report.md.
+    It shows decisions over time, causes of refusals, administrators, dormant principals, unused and
+    over-broad grants, the last proposal and backtest, new access, and unreadable input. See
+    docs/report.md.
 
     \b
     Examples:
       doorkeeper-pipeline report --out access --to report.html
       doorkeeper-pipeline report --out access --to report.html --title payments-prod
+      doorkeeper-pipeline report --out access --to report.html --findings findings.json --data csv
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.report.model import About  # noqa: PLC0415  Polars is heavy
     from doorkeeper_pipeline.report.writing import write  # noqa: PLC0415  as above
@@ -62,7 +78,7 @@ def command(*, out: Path, target: Path, title: str, rows: int) -> None:
         version=starting.version(),
         rows_max=rows,
     )
-    show(as_text(write(out, target, about), target))
+    show(as_text(write(out, target, about, register=register, data=data), target))
 
 
 def as_text(report: Report, target: Path) -> str:

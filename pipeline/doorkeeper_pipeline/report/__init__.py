@@ -6,6 +6,10 @@ model      the content of a page: figures, charts, tables, and the values in the
 amounts    numbers, times and lists as people read them
 charts     heights, widths and labels of bars
 overview   decisions over time, and the figures at the top
+basis      time, coverage and agreement, at the top
+power      administrators, broad grants, dormant principals, unused access
+findings   findings from report to report
+exporting  the tables as CSV and JSON
 grants     unused and over-broad grants
 refusals   denied accesses, and the smallest grant that would help
 proposals  least privilege, and the decisions that a proposed set would change

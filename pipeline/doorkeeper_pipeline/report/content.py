@@ -19,14 +19,16 @@ from doorkeeper_pipeline.report.quality import quality_of
 from doorkeeper_pipeline.report.refusals import refusals_of
 
 if TYPE_CHECKING:
-    from doorkeeper_pipeline.report.model import About
+    from doorkeeper_pipeline.report.model import About, Section
 
 UNKNOWN = "\u2013"
 """The text in place of a number that was not computed."""
 
 
-def report_of(frames: Frames, about: About) -> Report:
+def report_of(frames: Frames, about: About, findings: tuple[Section, ...] = ()) -> Report:
     """Return the report on some tables; ``decisions`` must be there, all others may be missing.
+
+    ``findings`` is the section about the findings of several reports, if they are kept.
 
     Raises:
         KeyError: there is no table of decisions.
@@ -42,6 +44,7 @@ def report_of(frames: Frames, about: About) -> Report:
         figures=figures_of(frames, history),
         sections=(
             overview_of(decisions, history),
+            *findings,
             refusals_of(frames, history, about),
             power_of(frames, about),
             unused_section(frames, about),

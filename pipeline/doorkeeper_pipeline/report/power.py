@@ -43,13 +43,11 @@ def power_of(frames: Frames, about: About) -> Section:
     section_id, word, title = "power", "Power", "Principals with much access"
     if usage is None:
         return Section(id=section_id, word=word, title=title, missing=NO_ACLS)
-    allows = usage.filter(pl.col("permission_type") == "ALLOW").collect().to_dicts()
-    broad = [(row, tags) for row in allows if (tags := _tags(row))]
-    broad.sort(key=lambda each: (-_weight(each[1]), each[0]["principal"], each[0]["binding_id"]))
+    allows = _allows(frames)
+    broad = broad_grants_in(frames)
     supers = super_users_in(frames)
     powers = powers_of(allows, frames["decisions"])
-    seen = set(frames["decisions"].select(pl.col("principal").unique()).collect()["principal"])
-    dormant = sorted({row["principal"] for row in allows} - seen - {EVERYONE})
+    dormant = dormant_in(frames)
     admins = sorted({row["principal"] for row, tags in broad if _ADMIN in tags})
     administrators = (
         f"{amount(len(admins), 'principal')} may change ACLs by a grant, and"
@@ -68,6 +66,27 @@ def power_of(frames: Frames, about: About) -> Section:
             _supers_table(supers, about),
         ),
     )
+
+
+def broad_grants_in(frames: Frames) -> list[tuple[Row, tuple[Tag, ...]]]:
+    """Return grants of administrators, for all names or for everybody, with their reach."""
+    broad = [(row, tags) for row in _allows(frames) if (tags := _tags(row))]
+    return sorted(
+        broad, key=lambda each: (-_weight(each[1]), each[0]["principal"], each[0]["binding_id"])
+    )
+
+
+def dormant_in(frames: Frames) -> list[str]:
+    """Return principals with grants and without a request, sorted."""
+    seen = set(frames["decisions"].select(pl.col("principal").unique()).collect()["principal"])
+    return sorted({row["principal"] for row in _allows(frames)} - seen - {EVERYONE})
+
+
+def _allows(frames: Frames) -> list[Row]:
+    usage = frames.get("grant_usage")
+    if usage is None:
+        return []
+    return usage.filter(pl.col("permission_type") == "ALLOW").collect().to_dicts()
 
 
 def super_users_in(frames: Frames) -> list[tuple[str, int]]:

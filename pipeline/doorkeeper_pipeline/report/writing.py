@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.errors import Missing, Unreadable
+from doorkeeper_pipeline.report import findings
 from doorkeeper_pipeline.report.content import report_of
+from doorkeeper_pipeline.report.exporting import export
 from doorkeeper_pipeline.report.rendering import html_parts
 from doorkeeper_pipeline.tables import contents
 from doorkeeper_pipeline.tables.delta import Tables
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from doorkeeper_pipeline.report.frames import Frames
-    from doorkeeper_pipeline.report.model import About, Report
+    from doorkeeper_pipeline.report.model import About, Report, Section
 
 SHOWN = (
     *("decisions", "denied", "grant_usage", "unused_grants", "overbroad_grants"),
@@ -30,10 +33,18 @@ ABOUT_GRANTS = ("grant_usage", "unused_grants", "overbroad_grants", "drift", "ag
 """Those that say nothing where no set of ACLs was given: empty is not the same as unused."""
 
 
-def write(tables: Path, target: Path, about: About) -> Report:
+def write(
+    tables: Path,
+    target: Path,
+    about: About,
+    *,
+    register: Path | None = None,
+    data: Path | None = None,
+) -> Report:
     """Write the report on the tables of an output folder to a file; return its content.
 
-    The file is replaced when all of it is written.
+    The file is replaced when all of it is written. ``register`` is the file that keeps findings
+    from report to report, ``data`` a folder for the tables as CSV and JSON.
 
     Raises:
         Missing: there are no decisions in the folder.
@@ -47,8 +58,14 @@ def write(tables: Path, target: Path, about: About) -> Report:
             f"{tables}: no tables here; doorkeeper-pipeline run --out {tables} makes them"
         )
     try:
-        report = report_of({"decisions": empty_decisions(), **frames}, about)
-        _replace(target, report)
+        shown = {"decisions": empty_decisions(), **frames}
+        sections, kept = _follow_findings(shown, about, register)
+        report = report_of(shown, about, sections)
+        _replace(target, html_parts(report))
+        if register is not None:
+            _replace(register, [kept])
+        if data is not None:
+            export(shown, data)
     except pl.exceptions.PolarsError as error:
         raise Unreadable(f"{tables}: {str(error).splitlines()[0]}") from error
     return report
@@ -67,17 +84,29 @@ def frames_in(tables: Path) -> Frames:
     return found
 
 
+def _follow_findings(
+    frames: Frames, about: About, register: Path | None
+) -> tuple[tuple[Section, ...], str]:
+    """Return the section about findings, and the new text of their file; neither without one."""
+    if register is None:
+        return (), ""
+    today = about.made.date()
+    before = findings.read(register)
+    now = findings.follow(before, findings.found_in(frames), today)
+    return (findings.section_of(before, now, today, about),), findings.text_of(now)
+
+
 def empty_decisions() -> pl.LazyFrame:
     """Return the table of decisions where nothing was decided."""
     return contents.empty("decisions").lazy()
 
 
-def _replace(target: Path, report: Report) -> None:
-    """Write a report beside its file, then put it in its place."""
+def _replace(target: Path, parts: Iterable[str]) -> None:
+    """Write a text beside its file, then put it in its place."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(html_parts(report))
+            file.writelines(parts)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)

@@ -35,7 +35,7 @@ def test_refusals_are_grouped_by_their_cause() -> None:
 
 def test_what_the_removal_of_a_deny_opens() -> None:
     """A DENY that alone decided keeps something shut; others stay refused for want of an ALLOW."""
-    deny = {
+    deny: dict[str, Any] = {
         "resource_type": "TOPIC",
         "resource_name": "t",
         "pattern_type": "LITERAL",

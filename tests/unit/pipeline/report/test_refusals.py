@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from doorkeeper_pipeline.bindings import binding_of_row, text_of
 from doorkeeper_pipeline.report.model import About, Commands, Names, Share
@@ -43,9 +44,11 @@ def test_the_most_frequent_refusals_come_first_without_probes() -> None:
 
 def test_refusals_by_their_cause() -> None:
     """One DENY is one row, and says how many of its refusals would be allowed without it."""
-    deny = {"resource_type": "TOPIC", "resource_name": "t", "pattern_type": "LITERAL",
-            "principal": "User:*", "host": "*", "operation": "READ", "permission_type": "DENY",
-            "decisive_uses": 7}  # fmt: skip
+    deny: dict[str, Any] = {
+        **{"resource_type": "TOPIC", "resource_name": "t", "pattern_type": "LITERAL"},
+        **{"principal": "User:*", "host": "*", "operation": "READ", "permission_type": "DENY"},
+        "decisive_uses": 7,
+    }
     text = text_of(binding_of_row(deny))
     denied = [
         {"principal": "User:a", "count": 10, "reason": "NO_ACL", "resource_name": "x"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -41,6 +41,20 @@ def test_all_tables_are_shown(tmp_path: Path) -> None:
     assert text.startswith("<!doctype html>")
     assert "1,000" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "tables"]
+
+
+def test_findings_and_data(tmp_path: Path) -> None:
+    """The file of findings follows the report, and the folder has each table in two forms."""
+    tables, register = filled(tmp_path / "tables"), tmp_path / "findings.json"
+
+    for number in range(2):
+        about = About(made=ABOUT.made + timedelta(days=number))
+        report = write(tables, tmp_path / "r.html", about, register=register, data=tmp_path / "d")
+
+    (section,) = [each for each in report.sections if each.id == "findings"]
+    assert "0 new and 0 resolved since the report of 8 Nov 2026." in section.lead[0]
+    assert {path.suffix for path in (tmp_path / "d").iterdir()} == {".csv", ".jsonl"}
+    assert len(list((tmp_path / "d").iterdir())) == 2 * len(SHOWN)
 
 
 def test_without_acls_empty_tables_are_not_taken_for_answers(tmp_path: Path) -> None:

@@ -1,0 +1,240 @@
+"""Findings with a life: first seen, owned, accepted for some time, resolved.
+
+A small JSON file keeps them from report to report. People edit ``owner``, ``accepted_until`` and
+``note``; the rest is written by the report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.report.amounts import amount, day, number
+from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag
+from doorkeeper_pipeline.report.power import broad_grants_in, dormant_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from doorkeeper_pipeline.report.frames import Frames, Row
+    from doorkeeper_pipeline.report.model import About
+
+VERSION = 1
+NEW, OPEN, ACCEPTED, EXPIRED, RESOLVED = "NEW", "OPEN", "ACCEPTED", "EXPIRED", "RESOLVED"
+_ORDER = (EXPIRED, NEW, OPEN, ACCEPTED, RESOLVED)
+_STATES = {
+    NEW: Tag("new", "It was not in the report before.", strong=True),
+    OPEN: Tag("open"),
+    ACCEPTED: Tag("accepted", "Its owner accepted it until the date."),
+    EXPIRED: Tag(
+        "acceptance expired", "The date until which it was accepted is over.", strong=True
+    ),
+    RESOLVED: Tag("resolved", "It is not there any more."),
+}
+_DATES = ("first_seen", "accepted_until", "resolved")
+
+
+class Found(NamedTuple):
+    """A finding of this report: its kind, its text, and whether it is proved enough to be new."""
+
+    kind: str
+    text: str
+    proved: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A finding over time; ``accepted_until`` and ``resolved`` are None where they are not so."""
+
+    kind: str
+    text: str
+    first_seen: date
+    owner: str = ""
+    accepted_until: date | None = None
+    resolved: date | None = None
+    note: str = ""
+
+    def state(self, today: date) -> str:
+        """Return its state on a day."""
+        if self.resolved is not None:
+            return RESOLVED
+        if self.accepted_until is not None:
+            return ACCEPTED if today <= self.accepted_until else EXPIRED
+        return NEW if self.first_seen == today else OPEN
+
+
+class Register(NamedTuple):
+    """All findings by their ids, and the day of the last report; None before the first."""
+
+    findings: Mapping[str, Finding]
+    reported: date | None = None
+
+
+def found_in(frames: Frames) -> dict[str, Found]:
+    """Return the findings that tables show, by ids that stay from report to report."""
+    found: dict[str, Found] = {}
+    for row, tags in broad_grants_in(frames):
+        words = ", ".join(tag.word for tag in tags)
+        found[f"broad:{row['binding_id']}"] = Found("broad grant", f"{_acl(row)} ({words})")
+    for principal in dormant_in(frames):
+        found[f"dormant:{principal}"] = Found("dormant", f"{principal} has grants and no request")
+    unused = frames.get("unused_grants")
+    if unused is not None:
+        for row in unused.filter(pl.col("proposal") != "KEEP").collect().to_dicts():
+            proved = row["proposal"] == "REMOVE"
+            text = f"{_acl(row)} can be removed"
+            found[f"unused:{row['binding_id']}"] = Found("unused grant", text, proved)
+    denied = frames.get("denied")
+    if denied is not None:
+        lacking = denied.filter((pl.col("reason") == "NO_ACL") & ~pl.col("probe"))
+        for principal in lacking.select(pl.col("principal").unique()).collect()["principal"]:
+            text = f"{principal} is refused for want of a grant"
+            found[f"refused:{principal}"] = Found("refusals", text)
+    return found
+
+
+def follow(before: Register, found: Mapping[str, Found], today: date) -> Register:
+    """Return the register after a report: new findings enter, those that are gone are resolved.
+
+    What came back is open again, with the day on which it was seen first.
+    """
+    findings = dict(before.findings)
+    for name, finding in before.findings.items():
+        if name in found:
+            findings[name] = replace(finding, text=found[name].text, resolved=None)
+        elif finding.resolved is None:
+            findings[name] = replace(finding, resolved=today)
+    for name, each in found.items():
+        if name not in findings and each.proved:
+            findings[name] = Finding(kind=each.kind, text=each.text, first_seen=today)
+    return Register(findings, today)
+
+
+def read(path: Path) -> Register:
+    """Return the register in a file; an empty one where there is no file.
+
+    Raises:
+        Unreadable: it is no register; says what was found, and where.
+
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Register({})
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"{path}: {error}") from error
+    if not isinstance(document, dict) or document.get("version") != VERSION:
+        raise Unreadable(f'{path}: found no register of findings; expected is "version": {VERSION}')
+    findings = {}
+    for name, fields in document.get("findings", {}).items():
+        try:
+            dates: dict[str, Any] = {**_dates(fields)}
+            findings[name] = Finding(**{**fields, **dates})
+        except (TypeError, ValueError) as error:
+            raise Unreadable(f"{path}: finding {name!r}: {error}") from error
+    reported = document.get("reported")
+    return Register(findings, None if reported is None else date.fromisoformat(reported))
+
+
+def text_of(register: Register) -> str:
+    """Return a register as the text of its file, sorted."""
+    document = {
+        "version": VERSION,
+        "reported": None if register.reported is None else register.reported.isoformat(),
+        "findings": {name: _fields(each) for name, each in sorted(register.findings.items())},
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def section_of(before: Register, now: Register, today: date, about: About) -> Section:
+    """Return the section with the findings, and what changed since the last report."""
+    rows = sorted(
+        now.findings.items(),
+        key=lambda each: (_ORDER.index(each[1].state(today)), each[1].kind, each[1].text),
+    )
+    return Section(
+        id="findings",
+        word="Findings",
+        title="Findings, and what became of them",
+        lead=(_lead(before, now, today),),
+        tables=(
+            Table(
+                id="findings-list",
+                title="Findings",
+                columns=(
+                    Column(title="State", kind=Kind.TAG, choice=True),
+                    Column(title="Kind", kind=Kind.TEXT, choice=True),
+                    Column(title="Finding", kind=Kind.NAME),
+                    Column(title="First seen", kind=Kind.TEXT),
+                    Column(title="Owner", kind=Kind.NAME, choice=True),
+                    Column(title="Accepted until", kind=Kind.TEXT),
+                    Column(title="Note", kind=Kind.NAME),
+                ),
+                rows=tuple(
+                    (
+                        _STATES[each.state(today)],
+                        each.kind,
+                        each.text,
+                        day(each.first_seen),
+                        each.owner or None,
+                        None if each.accepted_until is None else day(each.accepted_until),
+                        each.note or None,
+                    )
+                    for _, each in rows[: about.rows_max]
+                ),
+                total=len(rows),
+                whole="the file of the findings",
+                empty="There is none.",
+            ),
+        ),
+    )
+
+
+def _lead(before: Register, now: Register, today: date) -> str:
+    states = Counter(each.state(today) for each in now.findings.values())
+    gone = sum(
+        each.resolved is None and now.findings[name].resolved is not None
+        for name, each in before.findings.items()
+    )
+    new = len(now.findings.keys() - before.findings.keys())
+    since = "" if before.reported is None else f" since the report of {day(before.reported)}"
+    standing = sum(states[each] for each in (NEW, OPEN, EXPIRED))
+    return (
+        f"{amount(standing, 'finding')} to look at, {number(states[ACCEPTED])} accepted."
+        f" {number(new)} new and {number(gone)} resolved{since}."
+    )
+
+
+def _acl(row: Row) -> str:
+    star = "*" if row["pattern_type"] == "PREFIXED" else ""
+    host = "" if row["host"] == "*" else f" from {row['host']}"
+    what = f"{row['operation']} on {row['resource_type']} {row['resource_name']}{star}"
+    return f"{row['principal']}: {what}{host}"
+
+
+def _fields(finding: Finding) -> dict[str, Any]:
+    fields = {name: getattr(finding, name) for name in Finding.__dataclass_fields__}
+    return {
+        name: value.isoformat() if isinstance(value, date) else value
+        for name, value in fields.items()
+    }
+
+
+def _dates(fields: Mapping[str, Any]) -> dict[str, date | None]:
+    found: dict[str, date | None] = {}
+    for name in _DATES:
+        value = fields.get(name)
+        if value is None and name != "first_seen":
+            found[name] = None
+        elif not isinstance(value, str):
+            raise ValueError(f"{name}: found {value!r}; expected is a day such as 2026-11-26")
+        else:
+            found[name] = date.fromisoformat(value)
+    return found

@@ -1,0 +1,128 @@
+"""Findings from report to report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.report.findings import (
+    Finding,
+    Found,
+    Register,
+    follow,
+    found_in,
+    read,
+    section_of,
+    text_of,
+)
+from doorkeeper_pipeline.report.model import About
+from doorkeeper_pipeline.worlds.shape import SMALL
+from doorkeeper_pipeline.worlds.traffic import world_of
+from testkit.report_tables import table_of, tables_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY = date(2026, 11, 8)
+LATER = DAY + timedelta(days=7)
+ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
+ONE = {"broad:1": Found("broad grant", "one")}
+TWO = {"unused:2": Found("unused grant", "two")}
+
+
+def test_the_life_of_a_finding() -> None:
+    """It is new, then open, then accepted until a day, then resolved, then open again."""
+    first = follow(Register({}), ONE, DAY)
+    accepted = Register({"broad:1": replace(first.findings["broad:1"], accepted_until=LATER)}, DAY)
+    gone = follow(accepted, {}, LATER)
+    again = follow(gone, ONE, LATER)
+
+    assert first.findings["broad:1"].state(DAY) == "NEW"
+    assert first.findings["broad:1"].state(LATER) == "OPEN"
+    assert accepted.findings["broad:1"].state(LATER) == "ACCEPTED"
+    assert accepted.findings["broad:1"].state(LATER + timedelta(days=1)) == "EXPIRED"
+    assert gone.findings["broad:1"].resolved == LATER
+    assert gone.findings["broad:1"].state(LATER) == "RESOLVED"
+    assert again.findings["broad:1"].resolved is None
+    assert again.findings["broad:1"].first_seen == DAY
+
+
+def test_what_is_not_proved_is_not_new_and_not_resolved() -> None:
+    """Grants look unused in a short history; those that were known stay open."""
+    unproved = {"unused:2": Found("unused grant", "two", proved=False)}
+    known = follow(Register({}), TWO, DAY)
+
+    assert follow(Register({}), unproved, DAY).findings == {}
+    assert follow(known, unproved, LATER).findings["unused:2"].resolved is None
+
+
+def test_the_lead_has_the_changes_since_the_last_report() -> None:
+    """Their numbers, and the day of that report."""
+    before = follow(Register({}), ONE, DAY)
+    now = follow(before, TWO, LATER)
+
+    section = section_of(before, now, LATER, ABOUT)
+
+    assert section.lead == (
+        "1 finding to look at, 0 accepted. 1 new and 1 resolved since the report of 8 Nov 2026.",
+    )
+    assert [(row[0].word, row[2]) for row in section.tables[0].rows] == [  # type: ignore[union-attr]
+        ("new", "two"),
+        ("resolved", "one"),
+    ]
+
+
+def test_a_file_keeps_everything(tmp_path: Path) -> None:
+    """What is read is what was written; no file is an empty register."""
+    path = tmp_path / "findings.json"
+    finding = Finding(kind="k", text="\u202e", first_seen=DAY, owner="o", accepted_until=LATER)
+    register = Register({"a": finding, "b": replace(finding, resolved=DAY, note="n")}, DAY)
+
+    path.write_text(text_of(register))
+
+    assert read(path) == register
+    assert read(tmp_path / "none") == Register({})
+    assert path.read_text().isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{", "Expecting"),
+        ("[]", 'expected is "version": 1'),
+        ('{"version": 1, "findings": {"a": {"kind": "k"}}}', "'a': first_seen: found None"),
+        (
+            '{"version": 1, "findings": {"a": {"kind": "k", "text": "t", "first_seen": "today"}}}',
+            "'a': Invalid isoformat",
+        ),
+        (
+            '{"version": 1, "findings": {"a": {"first_seen": "2026-11-08", "x": 1}}}',
+            "'a': Finding.__init__",
+        ),
+    ],
+)
+def test_files_that_are_no_register(tmp_path: Path, text: str, expected: str) -> None:
+    """The error names the file, the finding and what is wrong with it."""
+    path = tmp_path / "findings.json"
+    path.write_text(text)
+
+    with pytest.raises(Unreadable) as raised:
+        read(path)
+
+    assert str(raised.value).startswith(str(path))
+    assert expected in str(raised.value)
+
+
+def test_the_tables_of_a_world_have_findings() -> None:
+    """Each has a kind, a text and an id of its own; without ACLs there are refusals only."""
+    frames = tables_of(world_of(SMALL), 5_000)
+
+    found = found_in(frames)
+
+    assert {each.kind for each in found.values()} >= {"broad grant", "unused grant", "refusals"}
+    assert all(each.text for each in found.values())
+    assert found_in({"decisions": table_of("decisions", [])}) == {}
