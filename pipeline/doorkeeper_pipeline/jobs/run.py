@@ -20,9 +20,8 @@ from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
 from doorkeeper_pipeline.jobs.read import ReadResult, read_range, tasks_of
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
-from doorkeeper_pipeline.jobs.succession import follow
+from doorkeeper_pipeline.jobs.succession import follow_places
 from doorkeeper_pipeline.schemas import TABLES
-from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES
 from doorkeeper_pipeline.tables import contents, manifest, places
@@ -289,11 +288,10 @@ class _Run:
             return self._tables.read("bindings")
         self._around.tell("reading the ACLs")
         before = self._tables.read("bindings")
-        found = acl_sets.read(self._request.acls)
-        if found.is_empty():
+        bindings = follow_places(before, self._request.acls, self._started)
+        if bindings.filter(pl.col("valid_to").is_null()).is_empty():
             # As a listing is that failed: then nothing is known about grants.
             self._warn([("the set of ACLs that was given is empty", 1)])
-        bindings = follow(before, found, self._started)
         self._warn(contents.check("bindings", bindings).items())
         if not bindings.equals(before):
             self._change.replace("bindings", bindings)

@@ -10,20 +10,62 @@ of the first set were always there.
 
 from __future__ import annotations
 
+import datetime as dt
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from doorkeeper_pipeline.bindings import FIELDS
+from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.sources.change_log import SOURCE as CHANGE_LOG
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
-    import datetime as dt
+    from collections.abc import Sequence
 
 _NAME = list(FIELDS)
 _ROW = [*_NAME, "valid_from"]
 _IN_FORCE = pl.col("valid_to").is_null()
+
+
+def follow_places(before: pl.DataFrame, places: Sequence[str], now: dt.datetime) -> pl.DataFrame:
+    """Return the table bindings after the sets at some places, which may be listings with dates.
+
+    A listing such as ``acls.txt@2026-10-01`` was made on that day, or at that time (UTC). With
+    listings that have dates the history of the ACLs begins with the oldest of them.
+
+    Raises:
+        PipelineError: a date is in the future.
+        Unreadable: a set cannot be read.
+
+    """
+    dated: dict[dt.datetime, list[str]] = {}
+    others = []
+    for place in places:
+        path, at = _date_of(place)
+        if at is None:
+            others.append(path)
+        elif at > now:
+            raise PipelineError(f"{place}: the date of the listing is in the future")
+        else:
+            dated.setdefault(at, []).append(path)
+    bindings = contents.empty("bindings") if dated else before
+    for at, paths in sorted(dated.items()):
+        bindings = follow(bindings, acl_sets.read(paths), at)
+    return follow(bindings, acl_sets.read(others), now) if others else bindings
+
+
+def _date_of(place: str) -> tuple[str, dt.datetime | None]:
+    path, _, text = place.rpartition("@")
+    if not path or Path(place).exists():
+        return place, None
+    try:
+        at = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return place, None
+    return path, at if at.tzinfo else at.replace(tzinfo=dt.UTC)
 
 
 def follow(before: pl.DataFrame, found: pl.DataFrame, at: dt.datetime) -> pl.DataFrame:

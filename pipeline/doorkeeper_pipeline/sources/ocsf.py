@@ -28,6 +28,7 @@ SERVICE = "kafka rpc protocol"
 US_IN_MS = 1000
 
 _TOPIC, _GROUP, _CLUSTER, _TXN = "TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID"
+_TOKEN, _USER = "DELEGATION_TOKEN", "USER"
 OPERATIONS: dict[str, dict[str, str]] = {
     "produce": {_TOPIC: "WRITE", _TXN: "WRITE", _CLUSTER: "IDEMPOTENT_WRITE"},
     "fetch": {_TOPIC: "READ", _CLUSTER: "CLUSTER_ACTION"},
@@ -69,6 +70,24 @@ OPERATIONS: dict[str, dict[str, str]] = {
     "alter_partition_reassignments": {_CLUSTER: "ALTER"},
     "describe_user_scram_credentials": {_CLUSTER: "DESCRIBE"},
     "alter_user_scram_credentials": {_CLUSTER: "ALTER"},
+    "offset_for_leader_epoch": {_TOPIC: "DESCRIBE", _CLUSTER: "CLUSTER_ACTION"},
+    "describe_cluster": {_CLUSTER: "DESCRIBE"},
+    "describe_quorum": {_CLUSTER: "DESCRIBE"},
+    "describe_topic_partitions": {_TOPIC: "DESCRIBE"},
+    "elect_leaders": {_CLUSTER: "ALTER"},
+    "alter_replica_log_dirs": {_CLUSTER: "ALTER"},
+    "update_features": {_CLUSTER: "ALTER"},
+    "unregister_broker": {_CLUSTER: "ALTER"},
+    "write_txn_markers": {_CLUSTER: "CLUSTER_ACTION"},
+    "list_config_resources": {_CLUSTER: "DESCRIBE_CONFIGS"},
+    "describe_delegation_token": {_TOKEN: "DESCRIBE", _USER: "DESCRIBE_TOKENS"},
+    "create_delegation_token": {_USER: "CREATE_TOKENS"},
+    "consumer_group_heartbeat": {_GROUP: "READ", _TOPIC: "DESCRIBE"},
+    "consumer_group_describe": {_GROUP: "DESCRIBE", _TOPIC: "DESCRIBE"},
+    "share_group_heartbeat": {_GROUP: "READ", _TOPIC: "DESCRIBE"},
+    "share_group_describe": {_GROUP: "DESCRIBE", _TOPIC: "DESCRIBE"},
+    "share_fetch": {_GROUP: "READ", _TOPIC: "READ"},
+    "share_acknowledge": {_GROUP: "READ", _TOPIC: "READ"},
 }
 """The operation that Kafka checks, by Redpanda's name of the request and resource type."""
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import pytest
 
 from doorkeeper.acl.formats.names import binding_of
-from doorkeeper_pipeline.jobs.succession import follow
+from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.jobs.succession import follow, follow_places
 from doorkeeper_pipeline.sources.acl_sets import table_of
 from doorkeeper_pipeline.tables import contents
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 ROW = ["resource_name", "valid_from", "valid_to"]
+HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
 
 
 def at(day: int) -> dt.datetime:
@@ -93,3 +99,32 @@ def test_a_change_log_knows_better() -> None:
         ("b", at(1), at(2)),
         ("c", at(9), None),
     ]
+
+
+def test_listings_with_dates(tmp_path: Path) -> None:
+    """ACLs come and go on the days of the listings, in whatever order these are given."""
+    now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
+    for name, users in (("one", "ab"), ("two", "bc"), ("three", "c")):
+        rows = [f"User:{user},TOPIC,LITERAL,t,READ,ALLOW,*" for user in users]
+        (tmp_path / name).write_text("\n".join([HEADER, *rows]))
+    places = [f"{tmp_path}/two@2026-10-08", f"{tmp_path}/one@2026-10-01", f"{tmp_path}/three"]
+
+    found = follow_places(contents.empty("bindings"), places, now)
+
+    times = found.select("principal", "valid_from", "valid_to").sort("principal").rows()
+    october = dt.datetime(2026, 10, 8, tzinfo=dt.UTC)
+    assert times == [("User:a", None, october), ("User:b", None, now), ("User:c", october, None)]
+    again = follow_places(found, places[:2], now)
+    assert again.filter(pl.col("valid_to").is_null())["principal"].to_list() == ["User:b", "User:c"]
+
+
+def test_a_listing_of_the_future(tmp_path: Path) -> None:
+    """It is refused by its name; a file whose name has the sign is a file."""
+    now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
+    (tmp_path / "acls@2026-12-01").write_text(HEADER)
+
+    name = f"{tmp_path}/acls@2026-12-01"
+
+    assert follow_places(contents.empty("bindings"), [name], now).is_empty()
+    with pytest.raises(PipelineError, match="x@2026-12-01: the date of the listing is in the fut"):
+        follow_places(contents.empty("bindings"), ["x@2026-12-01"], now)

@@ -45,8 +45,13 @@ def test_the_most_frequent_refusals_come_first_without_probes() -> None:
 def test_refusals_by_their_cause() -> None:
     """One DENY is one row, and says how many of its refusals would be allowed without it."""
     deny: dict[str, Any] = {
-        **{"resource_type": "TOPIC", "resource_name": "t", "pattern_type": "LITERAL"},
-        **{"principal": "User:*", "host": "*", "operation": "READ", "permission_type": "DENY"},
+        "resource_type": "TOPIC",
+        "resource_name": "t",
+        "pattern_type": "LITERAL",
+        "principal": "User:*",
+        "host": "*",
+        "operation": "READ",
+        "permission_type": "DENY",
         "decisive_uses": 7,
     }
     text = text_of(binding_of_row(deny))

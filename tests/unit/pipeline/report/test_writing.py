@@ -47,9 +47,9 @@ def test_findings_and_data(tmp_path: Path) -> None:
     """The file of findings follows the report, and the folder has each table in two forms."""
     tables, register = filled(tmp_path / "tables"), tmp_path / "findings.json"
 
-    for number in range(2):
-        about = About(made=ABOUT.made + timedelta(days=number))
-        report = write(tables, tmp_path / "r.html", about, register=register, data=tmp_path / "d")
+    later = About(made=ABOUT.made + timedelta(days=1))
+    write(tables, tmp_path / "r.html", ABOUT, register=register)
+    report = write(tables, tmp_path / "r.html", later, register=register, data=tmp_path / "d")
 
     (section,) = [each for each in report.sections if each.id == "findings"]
     assert "0 new and 0 resolved since the report of 8 Nov 2026." in section.lead[0]
