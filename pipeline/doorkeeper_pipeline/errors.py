@@ -22,7 +22,7 @@ class Unreadable(PipelineError):
 
 
 class Damaged(Unreadable):
-    """A compressed file is cut off, or broken; what stands before that place was read."""
+    """A compressed file is cut off, or broken; everything before that place was read."""
 
 
 class Unavailable(Unreadable):

@@ -28,13 +28,13 @@ def findings_of(tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
 
 
 def _denials(denied: pl.DataFrame, usage: pl.DataFrame) -> Iterator[str]:
-    """Name each DENY that refuses and what its removal opens; then principals without an ALLOW."""
+    """Name each DENY that refuses, the effect of its removal, and principals without an ALLOW."""
     real = denied.filter(~pl.col("probe"))
     total = int(real["count"].sum())
     if not total:
         return
     yield f"refused: {total:,}"
-    opens = opened_by(usage)
+    opens = effects_of_removal(usage)
     for text, count in _largest(real.filter(pl.col("reason") == "DENY"), "denied_by"):
         yield f"  {_percent(count, total)} by one DENY: {text}"
         if text in opens:
@@ -43,7 +43,7 @@ def _denials(denied: pl.DataFrame, usage: pl.DataFrame) -> Iterator[str]:
         yield f"  {_percent(count, total)} because {principal} has no ALLOW for it"
 
 
-def opened_by(usage: pl.DataFrame) -> dict[str, int]:
+def effects_of_removal(usage: pl.DataFrame) -> dict[str, int]:
     """Return for each DENY how many decisions it alone decided: without it they are allowed."""
     denies = usage.filter(pl.col("permission_type") == "DENY")
     return {

@@ -32,7 +32,7 @@ class Rect(NamedTuple):
     refused: bool
 
 
-class Column(NamedTuple):
+class SlotBar(NamedTuple):
     """The bar of a slot: its parts from the ground up, and the text that a pointer shows."""
 
     rects: tuple[Rect, ...]
@@ -50,7 +50,7 @@ class TimeChart(NamedTuple):
     """Bars on one scale, its unit and labels from top to ground; a summary for screen readers."""
 
     unit: str
-    columns: tuple[Column, ...]
+    columns: tuple[SlotBar, ...]
     labels: tuple[str, ...]
     dates: tuple[Label, ...]
     summary: str
@@ -86,7 +86,7 @@ def time_chart(timeline: Timeline) -> TimeChart:
     top = ceiling_of(max((each.allowed + each.refused for each in slots), default=0))
     step = 1000 / max(1, len(slots))
     columns = tuple(
-        Column(_rects(slot, number * step + step * 0.08, step * 0.84, top), _text(timeline, slot))
+        SlotBar(_rects(slot, number * step + step * 0.08, step * 0.84, top), _text(timeline, slot))
         for number, slot in enumerate(slots)
         if slot.allowed or slot.refused
     )

@@ -77,7 +77,7 @@ class Register(NamedTuple):
     reported: date | None = None
 
 
-def found_in(frames: Frames) -> dict[str, Found]:
+def search(frames: Frames) -> dict[str, Found]:
     """Return the findings that tables show, by ids that stay from report to report."""
     found: dict[str, Found] = {}
     for row, tags in broad_grants_in(frames):
@@ -103,7 +103,7 @@ def found_in(frames: Frames) -> dict[str, Found]:
 def follow(before: Register, found: Mapping[str, Found], today: date) -> Register:
     """Return the register after a report: new findings enter, those that are gone are resolved.
 
-    What came back is open again, with the day on which it was seen first.
+    A finding that came back is open again, with the day on which it was seen first.
     """
     findings = dict(before.findings)
     for name, finding in before.findings.items():
@@ -118,7 +118,7 @@ def follow(before: Register, found: Mapping[str, Found], today: date) -> Registe
 
 
 def read(path: Path) -> Register:
-    """Return the register in a file; an empty one where there is no file.
+    """Return the register in a file; it is empty if there is no file.
 
     Raises:
         Unreadable: it is no register; says what was found, and where.
@@ -154,7 +154,7 @@ def text_of(register: Register) -> str:
 
 
 def section_of(before: Register, now: Register, today: date, about: About) -> Section:
-    """Return the section with the findings, and what changed since the last report."""
+    """Return the section with the findings, and the changes since the last report."""
     rows = sorted(
         now.findings.items(),
         key=lambda each: (_ORDER.index(each[1].state(today)), each[1].kind, each[1].text),

@@ -43,7 +43,7 @@ def counts_by(frame: pl.LazyFrame, column: str) -> dict[str, int]:
 def place_of(table: str) -> str:
     """Return where all rows of a table are, below the folder of the tables.
 
-    Whoever gets the page has no use for the path of the machine on which it was made.
+    The path of the machine on which the page was made has no use for its readers.
     """
     return f"{TABLES[table].layer}/{table}"
 

@@ -69,7 +69,7 @@ def power_of(frames: Frames, about: About) -> Section:
 
 
 def broad_grants_in(frames: Frames) -> list[tuple[Row, tuple[Tag, ...]]]:
-    """Return grants of administrators, for all names or for everybody, with their reach."""
+    """Return grants of administrators, for all names or all principals, with their reach."""
     broad = [(row, tags) for row in _allows(frames) if (tags := _tags(row))]
     return sorted(
         broad, key=lambda each: (-_weight(each[1]), each[0]["principal"], each[0]["binding_id"])
@@ -126,7 +126,7 @@ def powers_of(allows: Iterable[Row], decisions: pl.LazyFrame) -> list[Power]:
     found = []
     for principal, rows in by_principal.items():
         covered = sum(
-            _covered(known[kind], [row for row in rows if row["resource_type"] == kind])
+            _count_names(known[kind], [row for row in rows if row["resource_type"] == kind])
             for kind in {row["resource_type"] for row in rows}
         )
         if principal == EVERYONE:
@@ -138,7 +138,7 @@ def powers_of(allows: Iterable[Row], decisions: pl.LazyFrame) -> list[Power]:
     return sorted(found, key=lambda each: (each.names_used - each.names_covered, each.principal))
 
 
-def _covered(known: list[str], rows: list[Row]) -> int:
+def _count_names(known: list[str], rows: list[Row]) -> int:
     """Return how many names some grants cover, each once; ``known`` is sorted."""
     literals = set()
     intervals = []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.jobs.findings import opened_by
+from doorkeeper_pipeline.jobs.findings import effects_of_removal
 from doorkeeper_pipeline.report.amounts import amount, number, percent
 from doorkeeper_pipeline.report.frames import (
     Frames,
@@ -107,7 +107,7 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
     )
     order: Order = [pl.col("count") * -1, "reason", "deny", "who"]
     total = int(real.select(pl.col("count").sum()).collect().item() or 0)
-    opens = _opened(frames)
+    opens = _effects(frames)
     rows = tuple(
         (
             Share(row["count"], total),
@@ -141,9 +141,9 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
     )
 
 
-def _opened(frames: Frames) -> dict[str, int]:
+def _effects(frames: Frames) -> dict[str, int]:
     usage = frames.get("grant_usage")
-    return {} if usage is None else opened_by(usage.collect())
+    return {} if usage is None else effects_of_removal(usage.collect())
 
 
 def _lead(history: History, total: int, rows: list[Row]) -> tuple[str, ...]:

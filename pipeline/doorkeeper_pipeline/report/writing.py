@@ -92,7 +92,7 @@ def _follow_findings(
         return (), ""
     today = about.made.date()
     before = findings.read(register)
-    now = findings.follow(before, findings.found_in(frames), today)
+    now = findings.follow(before, findings.search(frames), today)
     return (findings.section_of(before, now, today, about),), findings.text_of(now)
 
 

@@ -2,7 +2,7 @@
 
 files             the input files, and the identity of each
 recognising       the source of a file
-envelopes         what collectors put around lines and records
+envelopes         JSON and prefixes that collectors put around lines and records
 layouts           layouts of log4j, log4j2 and JSON
 times             times of logs in any form
 records           records of a log in another layout than Kafka's

@@ -34,7 +34,7 @@ from doorkeeper_pipeline.sources.parsed import (
     TIME_MARK,
     TIME_MAX_US,
     Parsed,
-    broken_off,
+    breakage,
     join_pieces,
     quarantine_frame,
     sum_decisions,
@@ -125,7 +125,7 @@ _AGREES = (
     .then((pl.col("rule") == "DefaultDeny") == (pl.col("outcome") == "Denied"))
     .otherwise(pl.col("rule_binding").str.ends_with("=DENY") == (pl.col("outcome") == "Denied"))
 )
-"""As ``authorizer_message.agrees``; what does not is read one by one, and becomes bad."""
+"""As ``authorizer_message.agrees``; the others are read one by one, and become bad."""
 
 _NOTHING = (None,) * len(_FIELDS)
 _MESSAGES = {"rest": pl.String(), "kind": pl.Int8(), "reason": pl.String(), **_FIELDS}
@@ -172,7 +172,7 @@ def read(
             regular.append(_group_texts(frame._replace(odd=[])))
             at = offset + len(block)
     except Damaged as error:
-        odd.append(broken_off(at, error))
+        odd.append(breakage(at, error))
     rest = join_pieces(odd)
     return _parse(_together(regular), rest, zone) if regular else rest
 

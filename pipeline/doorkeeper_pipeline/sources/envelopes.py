@@ -1,4 +1,4 @@
-r"""What collectors put around each line of a log, or each record of a topic.
+r"""Envelopes, which collectors put around each line of a log, or each record of a topic.
 
 docker   {"log":"<line>\n","stream":"stdout","time":"2026-10-21T13:54:30.714123456Z"}
 cri      2026-10-21T13:54:30.714123456Z stdout F <line>
@@ -37,7 +37,7 @@ class Unwrapped(NamedTuple):
 
 
 def kind_of(line: bytes) -> str:
-    """Return what is around a line; PLAIN if it is the line of a log itself."""
+    """Return the kind of envelope around a line; PLAIN if it is the line of a log itself."""
     if _CRI.match(line):
         return CRI
     if line.lstrip().startswith(b"{"):

@@ -19,7 +19,7 @@ from doorkeeper_pipeline.sources.parsed import (
     TIME_MARK,
     TIME_MAX_US,
     Parsed,
-    broken_off,
+    breakage,
     join_pieces,
     mark_of,
     no_decisions,
@@ -106,7 +106,7 @@ def read(
             pieces.append(_parse(offset, block, _Reading(source, adapter, envelope, seen)))
             at = offset + len(block)
     except Damaged as error:
-        pieces.append(broken_off(at, error))
+        pieces.append(breakage(at, error))
     return join_pieces(pieces)
 
 
@@ -137,7 +137,7 @@ def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[t
 
 
 class _Reading(NamedTuple):
-    """The source of a file, its adapter, what is around its lines, and the records seen in it."""
+    """The source of a file, its adapter, the envelope of its lines, and the records seen in it."""
 
     source: str
     adapter: Callable[[bytes], Line]

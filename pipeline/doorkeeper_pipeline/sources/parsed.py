@@ -88,7 +88,7 @@ class Parsed:
         ignored: How many of them are known and say no decision.
         quarantined: How many of them are in quarantine, where a piece may have several.
         missing: Decisions that the source itself says are missing.
-        damaged: How many files break off in it: what follows there is unknown.
+        damaged: How many files break off in it: the rest of each is unknown.
 
     """
 
@@ -101,7 +101,7 @@ class Parsed:
     damaged: int = 0
 
 
-def broken_off(offset: int, error: Exception) -> Parsed:
+def breakage(offset: int, error: Exception) -> Parsed:
     """Return the place where a compressed file breaks off, as a piece."""
     return Parsed(quarantine=quarantine_frame([(offset, 0, str(error), "")]), damaged=1)
 

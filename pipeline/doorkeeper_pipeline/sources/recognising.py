@@ -26,7 +26,7 @@ _MARKS = (("trail", {"kind", "seq"}), ("ocsf", {"class_uid"}), ("cloudevents", {
 
 
 class Form(NamedTuple):
-    """The source of a file, what is around each of its lines, and the layout of a log.
+    """The source of a file, the envelope of its lines, and the layout of a log.
 
     The layout is None for Kafka's own.
     """

@@ -1,8 +1,8 @@
-"""Records of an authorizer's log in other layouts than Kafka's, or in what collectors write.
+"""Records of an authorizer's log in other layouts than Kafka's, or in envelopes of collectors.
 
 A record begins with a line that begins as its layout says; lines that do not are of the one before,
-for names may hold line breaks. The rest is as in ``authorizer_log``: what is torn or forged says no
-decision that fits its rule.
+for names may hold line breaks. As in ``authorizer_log``, a torn or forged record has no decision
+that fits its rule.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import polars as pl
 from doorkeeper_pipeline.errors import Damaged
 from doorkeeper_pipeline.sources import envelopes, layouts
 from doorkeeper_pipeline.sources.json_lines import whole_lines
-from doorkeeper_pipeline.sources.parsed import Parsed, broken_off, quarantine_frame
+from doorkeeper_pipeline.sources.parsed import Parsed, breakage, quarantine_frame
 from doorkeeper_pipeline.sources.times import utc_texts
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _ROWS = {"offset": pl.Int64(), "text": pl.String(), **dict.fromkeys(_PARTS, pl.S
 
 
 class Records(NamedTuple):
-    """The records of a block: time, rest (level and message) and offset; and what is none.
+    """The records of a block: time, rest (level and message) and offset; and other lines.
 
     ``is_utc``: the times had a zone, and are UTC.
     """
@@ -51,11 +51,11 @@ def records(
             yield _records_in(offset, block, form.envelope, layout)
             at = offset + len(block)
     except Damaged as error:
-        yield Records(_no_rows(), broken_off(at, error), is_utc=False)
+        yield Records(_no_rows(), breakage(at, error), is_utc=False)
 
 
 def _records_in(offset: int, block: bytes, envelope: str, layout: Layout) -> Records:
-    lines, bad = _unwrapped(offset, block, envelope)
+    lines, bad = _unwrap_lines(offset, block, envelope)
     rows = _json_rows(lines) if layout.is_json else _text_rows(lines, layout)
     expected = (
         "a JSON object with time, level, message and logger"
@@ -91,10 +91,10 @@ def _records_in(offset: int, block: bytes, envelope: str, layout: Layout) -> Rec
     return Records(ours, others, is_utc=is_utc)
 
 
-def _unwrapped(
+def _unwrap_lines(
     offset: int, block: bytes, envelope: str
 ) -> tuple[list[tuple[int, str]], list[tuple[int, int, str, str]]]:
-    """Return the lines in what a collector wrote around them, each with its offset."""
+    """Return the lines in their envelopes, each with its offset."""
     lines: list[tuple[int, str]] = []
     bad: list[tuple[int, int, str, str]] = []
     begin, parts = 0, b""

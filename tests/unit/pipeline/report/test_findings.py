@@ -14,8 +14,8 @@ from doorkeeper_pipeline.report.findings import (
     Found,
     Register,
     follow,
-    found_in,
     read,
+    search,
     section_of,
     text_of,
 )
@@ -121,8 +121,8 @@ def test_the_tables_of_a_world_have_findings() -> None:
     """Each has a kind, a text and an id of its own; without ACLs there are refusals only."""
     frames = tables_of(world_of(SMALL), 5_000)
 
-    found = found_in(frames)
+    found = search(frames)
 
     assert {each.kind for each in found.values()} >= {"broad grant", "unused grant", "refusals"}
     assert all(each.text for each in found.values())
-    assert found_in({"decisions": table_of("decisions", [])}) == {}
+    assert search({"decisions": table_of("decisions", [])}) == {}
