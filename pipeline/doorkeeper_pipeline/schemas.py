@@ -1178,7 +1178,8 @@ RUNS = Table(
         Column(
             name="copied",
             type="int64",
-            meaning="Decisions of the touched hours that another file has too, and that count once.",
+            nullable=True,
+            meaning="Decisions of the touched hours that another file has too, and that count once; null in runs of a release that did not know them.",
         ),
         Column(name="ignored", type="int64", meaning="Lines that say no decision and are known."),
         Column(name="quarantined", type="int64", meaning="Lines that could not be read."),

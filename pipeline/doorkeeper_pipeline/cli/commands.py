@@ -8,7 +8,7 @@ import click
 
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, ended_by_others
 
-COMMANDS = ("run", "backtest", "propose", "report", "stream", "migrate")
+COMMANDS = ("run", "backtest", "propose", "report", "stream", "migrate", "completion")
 
 
 class Lazy(click.Group):

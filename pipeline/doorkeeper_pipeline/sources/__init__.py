@@ -17,5 +17,6 @@ ocsf              Redpanda's audit log
 cloudevents       Confluent's audit log
 words             names of operations and resource types in one form
 acl_sets          sets of ACLs, in every format of doorkeeper.acl.formats
+audit_changes     changes of ACLs in Doorkeeper's audit log
 change_log        the change log of a Doorkeeper store
 """

@@ -15,7 +15,7 @@ from doorkeeper.acl.formats import choosing
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper_pipeline.bindings import FIELDS, row_of
 from doorkeeper_pipeline.errors import Unreadable
-from doorkeeper_pipeline.sources import change_log
+from doorkeeper_pipeline.sources import audit_changes, change_log
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def read(places: Sequence[str]) -> pl.DataFrame:
 
 def _one(path: Path) -> pl.DataFrame:
     if path.is_dir():
+        if not (path / change_log.STORE_NAME).exists():
+            return audit_changes.read(path)
         path = path / change_log.STORE_NAME
     if change_log.is_store(path):
         return change_log.read(path)

@@ -49,6 +49,16 @@ def test_the_list_of_commands() -> None:
     assert called("frobnicate")[0] == 2
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str) -> None:
+    """The script asks the command itself; another shell is wrong usage."""
+    status, out, _ = called("completion", shell)
+
+    assert status == 0
+    assert f"_DOORKEEPER_PIPELINE_COMPLETE={shell}_complete" in out
+    assert called("completion", "tcsh")[0] == 2
+
+
 def test_run_from_files_to_tables(tmp_path: Path) -> None:
     """The summary is on stdout, progress on stderr, the tables in the folder."""
     (tmp_path / "a.log").write_text(LINE + "bad\n")

@@ -372,7 +372,7 @@ def test_a_log_that_is_cut_off(site: Site) -> None:
     assert row["lines"] == row["decisions"] + row["quarantined"]
     (warning,) = [each for each in row["warnings"] if "break off" in each]
     assert warning.endswith(": 1")
-    reasons = contents.read(site.out, "quarantine")["reason"].to_list()
+    reasons = delta.read(site.out, "quarantine")["reason"].to_list()
     assert sum("damaged gz" in each for each in reasons) == 1
 
 

@@ -1,0 +1,135 @@
+"""Changes of ACLs in Doorkeeper's audit log: when each came and went, and by whose request.
+
+The log knows changes from its begin on. An ACL that it removes, and never added, was there before.
+Give the present set beside it (``--acls acls.txt --acls audit``): it has the ACLs that never
+changed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import polars as pl
+
+from doorkeeper.acl.formats.names import FormatError, binding_of
+from doorkeeper_pipeline.bindings import row_of
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.sources import reading
+from doorkeeper_pipeline.sources.files import list_files
+from doorkeeper_pipeline.sources.json_lines import EPOCH, whole_lines
+from doorkeeper_pipeline.tables import contents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.acl.model import AclBinding
+
+SOURCE = "audit-log"
+_MARK = b'"change"'
+
+
+class Acl(msgspec.Struct, frozen=True):
+    """An ACL in an event."""
+
+    resource_type: str
+    pattern_type: str
+    resource_name: str
+    principal: str
+    host: str
+    operation: str
+    permission: str
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A change; events of one revision are in the order of their numbers."""
+
+    kind: str
+    node: int = 0
+    seq: int = 0
+    ts_ns: int = 0
+    subject: str = ""
+    revision: int | None = None
+    principal: str | None = None
+    added: tuple[Acl, ...] | None = ()
+    removed: tuple[Acl, ...] | None = ()
+
+
+_DECODER = msgspec.json.Decoder(Event)
+
+
+def read(folder: Path) -> pl.DataFrame:
+    """Return the ACLs that the audit log in a folder added or removed, as rows of bindings.
+
+    Raises:
+        Unreadable: a file cannot be read, there is none, or a change in it is none.
+
+    """
+    events = {(each.node, each.seq): each for each in _changes(folder)}
+    found: list[dict[str, Any]] = []
+    in_force: dict[AclBinding, dict[str, Any]] = {}
+    for event in sorted(events.values(), key=attrgetter("ts_ns", "node", "seq")):
+        at = EPOCH + dt.timedelta(microseconds=event.ts_ns // 1000)
+        for acl in event.removed or ():
+            binding = _binding(folder, event, acl)
+            row = in_force.pop(binding, None)
+            if row is None:
+                row = _row(binding)
+                found.append(row)
+            row.update(valid_to=at, to_revision=event.revision, removed_by=event.principal)
+        for acl in event.added or ():
+            binding = _binding(folder, event, acl)
+            if binding not in in_force:
+                row = _row(binding)
+                row.update(valid_from=at, from_revision=event.revision, created_by=event.principal)
+                in_force[binding] = row
+                found.append(row)
+    return pl.DataFrame(found, schema=contents.empty("bindings").schema, orient="row")
+
+
+def _changes(folder: Path) -> Iterator[Event]:
+    paths = list_files([str(folder)])
+    if not paths:
+        raise Unreadable(f"{folder}: neither a store of Doorkeeper nor an audit log is in it")
+    for path in paths:
+        for offset, block in whole_lines(path, reading.compression(path), 0, None):
+            for line in block.split(b"\n"):
+                if _MARK not in line:
+                    continue
+                try:
+                    event = _DECODER.decode(line)
+                except msgspec.MsgspecError as error:
+                    raise Unreadable(f"{path}: after byte {offset}: {error}") from error
+                if event.kind == "change" and event.subject == "acls":
+                    yield event
+
+
+def _binding(folder: Path, event: Event, acl: Acl) -> AclBinding:
+    try:
+        return binding_of(
+            resource=acl.resource_type,
+            name=acl.resource_name,
+            pattern=acl.pattern_type,
+            principal=acl.principal,
+            host=acl.host,
+            does=acl.operation,
+            permission=acl.permission,
+        )
+    except FormatError as error:
+        raise Unreadable(f"{folder}: event {event.seq} of node {event.node}: {error}") from error
+
+
+def _row(binding: AclBinding) -> dict[str, Any]:
+    return {
+        **row_of(binding),
+        "valid_from": None,
+        "valid_to": None,
+        "from_revision": None,
+        "to_revision": None,
+        "created_by": None,
+        "removed_by": None,
+        "source": SOURCE,
+    }

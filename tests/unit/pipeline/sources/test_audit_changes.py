@@ -1,0 +1,92 @@
+"""ACLs that came and went by the audit log."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.sources import acl_sets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LISTED = """\
+KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
+User:a,TOPIC,LITERAL,new,READ,ALLOW,*
+User:a,TOPIC,LITERAL,always,READ,ALLOW,*
+"""
+
+
+def acl(name: str, **changed: str) -> dict[str, str]:
+    """Return an ACL as an event has it."""
+    return {
+        "id": name,
+        "resource_type": "TOPIC",
+        "pattern_type": "LITERAL",
+        "resource_name": name,
+        "principal": "User:a",
+        "host": "*",
+        "operation": "READ",
+        "permission": "ALLOW",
+        **changed,
+    }
+
+
+def event(seq: int, **fields: Any) -> str:
+    """Return a change at as many seconds as its number."""
+    whole = {"kind": "change", "seq": seq, "node": 1, "ts_ns": seq * 10**9, "subject": "acls"}
+    return json.dumps({**whole, "revision": seq, "principal": "User:admin", **fields}) + "\n"
+
+
+def log(folder: Path, *lines: str) -> Path:
+    """Write an audit log of one file."""
+    audit = folder / "audit"
+    audit.mkdir()
+    (audit / "audit-1-1-9.jsonl").write_text("".join(lines))
+    return audit
+
+
+def test_changes_have_times_and_authors(tmp_path: Path) -> None:
+    """An ACL that is only removed was always there; the present set has those without changes."""
+    audit = log(
+        tmp_path,
+        event(1, added=[acl("new"), acl("short")]),
+        json.dumps({"kind": "decision", "principal": "change"}) + "\n",
+        event(2, removed=[acl("short"), acl("old")]),
+        event(3, subject="users", added=None),
+    )
+    (audit / "copy.jsonl").write_text(event(1, added=[acl("new"), acl("short")]))
+    (tmp_path / "acls.csv").write_text(LISTED)
+
+    found = acl_sets.read([str(tmp_path / "acls.csv"), str(audit)])
+
+    first, second = (dt.datetime(1970, 1, 1, 0, 0, second, tzinfo=dt.UTC) for second in (1, 2))
+    names = ("resource_name", "valid_from", "valid_to", "created_by", "removed_by", "to_revision")
+    assert sorted(found.select(names).rows(), key=str) == [
+        ("always", None, None, None, None, None),
+        ("new", first, None, "User:admin", None, None),
+        ("old", None, second, None, "User:admin", 2),
+        ("short", first, second, "User:admin", "User:admin", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ((), "neither a store of Doorkeeper nor an audit log is in it"),
+        ((event(1, added=[acl("x", operation="FLY")]),), "event 1 of node 1"),
+        (('{"kind": "change", "seq": "x"}\n',), "after byte 0"),
+    ],
+)
+def test_folders_that_are_no_audit_log(tmp_path: Path, lines: tuple[str, ...], text: str) -> None:
+    """The error names the folder, the file or the event."""
+    audit = log(tmp_path, *lines)
+    if not lines:
+        (audit / "audit-1-1-9.jsonl").unlink()
+
+    with pytest.raises(Unreadable, match=text):
+        acl_sets.read([str(audit)])
