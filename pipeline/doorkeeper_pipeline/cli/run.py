@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="PATH",
     help="The ACLs: a Doorkeeper store or its folder, the folder of its audit log, an export, the"
-    " text of kafka-acls.sh --list, CSV, YAML, JSON. Without it those of the last run stay. May be repeated; PATH@2026-10-01 is a"
-    " listing of that day.",
+    " text of kafka-acls.sh --list, CSV, YAML, JSON. Without it those of the last run stay. May be"
+    " repeated; PATH@2026-10-01 is a listing of that day.",
 )
 @click.option(
     "--out",
