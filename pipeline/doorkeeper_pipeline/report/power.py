@@ -49,11 +49,14 @@ def power_of(frames: Frames, about: About) -> Section:
     powers = powers_of(allows, frames["decisions"])
     dormant = dormant_in(frames)
     admins = sorted({row["principal"] for row, tags in broad if _ADMIN in tags})
-    administrators = (
-        f"{amount(len(admins), 'principal')} may change ACLs by a grant, and"
-        f" {amount(len(supers), 'super user')} made requests in this time."
+    may = amount(len(admins), "principal") if admins else "No principal"
+    did = amount(len(supers), "super user") if supers else "no super user"
+    administrators = f"{may} may change ACLs by a grant, and {did} made requests in this time."
+    idle = (
+        f"{amount(len(dormant), 'principal')} with grants made none."
+        if dormant
+        else "Each principal with grants made some."
     )
-    idle = f"{amount(len(dormant), 'principal')} with grants made none."
     return Section(
         id=section_id,
         word=word,
