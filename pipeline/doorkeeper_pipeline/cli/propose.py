@@ -108,11 +108,6 @@ def command(  # noqa: PLR0913  one for each option
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.propose import propose  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.proposals import (  # noqa: PLC0415  heavy
-        changes_of,
-        script_of,
-        summary_of,
-    )
 
     tell = Progress(time.monotonic, quiet=quiet)
     if to is not None:
@@ -139,12 +134,26 @@ def command(  # noqa: PLR0913  one for each option
     if to is not None:
         write_set(to, proposal)
     if script is not None:
-        with replace_when_complete(script) as file:
-            file.write(script_of(proposal).encode())
-    changes = [] if to or script else changes_of(proposal)
-    show("\n".join(printable(each) for each in (*summary_of(proposal), *changes)))
+        write_script(script, proposal)
+    show(text_of(proposal, to, script))
+
+
+def text_of(proposal: Proposal, to: Path | None, script: Path | None) -> str:
+    """Return the summary, with the changes if no file has them, or the next step with the file."""
+    from doorkeeper_pipeline.proposals import changes_of, summary_of  # noqa: PLC0415  heavy
+
+    lines = [*summary_of(proposal), *([] if to or script else changes_of(proposal))]
     if to is not None:
-        show(f"see it with: doorkeeper acls plan {word(str(to))} kafka://HOST:PORT")
+        lines.append(f"see it with: doorkeeper acls plan {word(str(to))} kafka://HOST:PORT")
+    return "\n".join(map(printable, lines))
+
+
+def write_script(script: Path, proposal: Proposal) -> None:
+    """Write the changes as commands."""
+    from doorkeeper_pipeline.proposals import script_of  # noqa: PLC0415  heavy
+
+    with replace_when_complete(script) as file:
+        file.write(script_of(proposal).encode())
 
 
 def refusal_of(proof: Evidence) -> str:
