@@ -3,7 +3,7 @@
 commands     the list of nouns; each is imported when it is called
 serve        doorkeeper serve
 acls         doorkeeper acls add, remove, list (edit), explain, who-can, what-can (questions), lint,
-             export, import, diff, plan, apply (sets); addresses on the command line
+             export, import, diff, plan, apply (sets), undo; addresses on the command line
 users        doorkeeper users, and doorkeeper users-file
 store        doorkeeper store
 history      doorkeeper history

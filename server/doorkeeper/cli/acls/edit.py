@@ -75,6 +75,9 @@ _MEMBERS = {
     "import": Member(f"{_SETS}:import_acls", "Add ACLs from a file; remove none."),
     "diff": Member(f"{_SETS}:diff", "Compare two sets of ACLs."),
     "plan": Member(f"{_SETS}:plan", "Show the changes that lead to a wanted set of ACLs."),
+    "undo": Member(
+        "doorkeeper.cli.acls.undo:undo", "Take back changes of ACLs by their revisions."
+    ),
     "apply": Member(f"{_SETS}:apply", "Make the changes that lead to a wanted set of ACLs."),
 }
 

@@ -4,8 +4,8 @@
     - User:bob,TOPIC,PREFIXED,team-,ALL,ALLOW,*
     Plan: 1 to add, 1 to remove; 14 unchanged; 3 not owned.
 
-A file is JSON: a version, the address that the plan was made for (``place``), and the records of
-``acl.formats.records``.
+A file is JSON: a version, the address that the plan was made for (``place``), the revision of its
+store, and the records of ``acl.formats.records``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -33,7 +33,7 @@ from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.repository import AclContents, known_bindings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
     from typing import NoReturn
 
     from doorkeeper.acl.model import AclBinding
@@ -97,13 +97,22 @@ def show_plan(found: Plan, output: str) -> None:
         click.echo(line)
 
 
-def text_of(plan: Plan, address: str) -> str:
-    """Return the file of a plan for an address."""
-    return json.dumps({"place": address, **record(plan)}, ensure_ascii=False, indent=1) + "\n"
+class SavedPlan(NamedTuple):
+    """The plan of a file, its address and the revision of its store; None where it has none."""
+
+    plan: Plan
+    address: str | None
+    revision: int | None
 
 
-def plan_of(text: str) -> tuple[Plan, str | None]:
-    """Return the plan of a file, and its address; None if the file has no address.
+def text_of(plan: Plan, address: str, revision: int | None) -> str:
+    """Return the file of a plan for an address, whose store was at a revision."""
+    target = {"place": address, "revision": revision}
+    return json.dumps({**target, **record(plan)}, ensure_ascii=False, indent=1) + "\n"
+
+
+def plan_of(text: str) -> SavedPlan:
+    """Return the plan of a file.
 
     Raises:
         FormatError: the text is not a plan.
@@ -113,11 +122,13 @@ def plan_of(text: str) -> tuple[Plan, str | None]:
     document = document_of(text.removeprefix("\ufeff"))
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise FormatError(f"expected is a plan: a mapping with version {VERSION}")
-    address = document.pop("place", None)
+    address, revision = document.pop("place", None), document.pop("revision", None)
     if document.keys() != {"version", "added", "removed", "kept", "foreign"}:
-        raise FormatError("expected are version, place, added, removed, kept, foreign")
+        raise FormatError("expected are version, place, revision, added, removed, kept, foreign")
     if not isinstance(address, (str, NoneType)):
         raise FormatError("place: expected is a text")
+    if not isinstance(revision, (int, NoneType)):
+        raise FormatError("revision: expected is a whole number")
     parts = {}
     for part in ("added", "removed"):
         try:
@@ -131,7 +142,8 @@ def plan_of(text: str) -> tuple[Plan, str | None]:
     kept, foreign = document["kept"], document["foreign"]
     if not isinstance(kept, int) or not isinstance(foreign, int):
         raise FormatError("kept, foreign: expected are whole numbers")
-    return Plan(tuple(parts["added"]), tuple(parts["removed"]), kept, foreign), address
+    plan = Plan(tuple(parts["added"]), tuple(parts["removed"]), kept, foreign)
+    return SavedPlan(plan, address, revision)
 
 
 def apply_plan(
@@ -140,8 +152,12 @@ def apply_plan(
     *,
     dry_run: bool,
     asks: bool,
+    precondition: Callable[[Plan], Awaitable[None]] | None = None,
 ) -> None:
     """Plan with the present ACLs, show the plan, and apply it.
+
+    ``precondition`` raises a RepositoryError where the plan must not be applied. It is called when
+    the repository is open for changes.
 
     An error ends the process; the message says how many changes were made, because the same
     command makes the remaining ones.
@@ -152,7 +168,7 @@ def apply_plan(
         if dry_run:
             contents = await repository.read()
             report_unknown(contents)
-            show_plan(make_plan(contents.bindings), "table")
+            await _show_new_plan(make_plan, contents.bindings, precondition)
             return None
         # The session stays open during the question: in an embedded store no server starts
         # meanwhile, so that the plan that was shown is the plan that is applied.
@@ -160,8 +176,7 @@ def apply_plan(
             present = await session.find([ANY_BINDING])
             known = known_bindings(present)
             report_unknown(AclContents(known, unknown=len(present) - len(known)))
-            found = make_plan(known)
-            show_plan(found, "table")
+            found = await _show_new_plan(make_plan, known, precondition)
             if not found:
                 return None
             if asks and not confirm("Apply this plan?"):
@@ -186,6 +201,18 @@ def apply_plan(
             f"{'adding' if each.added else 'removing'} {row(each.binding)}: {each.error}"
             for each in outcome.failed
         )
+
+
+async def _show_new_plan(
+    make_plan: Callable[[list[AclBinding]], Plan],
+    present: list[AclBinding],
+    precondition: Callable[[Plan], Awaitable[None]] | None,
+) -> Plan:
+    found = make_plan(present)
+    if precondition is not None:
+        await precondition(found)
+    show_plan(found, "table")
+    return found
 
 
 class _Progress:

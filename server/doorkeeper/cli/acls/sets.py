@@ -31,6 +31,7 @@ from doorkeeper.cli.acls.addresses import (
     take_location,
 )
 from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, show_plan
+from doorkeeper.cli.acls.preconditions import precondition_of
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.options import deprecated_option, output_option, utf8
@@ -38,10 +39,11 @@ from doorkeeper.cli.terminal import fail, say
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
+    from doorkeeper.cli.acls.plans import SavedPlan
     from doorkeeper.history.moments import Moment
     from doorkeeper.repositories.addresses import Address
     from doorkeeper.repositories.repository import AclContents
@@ -64,6 +66,17 @@ or wrong usage; 130 ended by Ctrl-C."""
 _TYPES = [each.name.lower() for each in ResourceType if each > ResourceType.ANY]
 
 _wanted_argument = address_argument("wanted")
+_PLANS_REVISION: Final = -1
+
+
+def _revision_or_plan(text: str) -> int:
+    if text == "plan":
+        return _PLANS_REVISION
+    if not text.isdecimal():
+        raise click.BadParameter(f"found {text!r}; allowed: a revision, or plan")
+    return int(text)
+
+
 _removals_max = click.option(
     "--max-removals",
     "removals_max",
@@ -310,7 +323,9 @@ def plan(
         found = plan_changes(present.bindings, goal, owned, removals_max=removals_max)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
-            write_whole(out_file, acl_plans.text_of(found, location.canonical()).encode())
+            write_whole(
+                out_file, acl_plans.text_of(found, location.canonical(), present.revision).encode()
+            )
     except RepositoryError as error:
         fail(error.problems)
     except PlanError as error:
@@ -346,6 +361,14 @@ Examples:
     help="Apply a plan that was made for another address.",
 )
 @deprecated_option("--other-place", "--other-address", is_flag=True)
+@click.option(
+    "--if-revision",
+    "if_revision",
+    metavar="REVISION",
+    type=_revision_or_plan,
+    help="Fail if a change behind this revision of the store concerns the plan; 'plan' is the"
+    " revision that is in the file of --plan.",
+)
 @_dry_run
 @click.option("--yes", is_flag=True, help="Do not ask before the changes.")
 @_removals_max
@@ -357,6 +380,7 @@ def apply(
     is_plan: bool,
     other_address: bool,
     other_place: bool,
+    if_revision: int | None,
     dry_run: bool,
     yes: bool,
     removals_max: int,
@@ -369,11 +393,21 @@ def apply(
     if is_plan:
         is_anywhere = other_address or other_place
         saved = _load_plan(wanted, owned, None if is_anywhere else location.canonical())
-        make_plan = partial(_rest_within, saved, removals_max)
+        make_plan = partial(_rest_within, saved.plan, removals_max)
+        if if_revision == _PLANS_REVISION:
+            if_revision = saved.revision
+            if if_revision is None:
+                fail([f"{wanted}: the plan has no revision"])
     else:
         goal = _read_wanted(wanted, location)
         make_plan = partial(plan_changes, wanted=goal, owned=owned, removals_max=removals_max)
-    _apply_at(location, make_plan, dry_run=dry_run, asks=not yes)
+    if if_revision == _PLANS_REVISION:
+        raise click.UsageError("--if-revision plan needs --plan")
+    check = None
+    if if_revision is not None:
+        selects = None if is_plan else owned.selects
+        check = precondition_of(location, if_revision, selects)
+    _apply_at(location, make_plan, dry_run=dry_run, asks=not yes, precondition=check)
 
 
 @click.command(
@@ -408,12 +442,13 @@ def _apply_at(
     *,
     dry_run: bool,
     asks: bool,
+    precondition: Callable[[Plan], Awaitable[None]] | None = None,
 ) -> None:
     try:
         repository = location.repository()
     except RepositoryError as error:
         fail(error.problems)
-    apply_plan(repository, make_plan, dry_run=dry_run, asks=asks)
+    apply_plan(repository, make_plan, dry_run=dry_run, asks=asks, precondition=precondition)
 
 
 def _rest_within(saved: Plan, removals_max: int, present: list[AclBinding]) -> Plan:
@@ -453,22 +488,22 @@ def _read_wanted(wanted: Address, location: Location) -> list[AclBinding]:
         fail(error.problems)
 
 
-def _load_plan(wanted: Address, owned: Selector, address: str | None) -> Plan:
+def _load_plan(wanted: Address, owned: Selector, address: str | None) -> SavedPlan:
     """Return the plan in a file if it was made for this address; None accepts any."""
     if owned != Selector():
         raise click.UsageError("--plan excludes --own-...: a plan names the ACLs that it changes")
     name = str(wanted)
     try:
         text = sys.stdin.read() if wanted.is_stdin else Path(name).read_text("utf-8")
-        saved, made_for = acl_plans.plan_of(text)
+        saved = acl_plans.plan_of(text)
     except (FormatError, UnicodeDecodeError) as error:
         fail([f"{name}: {error}"])
     except OSError as error:
         fail([f"{name}: {error.strerror}"])
     # A plan that was written by hand may have no address; it fits any.
-    if None not in (made_for, address) and made_for != address:
+    if None not in (saved.address, address) and saved.address != address:
         raise click.UsageError(
-            f"{name} was made for {made_for}, not for {address}; --other-address applies it"
+            f"{name} was made for {saved.address}, not for {address}; --other-address applies it"
             " nevertheless"
         )
     return saved

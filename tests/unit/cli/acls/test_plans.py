@@ -47,19 +47,19 @@ def test_a_plan_in_a_file() -> None:
     """What is written is read back."""
     place = "kafka://localhost:9092"
 
-    assert acl_plans.plan_of(acl_plans.text_of(CHANGE, place)) == (CHANGE, place)
+    assert acl_plans.plan_of(acl_plans.text_of(CHANGE, place, 7)) == (CHANGE, place, 7)
 
 
 def test_a_plan_that_names_no_place() -> None:
     """It is for any: whoever writes one by hand need not know the place."""
-    assert acl_plans.plan_of(json.dumps(acl_plans.record(CHANGE))) == (CHANGE, None)
+    assert acl_plans.plan_of(json.dumps(acl_plans.record(CHANGE))) == (CHANGE, None, None)
 
 
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
         ({"version": 2}, "expected is a plan: a mapping with version 1"),
-        ({"more": 1}, "expected are version, place, added, removed, kept, foreign"),
+        ({"more": 1}, "expected are version, place, revision, added, removed, kept, foreign"),
         ({"place": 3}, "place: expected is a text"),
         ({"kept": "3"}, "kept, foreign: expected are whole numbers"),
         ({"removed": [{"name": "x"}]}, "removed: acl 1: missing: resourceType"),
@@ -84,7 +84,7 @@ def test_a_text_that_is_no_json() -> None:
 def test_a_plan_that_adds_what_it_removes() -> None:
     """It is refused: what is wanted would be gone in the end."""
     with pytest.raises(FormatError, match="both have User:a,TOPIC,LITERAL,t,READ,ALLOW"):
-        acl_plans.plan_of(acl_plans.text_of(CHANGE._replace(removed=(A, B)), "config:x"))
+        acl_plans.plan_of(acl_plans.text_of(CHANGE._replace(removed=(A, B)), "config:x", 7))
 
 
 MANY = tuple(allow("a", READ, topic(f"t-{n:04}")) for n in range(3 * BATCH))

@@ -197,7 +197,7 @@ def test_differences_of_two_sets(desk: Desk) -> None:
     )  # fmt: skip
 
     assert result.exit_code == 2
-    assert acl_plans.plan_of(result.stdout) == (Plan((C,), (B,), 1, 0), None)
+    assert acl_plans.plan_of(result.stdout) == (Plan((C,), (B,), 1, 0), None, None)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,55 @@
+"""Preconditions of changes: nothing that a plan depends on has changed since a revision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from doorkeeper.history.undoing import changes_since
+from doorkeeper.offline.stores import open_history
+from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.plan import Plan
+    from doorkeeper.cli.acls.addresses import Location
+
+
+def precondition_of(
+    location: Location, revision: int, selects: Callable[[AclBinding], bool] | None
+) -> Callable[[Plan], Awaitable[None]]:
+    """Return a check that fails where ACLs have changed behind a revision of the location's store.
+
+    The changes that count are those of ACLs that ``selects`` selects; None: of the patterns in the
+    plan.
+
+    Raises:
+        click.UsageError: the location has no history.
+
+    """
+    if not location.address.is_store:
+        raise click.UsageError(
+            f"--if-revision needs a store, whose history has the changes; found {location.address}"
+        )
+
+    async def check(plan: Plan) -> None:
+        patterns = {each.pattern for each in (*plan.added, *plan.removed)}
+        concerns = selects or (lambda binding: binding.pattern in patterns)
+        try:
+            async with open_history(location.address, location.overrides) as store:
+                found = await changes_since(store, revision, concerns)
+        except StorageError as error:
+            raise RepositoryError(str(error)) from error
+        if found:
+            numbers = ", ".join(str(each.revision) for each in found[:10])
+            more = f" and {len(found) - 10} more" if len(found) > 10 else ""
+            raise RepositoryError(
+                f"nothing was changed: since revision {revision}, other changes concern the plan:"
+                f" {numbers}{more} (doorkeeper history show REVISION)"
+            )
+
+    return check

@@ -1,0 +1,144 @@
+"""``doorkeeper acls undo``, and ``apply --if-revision``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import ACL, TOPIC
+from testkit.acl import READ, WRITE, allow
+from testkit.acl import topic as topic_pattern
+from testkit.stores import fill, query, topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from click.testing import Result
+
+    Run = Callable[..., Result]
+
+A = StoredBinding("a", allow("alice", READ, topic_pattern("orders")))
+B = StoredBinding("b", allow("bob", READ, topic_pattern("orders")))
+C = StoredBinding("c", allow("bob", WRITE, topic_pattern("orders")))
+HISTORY = (
+    edit(ACL, set=[A]),
+    edit(ACL, set=[B]) | edit(TOPIC, set=[topic("t")]),
+    edit(ACL, set=[C], deleted=[A]),
+)
+ROWS = {
+    "A": "User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*",
+    "B": "User:bob,TOPIC,LITERAL,orders,READ,ALLOW,*",
+    "C": "User:bob,TOPIC,LITERAL,orders,WRITE,ALLOW,*",
+}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    asyncio.run(fill(tmp_path / "data", *HISTORY))
+    file = tmp_path / "server.properties"
+    file.write_text(
+        f"doorkeeper.data.dir={tmp_path / 'data'}\nlisteners=PLAINTEXT://localhost:0\n"
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+    )
+    return f"config:{file}"
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(doorkeeper, ["acls", *words], catch_exceptions=False)
+
+
+def rows(config: str) -> list[str]:
+    lines = run("export", config, "--format", "csv").output.splitlines()[1:]
+    return sorted(name for name, row in ROWS.items() if row in lines)
+
+
+def test_a_revision_is_taken_back(config: str, tmp_path: Path) -> None:
+    """What it added goes, what it removed comes back; that is a change of its own."""
+    found = run("undo", "3", config, "--yes")
+
+    assert found.exit_code == 0
+    assert f"+ {ROWS['A']}\n- {ROWS['C']}\nPlan: 1 to add, 1 to remove" in found.output
+    assert rows(config) == ["A", "B"]
+    assert query(tmp_path / "data", "SELECT max(revision) FROM change_log") == [(5,)]
+
+
+def test_a_range_is_taken_back_as_a_whole(config: str) -> None:
+    """Its net effect; other kinds are named, and stay."""
+    found = run("undo", "1..3", config, "--yes")
+
+    assert "note: changes of the kind topic are not undone" in found.output
+    assert rows(config) == []
+
+
+def test_later_changes_that_overlap_are_named(config: str) -> None:
+    """And what they have already taken back is no part of the plan."""
+    found = run("undo", "1", config, "--dry-run")
+
+    assert "note: a later change overlaps: 3 " in found.output
+    assert "No changes" in found.output
+
+
+def test_an_undo_can_be_undone(config: str) -> None:
+    """The store is as before."""
+    run("undo", "3", config, "--yes")
+
+    run("undo", "4..5", config, "--yes")
+
+    assert rows(config) == ["B", "C"]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("0",), "allowed: a revision, or FIRST..LAST"),
+        (("3..2",), "allowed: a revision, or FIRST..LAST"),
+        (("x",), "allowed: a revision, or FIRST..LAST"),
+        (("9",), "revisions 9 to 9 are not all in the log"),
+    ],
+)
+def test_other_revisions_are_refused(config: str, words: tuple[str, ...], text: str) -> None:
+    """The error says what is allowed, or what the log has."""
+    found = run("undo", *words, config)
+
+    assert found.exit_code != 0
+    assert text in found.output
+
+
+def test_a_live_cluster_needs_its_store() -> None:
+    """The Kafka protocol has no history."""
+    found = run("undo", "1", "kafka://localhost:1")
+
+    assert found.exit_code == 2
+    assert "name its store: --history" in found.output
+
+
+def test_a_plan_is_applied_only_if_nothing_else_changed(config: str, tmp_path: Path) -> None:
+    """A saved plan has the revision; changes of its patterns since then refuse it."""
+    wanted, plan = tmp_path / "wanted.csv", tmp_path / "a.plan"
+    heading = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
+    wanted.write_text(f"{heading}\n{ROWS['A']}\n{ROWS['B']}\n")
+    run("plan", str(wanted), config, "--out", str(plan))
+    assert json.loads(plan.read_text())["revision"] == 3
+
+    run("undo", "2", config, "--yes")  # bob's ACL, of the same topic
+    late = run("apply", str(plan), config, "--plan", "--if-revision", "plan", "--yes")
+
+    assert late.exit_code == 1
+    assert "since revision 3, other changes concern the plan: 4" in late.output
+    assert rows(config) == ["C"]
+    owned = ("--own-principal", "User:alice", "--if-revision", "3", "--dry-run")
+    wanted.write_text(f"{heading}\n{ROWS['A']}\n")
+    assert run("apply", str(wanted), config, *owned).exit_code == 0
+    assert run("apply", str(wanted), config, "--if-revision", "3", "--yes").exit_code == 1
+    assert run("apply", str(wanted), config, "--if-revision", "4", "--yes").exit_code == 0
+    assert run("apply", str(wanted), config, "--if-revision", "99").exit_code == 1
+    assert run("apply", str(wanted), config, "--if-revision", "x").exit_code == 2
+    assert rows(config) == ["A"]
