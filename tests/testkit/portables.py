@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG, CREDENTIAL, TOKEN, TOPIC
-from doorkeeper.storage.portable import COLUMNS, Header, Portable, Row
+from doorkeeper.storage.portable import COLUMNS, Header, Portable, Position, Row
 from testkit.stores import adding, config, credential, fill, removing, token, topic
 
 if TYPE_CHECKING:
@@ -59,6 +59,10 @@ class Held(Portable):
     async def header(self) -> Header:
         """Return what was taken."""
         return self.kept
+
+    async def position(self) -> Position:
+        """Return that of the header."""
+        return Position(self.kept.revision, self.kept.base)
 
     async def rows(
         self,

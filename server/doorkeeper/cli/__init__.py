@@ -6,7 +6,7 @@ acls         doorkeeper acls add, remove, list (edit), explain, who-can, what-ca
              export, import, diff, plan, apply (sets), undo; addresses on the command line
 users        doorkeeper users, and doorkeeper users-file
 store        doorkeeper store
-history      doorkeeper history
+history      doorkeeper history, doorkeeper watch
 audit        doorkeeper audit
 config       doorkeeper config
 frames       doorkeeper frames

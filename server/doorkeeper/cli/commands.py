@@ -22,6 +22,9 @@ _MEMBERS = {
     "history": Member(
         "doorkeeper.cli.history.commands:command", "List the changes of a store, and verify them."
     ),
+    "watch": Member(
+        "doorkeeper.cli.history.watch:command", "Print the changes of a store as they are made."
+    ),
     "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit log."),
     "config": Member(
         "doorkeeper.cli.config:command",

@@ -43,21 +43,21 @@ async def revision_at(store: Portable, moment: Moment) -> int:
         BeforeHistory: the state was not kept, or does not exist yet.
 
     """
-    header = await store.header()
-    base = header.base
+    position = await store.position()
+    base = position.base
     earliest = f"the earliest is revision {base.revision}, of {time_text(base.time_ms)}"
     if moment.revision is not None:
         if moment.revision < base.revision:
             raise BeforeHistory(
                 f"{store.name}: {moment} is before the history that was kept: {earliest}"
             )
-        if moment.revision > header.revision:
+        if moment.revision > position.revision:
             raise BeforeHistory(
-                f"{store.name}: there is no {moment}: the newest is {header.revision}"
+                f"{store.name}: there is no {moment}: the newest is {position.revision}"
             )
         return moment.revision
     assert moment.time_ms is not None
-    until = header.revision
+    until = position.revision
     while until > base.revision:
         after = max(base.revision, until - WINDOW)
         newest = 0
@@ -80,7 +80,7 @@ async def revision_at(store: Portable, moment: Moment) -> int:
 
 async def rows_at(store: Portable, revision: int) -> Rows:
     """Return the values of all rows after a revision that was kept, also of unknown kinds."""
-    base = (await store.header()).base
+    base = (await store.position()).base
     found: Rows = {}
     async for rows in store.rows(BASE, ("kind", "key", "value")):
         for kind, key, value in rows:

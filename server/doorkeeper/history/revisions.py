@@ -205,7 +205,7 @@ async def read_revisions(store: Portable, after: int, until: int) -> list[Revisi
 
 async def newest_first(store: Portable, before: int | None = None) -> AsyncIterator[Revision]:
     """Yield the revisions of the log, the newest first; those before ``before``."""
-    newest = (await store.header()).revision
+    newest = (await store.position()).revision
     until = newest if before is None else min(newest, before - 1)
     while until > 0:
         # Small windows first: most readers want the newest few.

@@ -48,7 +48,7 @@ async def read_undo(store: Portable, first: int, last: int) -> Undo:
         BeforeHistory: the log does not have all of them.
 
     """
-    newest = (await store.header()).revision
+    newest = (await store.position()).revision
     revisions = await read_revisions(store, first - 1, newest)
     inside = [each for each in revisions if each.revision <= last]
     if len(inside) != last - first + 1:
@@ -89,7 +89,7 @@ async def changes_since(
         BeforeHistory: the log does not have all revisions since then, or it does not exist yet.
 
     """
-    newest = (await store.header()).revision
+    newest = (await store.position()).revision
     if revision > newest:
         raise BeforeHistory(
             f"{store.name}: there is no revision {revision}: the newest is {newest}"

@@ -38,8 +38,8 @@ class Verification(NamedTuple):
 
 async def verify(store: Portable, recorded: dict[int, str] | None = None) -> Verification:
     """Compute all hashes anew; ``recorded`` are hashes by revision that were kept elsewhere."""
-    header = await store.header()
-    check = _Chain(header.base.revision, header.base.hash, dict(recorded or {}))
+    position = await store.position()
+    check = _Chain(position.base.revision, position.base.hash, dict(recorded or {}))
     rest: list[Row] = []
     async for rows in store.rows(LOG):
         # The last revision of a chunk may go on in the next one.
@@ -50,8 +50,8 @@ async def verify(store: Portable, recorded: dict[int, str] | None = None) -> Ver
         rest = [row for row in rest if row[0] == last]
     for revision in revisions_of(rest):
         check.take(revision)
-    if header.revision != check.last and check.last:
-        check.note(f"the newest revision is {header.revision}; the log ends with {check.last}")
+    if position.revision != check.last and check.last:
+        check.note(f"the newest revision is {position.revision}; the log ends with {check.last}")
     for number in sorted(check.recorded):
         check.note(f"revision {number}, whose hash was recorded, is not in the log")
     return Verification(

@@ -197,7 +197,7 @@ async def _read_moment(store: Portable, at: Moment | None) -> StoredRows:
 
     """
     if at is None:
-        at = Moment((await store.header()).revision, None)
+        at = Moment((await store.position()).revision, None)
     state = await state_at(store, at)
     # Ids are of no use in the past.
     bindings = [StoredBinding("", each) for each in find(state.acls, ANY_BINDING)]

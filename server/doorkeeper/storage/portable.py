@@ -66,6 +66,13 @@ class Base(NamedTuple):
     time_ms: int
 
 
+class Position(NamedTuple):
+    """The newest revision of a store, and the base of its history."""
+
+    revision: int
+    base: Base
+
+
 class Header(NamedTuple):
     """Identity of a store, and its number of rows by table.
 
@@ -95,7 +102,11 @@ class Portable(ABC):
     """Name of the store in errors, without secrets."""
 
     @abstractmethod
-    async def header(self) -> Header: ...
+    async def header(self) -> Header:
+        """Return the identity and the numbers of rows, which are counted."""
+
+    @abstractmethod
+    async def position(self) -> Position: ...
 
     @abstractmethod
     def rows(

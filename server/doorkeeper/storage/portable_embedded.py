@@ -19,6 +19,7 @@ from doorkeeper.storage.portable import (
     ROWS_AT_ONCE,
     Header,
     Portable,
+    Position,
     Row,
 )
 from doorkeeper.storage.sqlite import identity_of
@@ -50,6 +51,11 @@ class EmbeddedPortable(Portable):
             revision = schema.last_revision(self._connection)
             identity = identity_of(self._connection)
             return Header(*identity, revision, counts, schema.base(self._connection))
+
+    async def position(self) -> Position:
+        with sqlite_errors(self._path):
+            connection = self._connection
+            return Position(schema.last_revision(connection), schema.base(connection))
 
     def _value(self, statement: str) -> int:
         found = self._connection.execute(statement).get

@@ -264,8 +264,10 @@ def diff(
         if options["at"] is not None:
             raise click.UsageError("--to and --at are the same: give one of them")
         options["at"] = until
-    default = None if since is None else left
-    location = take_location(options, left, default=default)
+    places = ("address", "bootstrap_server", "bootstrap_controller", "file")
+    if since is not None and all(options[each] is None for each in places):
+        options["address"] = left
+    location = take_location(options, left)
     overrides = location.overrides if location.address == left else ()
     other = Location(left, location.command_config, overrides, at=since)
     _refuse_stdin_twice(left, location.address)

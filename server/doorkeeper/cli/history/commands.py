@@ -199,7 +199,7 @@ async def _time_of(store: Portable, when: Moment | None) -> int | None:
         return None if when is None else when.time_ms
     number = await revision_at(store, when)
     found = await read_revisions(store, number - 1, number)
-    return found[0].time_ms if found else (await store.header()).base.time_ms
+    return found[0].time_ms if found else (await store.position()).base.time_ms
 
 
 def line_of(revision: Revision) -> str:

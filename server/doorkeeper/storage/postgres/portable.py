@@ -18,6 +18,7 @@ from doorkeeper.storage.portable import (
     Cell,
     Header,
     Portable,
+    Position,
     Row,
 )
 from doorkeeper.storage.postgres import membership, migrating, schema
@@ -54,6 +55,9 @@ class SharedPortable(Portable):
         revision = await head(self._connection)
         base = await schema.base(self._connection)
         return Header(found.cluster_id, found.store_id, found.salt_key, revision, counts, base)
+
+    async def position(self) -> Position:
+        return Position(await head(self._connection), await schema.base(self._connection))
 
     async def rows(
         self,

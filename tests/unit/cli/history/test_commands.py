@@ -176,3 +176,19 @@ def test_a_moment_that_is_not_kept_is_refused(run: Run, data_dir: Path) -> None:
 
     assert found.exit_code == 1
     assert "the earliest is revision 0, of 2026-10-14T" in found.output
+
+
+def test_changes_are_watched(run: Run, data_dir: Path) -> None:
+    """From a revision on, as lines or JSON lines; for a principal alone."""
+    store = ("--store", f"store:{data_dir}")
+
+    lines = run("watch", *store, "--from", "2", "--count", "3").output.splitlines()
+    assert [line.split()[0] for line in lines] == ["2", "3", "4"]
+    words = ("--from", "1", "--principal", "User:alice", "--output", "json", "--count", "2")
+    found = [
+        json.loads(line)["revision"]
+        for line in run("watch", *store, *words).stdout.split("\n")
+        if line
+    ]
+    assert found == [1, 4]
+    assert "there is no revision 8" in run("watch", *store, "--from", "9").output

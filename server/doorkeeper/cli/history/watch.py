@@ -1,0 +1,145 @@
+"""``doorkeeper watch``: print every change of a store as it is made."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from doorkeeper.cli.history.commands import ADDRESSES, line_of, store_options, take_store
+from doorkeeper.cli.interrupts import INTERRUPTED
+from doorkeeper.cli.options import output_option
+from doorkeeper.cli.terminal import fail, say_once, show, show_json
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.history.reading import BeforeHistory
+from doorkeeper.history.revisions import RevisionFilter
+from doorkeeper.history.watching import next_revisions
+from doorkeeper.offline.stores import open_history
+from doorkeeper.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from doorkeeper.history.revisions import Revision
+    from doorkeeper.repositories.addresses import Address
+
+POLL_S: Final = 0.2
+"""Interval of looks for new changes."""
+
+AWAY_S: Final = 1.0
+"""Interval of attempts to reach a store that cannot be read."""
+
+
+@click.command(
+    name="watch",
+    epilog=f"""
+Changes come in order, each once. A watcher that was stopped goes on with --from and the revision
+behind the last one that it printed. While the store cannot be read, the command waits for it.
+{ADDRESSES}
+\b
+Exit statuses: 1 failed, with the reason on stderr; 2 wrong usage; 130 ended by Ctrl-C.
+
+\b
+Examples:
+  doorkeeper watch --config server.properties
+  doorkeeper watch --store postgresql://doorkeeper@db1/acls --from 1042 --output json
+""",
+)
+@store_options
+@click.option(
+    "--from",
+    "first",
+    metavar="REVISION",
+    type=click.IntRange(1),
+    help="Begin with this revision.  [default: the next one]",
+)
+@click.option(
+    "--principal",
+    "principals",
+    metavar="TYPE:NAME",
+    multiple=True,
+    help="Only changes of ACLs of this principal; may be repeated.",
+)
+@click.option(
+    "--count",
+    type=click.IntRange(1),
+    help="End after this many changes.  [default: never]",
+)
+@output_option
+def command(
+    first: int | None,
+    principals: tuple[str, ...],
+    count: int | None,
+    output: str,
+    **options: Any,  # noqa: ANN401  those above
+) -> None:
+    """Print every change of a store, and wait for new ones."""
+    store = take_store(options)
+    wanted = RevisionFilter(principals=frozenset(principals))
+    out = _print_json if output == "json" else _print_line
+
+    async def run() -> None:
+        left = count
+        async for revision in _watch(store, None if first is None else first - 1):
+            if wanted.matches(revision):
+                out(revision)
+                # For a reader behind a pipe: no change waits in a buffer for the next ones.
+                sys.stdout.flush()
+                left = None if left is None else left - 1
+                if left == 0:
+                    return
+
+    try:
+        asyncio.run(run())
+    except KeyboardInterrupt:
+        # The usual end: no message.
+        raise SystemExit(INTERRUPTED) from None
+    except ConfigError as error:
+        fail(error.problems)
+    except StorageError as error:
+        fail([error])
+
+
+async def _watch(store: Address, after: int | None) -> AsyncIterator[Revision]:
+    """Yield the revisions behind one, or behind the newest; wait while the store is away.
+
+    Raises:
+        StorageError: the store cannot be read at first, or lacks the next revision.
+
+    """
+    note = say_once(lambda error: f"{error}; trying again")
+    is_known = False
+    while True:
+        try:
+            after, found = await _read(store, after)
+        except StorageError as error:
+            # The first look shows a wrong address; later ones an outage.
+            if not is_known or isinstance(error, BeforeHistory):
+                raise
+            note(error)
+            await asyncio.sleep(AWAY_S)
+            continue
+        is_known = True
+        for revision in found:
+            yield revision
+        if not found:
+            await asyncio.sleep(POLL_S)
+
+
+async def _read(store: Address, after: int | None) -> tuple[int, list[Revision]]:
+    """Return the next revisions and the last one; with None begin behind the newest."""
+    async with open_history(store) as portable:
+        if after is None:
+            return (await portable.position()).revision, []
+        found = await next_revisions(portable, after)
+    return (found[-1].revision if found else after), found
+
+
+def _print_json(revision: Revision) -> None:
+    show_json(revision.record(), indent=None)
+
+
+def _print_line(revision: Revision) -> None:
+    show([line_of(revision)])

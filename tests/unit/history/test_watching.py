@@ -1,0 +1,65 @@
+"""Watchers: every revision in order, once, from any that is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.history import watching
+from doorkeeper.history.reading import BeforeHistory
+from doorkeeper.history.watching import next_revisions, watch
+from doorkeeper.storage.portable_embedded import reading
+from doorkeeper.storage.upkeep import prune
+from testkit.stores import NOW_MS, adding, append
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    import apsw
+
+    from doorkeeper.history.revisions import Revision
+    from doorkeeper.storage.portable import Portable
+
+
+async def test_a_watcher_gets_every_revision_once(
+    database: apsw.Connection, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Old ones in parts, then those that are made while it waits."""
+    monkeypatch.setattr(watching, "AT_ONCE", 2)
+    waits: list[int] = []
+
+    async def read(work: Callable[[Portable], Awaitable[list[Revision]]]) -> list[Revision]:
+        async with reading(data_dir, alone=False) as store:
+            return await work(store)
+
+    async def wait(after: int) -> None:
+        waits.append(after)
+        append(database, adding(100 + after), after + 1)
+
+    found = []
+    async for revision in watch(read, 0, wait):
+        found.append(revision.revision)
+        if len(found) == 7:
+            break
+
+    assert found == [1, 2, 3, 4, 5, 6, 7]
+    assert waits == [4, 5, 6]
+
+
+async def test_a_watcher_goes_on_where_it_stopped(store: Portable) -> None:
+    """From any revision that the log has; one that does not exist yet is refused."""
+    assert [each.revision for each in await next_revisions(store, 2)] == [3, 4]
+    assert await next_revisions(store, 4) == []
+    with pytest.raises(BeforeHistory, match="there is no revision 5: the newest is 4"):
+        await next_revisions(store, 5)
+
+
+async def test_a_pruned_revision_is_refused(database: apsw.Connection, data_dir: Path) -> None:
+    """The error says which ones are there."""
+    prune(database, before_ms=NOW_MS + 3 * 60_000)
+    async with reading(data_dir, alone=False) as store:
+        with pytest.raises(BeforeHistory, match="revision 2 is not in the log any more: the old"):
+            await next_revisions(store, 1)
+        assert [each.revision for each in await next_revisions(store, 2)] == [3, 4]
