@@ -224,6 +224,7 @@ class Assembly:
         if settings.http is None:
             return
         # Its modules (aiohttp, prometheus_client) are imported only if the port is enabled.
+        from doorkeeper.app.history import StoreHistory  # noqa: PLC0415
         from doorkeeper.app.operations_port import OperationsPort, Parts  # noqa: PLC0415
 
         parts = Parts(
@@ -234,6 +235,7 @@ class Assembly:
             self.guarded,
             loaded=lambda: self._is_loaded,
             draining=lambda: self._draining,
+            history=StoreHistory(settings) if self._store is None else None,
         )
         logger = self._logs.logger("doorkeeper.http")
         operations_port = OperationsPort(settings.http, parts, self.meters, logger)

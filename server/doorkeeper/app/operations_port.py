@@ -11,6 +11,7 @@ from doorkeeper.app.errors import StartError
 from doorkeeper.http.checks import CheckResult, Readiness
 from doorkeeper.http.exposition import Exposition
 from doorkeeper.http.heartbeat import Heartbeat
+from doorkeeper.http.history_pages import HistoryPages
 from doorkeeper.http.pages import Pages
 from doorkeeper.http.port import HttpPort
 from doorkeeper.metrics import table
@@ -19,6 +20,7 @@ from doorkeeper.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from doorkeeper.app.history import StoreHistory
     from doorkeeper.app.node import LiveNode
     from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.config.http import HttpSettings
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """The observed parts of a server. ``loaded`` and ``draining`` are called for each check."""
+    """The observed parts of a server. ``loaded`` and ``draining`` are called for each check.
+
+    ``history`` is None for a store that keeps none.
+    """
 
     edge: Server
     limits: Limits
@@ -42,6 +47,7 @@ class Parts(NamedTuple):
     authorizer: GuardedAuthorizer | None
     loaded: Callable[[], bool]
     draining: Callable[[], bool]
+    history: StoreHistory | None
 
 
 class OperationsPort:
@@ -63,6 +69,9 @@ class OperationsPort:
         self._meters = meters
         self._heartbeat = Heartbeat(asyncio.get_running_loop())
         self._readiness = Readiness(checks_of(parts, settings.store_age_max_ms / 1000))
+        self._history = None
+        if parts.history is not None:
+            self._history = HistoryPages(parts.history.read, lambda: parts.log.state.revision)
         read_edge(meters, parts.edge, parts.limits)
         read_store(meters, parts.log)
         read_node(meters, parts.node)
@@ -85,7 +94,11 @@ class OperationsPort:
         """
         await self._port.open(
             Pages(
-                self._readiness, self._heartbeat, Exposition(self._meters), self._port.credentials
+                self._readiness,
+                self._heartbeat,
+                Exposition(self._meters),
+                self._port.credentials,
+                self._history,
             )
         )
 

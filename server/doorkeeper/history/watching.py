@@ -6,21 +6,15 @@ for those behind it. So it can stop and go on at any revision that the log has k
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.history.reading import BeforeHistory
 from doorkeeper.history.revisions import read_revisions
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
     from doorkeeper.history.revisions import Revision
     from doorkeeper.storage.portable import Portable
 
-    ReadStore = Callable[
-        [Callable[[Portable], Awaitable[list[Revision]]]], Awaitable[list[Revision]]
-    ]
 
 AT_ONCE: Final = 500
 """Revisions that are read at once: the bound of a watcher's memory."""
@@ -43,25 +37,3 @@ async def next_revisions(store: Portable, after: int) -> list[Revision]:
             f"{store.name}: revision {after + 1} is not in the log any more: the oldest is {first}"
         )
     return found
-
-
-async def watch(
-    read: ReadStore, after: int, wait: Callable[[int], Awaitable[None]]
-) -> AsyncIterator[Revision]:
-    """Yield the revisions behind one, without end.
-
-    ``read`` calls a function with the open store. ``wait`` returns when there may be a revision
-    behind the given one.
-
-    Raises:
-        BeforeHistory: as for ``next_revisions``.
-        StorageError: the store cannot be read; go on behind the last revision later.
-
-    """
-    while True:
-        found = await read(partial(next_revisions, after=after))
-        for revision in found:
-            after = revision.revision
-            yield revision
-        if not found:
-            await wait(after)

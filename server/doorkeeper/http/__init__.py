@@ -1,8 +1,10 @@
-"""The operations port: liveness, readiness, metrics.
+"""The operations port: liveness, readiness, metrics, history.
 
 port         accepting connections, with aiohttp behind it; the only module that imports aiohttp
 connection   one connection: one request, in bounded time
+answers      requests and answers as values
 pages        the pages, and the access to them
+history_pages  the changes of the store, in pages and as a stream
 credentials  bearer tokens and passwords, from files
 file_value   values that are read again when their files change
 checks       the checks of readiness

@@ -1,4 +1,4 @@
-"""One connection of the operations port: one request, in bounded time.
+"""One connection of the operations port: one request, in bounded time unless it is a stream.
 
 Connections are not kept alive: a scrape every few seconds costs a handshake, and a peer that sends
 or reads nothing is closed soon.
@@ -50,6 +50,11 @@ class OneRequest(Accepted):
     def abort(self, reason: str) -> None:  # noqa: ARG002  not logged
         if self._transport is not None:
             self._transport.abort()
+
+    def stay_open(self) -> None:
+        """Lift the limit of time, for an answer without an end."""
+        if self._deadline is not None:
+            self._deadline.cancel()
 
     # --- what the event loop calls
 

@@ -4,6 +4,7 @@
     /livez     200 while the event loop runs in time, else 503; for supervisors
     /readyz    200 if every check holds, else 503; for load balancers
     /metrics   the metrics
+    /history   the changes of the store, and /history/watch, a stream of them
 
 If a login is configured, clients without one get the status and one word of /livez and /readyz,
 which is enough for the probes of container platforms, which cannot log in. Every other path is 401
@@ -14,18 +15,19 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.http.answers import JSON, TEXT, Page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from doorkeeper.http.answers import PageRequest
     from doorkeeper.http.checks import Readiness
     from doorkeeper.http.credentials import Credentials
     from doorkeeper.http.exposition import Exposition
     from doorkeeper.http.heartbeat import Heartbeat
-
-JSON: Final = "application/json"
-TEXT: Final = "text/plain; charset=utf-8"
+    from doorkeeper.http.history_pages import HistoryPages
 
 LAG_MAX_S: Final = 5.0
 """With more lag the loop serves no client in time; half the usual time-out of probes."""
@@ -36,29 +38,10 @@ Doorkeeper's operations port
 /livez    is the process alive
 /readyz   should clients be sent here; what each check says
 /metrics  numbers for Prometheus
+/history  the changes of the store; /history/watch is a stream of them
 """
 
 METHODS: Final = ("GET", "HEAD")
-
-
-class Page(NamedTuple):
-    """An answer."""
-
-    status: int
-    body: bytes
-    content_type: str = TEXT
-    headers: Mapping[str, str] = {}
-    guessed: bool = False
-    """The request had wrong credentials: its answer is delayed."""
-
-
-class PageRequest(NamedTuple):
-    """The parts of a request that pages use."""
-
-    method: str
-    path: str
-    authorization: str
-    accept: str
 
 
 class Pages:
@@ -70,17 +53,22 @@ class Pages:
         heartbeat: Heartbeat,
         exposition: Exposition,
         credentials: Callable[[], Credentials] | None,
+        history: HistoryPages | None = None,
     ) -> None:
+        """Without ``history`` the store has none, as one in memory."""
         self._readiness = readiness
         self._heartbeat = heartbeat
         self._exposition = exposition
         self._credentials = credentials
-        self._pages: Mapping[str, Callable[[PageRequest, bool], Awaitable[Page]]] = {
+        self._pages: dict[str, Callable[[PageRequest, bool], Awaitable[Page]]] = {
             "/": self._index,
             "/livez": self._livez,
             "/readyz": self._readyz,
             "/metrics": self._metrics,
         }
+        if history is not None:
+            self._pages["/history"] = lambda request, _: history.revisions(request)
+            self._pages["/history/watch"] = lambda request, _: history.watch(request)
 
     async def answer(self, request: PageRequest) -> Page:
         """Return the page, or an error page."""

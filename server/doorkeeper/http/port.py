@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 from aiohttp import web
 
 from doorkeeper.config.http import LISTENER, is_loopback
+from doorkeeper.http.answers import Page, PageRequest
 from doorkeeper.http.connection import OneRequest
 from doorkeeper.http.credentials import read_credentials
 from doorkeeper.http.file_value import FileValue
-from doorkeeper.http.pages import Page, PageRequest
 from doorkeeper.limits import Limits
 from doorkeeper.net.addresses import BindError, connection_id, java_host_address
 from doorkeeper.net.admission import Admission
@@ -29,7 +29,7 @@ from doorkeeper.net.listener import Listener
 from doorkeeper.net.options import ListenerSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from doorkeeper.config.http import HttpSettings
     from doorkeeper.http.credentials import Credentials
@@ -55,6 +55,12 @@ READ_BYTES_MAX: Final = 16_384
 
 FAILED_LOGIN_S: Final = 0.1
 """The delay of an answer to wrong credentials, as on Kafka's listeners."""
+
+STREAMS_MAX: Final = 8
+"""Streams at a time: the other connections are for probes and scrapers."""
+
+WRITE_S: Final = 10.0
+"""How long a stream waits for a reader that does not read, before it closes the connection."""
 
 CLOSE_S: Final = 1.0
 """Time for answers in progress when the port closes."""
@@ -153,7 +159,9 @@ class HttpPort:
         assert self._server is not None, "there before anything is accepted"
         self._number += 1
         peer_id = connection_id(accepted.getsockname(), address, 0, self._number)
-        connection = OneRequest(self._server(), peer_id, self._forget)
+        handler = self._server()
+        connection = OneRequest(handler, peer_id, self._forget)
+        handler.stay_open = connection.stay_open
         self._connections[connection] = java_host_address(address)
         # At the limit accepting would stop, and silent peers would keep probes out.
         if self._admission.total >= LIMITS.connections_max:
@@ -187,10 +195,21 @@ class _Bare(web.Response):
         self.headers.popall("Server", None)
 
 
+class _BareStream(web.StreamResponse):
+    """A streamed response without a ``Server`` header."""
+
+    async def _prepare_headers(self) -> None:
+        await super()._prepare_headers()
+        self.headers.popall("Server", None)
+
+
 class _Handler(web.RequestHandler):
     """aiohttp's protocol of one connection."""
 
-    __slots__ = ()
+    __slots__ = ("stay_open",)
+
+    stay_open: Callable[[], None]
+    """Lift the limit of the connection's time."""
 
     def handle_error(
         self,
@@ -214,10 +233,11 @@ class _Handlers(web.Server):
         self._pages = pages
         self._our_logger = logger
         self._own_name = own_name.lower()
+        self._streams = 0
         self.only_local_names = True
         """Whether a request for another host is refused: on loopback without a login."""
 
-    def __call__(self) -> web.RequestHandler:
+    def __call__(self) -> _Handler:
         return _Handler(
             self,
             loop=self._loop,
@@ -240,6 +260,8 @@ class _Handlers(web.Server):
             request.path,
             request.headers.get("Authorization", ""),
             request.headers.get("Accept", ""),
+            {name: tuple(request.query.getall(name)) for name in request.query},
+            request.headers.get("Last-Event-ID", ""),
         )
         fault: Exception | None = None
         try:
@@ -251,7 +273,39 @@ class _Handlers(web.Server):
         # Guessing is slowed down, also on pages that need no login.
         if page.status == HTTPStatus.UNAUTHORIZED or page.guessed:
             await asyncio.sleep(FAILED_LOGIN_S)
-        return _response(page)
+        if page.stream is None or request.method == "HEAD":
+            return _response(page)
+        if self._streams >= STREAMS_MAX:
+            return _response(_of_status(HTTPStatus.SERVICE_UNAVAILABLE))
+        self._streams += 1
+        try:
+            return await self._stream(request, page, page.stream)
+        finally:
+            self._streams -= 1
+
+    async def _stream(
+        self, request: web.BaseRequest, page: Page, parts: AsyncIterator[bytes]
+    ) -> web.StreamResponse:
+        handler = request.protocol
+        assert isinstance(handler, _Handler)
+        handler.stay_open()
+        response = _BareStream(
+            status=page.status,
+            headers={"Content-Type": page.content_type, "Cache-Control": "no-store"},
+        )
+        response.force_close()
+        await response.prepare(request)
+        try:
+            async for part in parts:
+                # The buffer is bounded: a write ends when the reader has taken enough of it.
+                async with asyncio.timeout(WRITE_S):
+                    await response.write(part)
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+        except ConnectionError:
+            pass  # the reader has left
+        return response
 
 
 def host_name(header: str) -> str:

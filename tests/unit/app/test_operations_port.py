@@ -47,6 +47,7 @@ class World:
             self.authorizer,
             loaded=lambda: self.is_loaded,
             draining=lambda: self.is_draining,
+            history=None,
         )
 
     def verdicts(self) -> dict[str, tuple[bool, str]]:

@@ -8,18 +8,16 @@ import pytest
 
 from doorkeeper.history import watching
 from doorkeeper.history.reading import BeforeHistory
-from doorkeeper.history.watching import next_revisions, watch
+from doorkeeper.history.watching import next_revisions
 from doorkeeper.storage.portable_embedded import reading
 from doorkeeper.storage.upkeep import prune
 from testkit.stores import NOW_MS, adding, append
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     import apsw
 
-    from doorkeeper.history.revisions import Revision
     from doorkeeper.storage.portable import Portable
 
 
@@ -30,19 +28,15 @@ async def test_a_watcher_gets_every_revision_once(
     monkeypatch.setattr(watching, "AT_ONCE", 2)
     waits: list[int] = []
 
-    async def read(work: Callable[[Portable], Awaitable[list[Revision]]]) -> list[Revision]:
+    found: list[int] = []
+    while len(found) < 7:
+        after = found[-1] if found else 0
         async with reading(data_dir, alone=False) as store:
-            return await work(store)
-
-    async def wait(after: int) -> None:
-        waits.append(after)
-        append(database, adding(100 + after), after + 1)
-
-    found = []
-    async for revision in watch(read, 0, wait):
-        found.append(revision.revision)
-        if len(found) == 7:
-            break
+            part = [each.revision for each in await next_revisions(store, after)]
+        found += part
+        if not part:
+            waits.append(after)
+            append(database, adding(100 + after), after + 1)
 
     assert found == [1, 2, 3, 4, 5, 6, 7]
     assert waits == [4, 5, 6]

@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import pytest
 
+from doorkeeper.http.answers import Page, PageRequest
 from doorkeeper.http.checks import CheckResult, Readiness
 from doorkeeper.http.credentials import Credentials
-from doorkeeper.http.pages import LAG_MAX_S, Page, PageRequest, Pages
+from doorkeeper.http.pages import LAG_MAX_S, Pages
 
 TOKEN = "a-token-of-some-length"
 PAGES = ("/", "/livez", "/readyz", "/metrics")

@@ -15,7 +15,7 @@ from doorkeeper.config.http import HttpSettings
 from doorkeeper.http import connection as http_connection
 from doorkeeper.http import port as http_port
 from doorkeeper.http.checks import Readiness
-from doorkeeper.http.pages import Page, PageRequest, Pages
+from doorkeeper.http.pages import Pages
 from doorkeeper.http.port import LIMITS, HttpPort
 from doorkeeper.net.addresses import BindError
 from testkit.certificates import Authority, world
@@ -26,6 +26,8 @@ from testkit.tls import client_context
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from doorkeeper.http.answers import Page, PageRequest
 
 TOKEN = "a-token-of-some-length"
 

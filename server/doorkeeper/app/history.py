@@ -1,0 +1,45 @@
+"""The history of the configured store, for the operations port."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.storage.portable import Portable
+
+
+class StoreHistory:
+    """Reads the store over a connection of its own, beside the one that writes."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def read(self, work: Callable[[Portable], Awaitable[Any]]) -> Any:  # noqa: ANN401 - of the function
+        """Return the result of a function of the open store.
+
+        Raises:
+            StorageError: it cannot be read.
+
+        """
+        if self._settings.store is None:
+            # SQLite blocks: in a thread the event loop goes on.
+            return await asyncio.to_thread(lambda: asyncio.run(self._read_embedded(work)))
+        from doorkeeper.storage.postgres import portable  # noqa: PLC0415 - the extra postgres
+        from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+
+        shared = self._settings.store
+        async with (
+            connection_to(shared) as connection,
+            portable.reading(connection, shared.display_name, alone=False) as store,
+        ):
+            return await work(store)
+
+    async def _read_embedded(self, work: Callable[[Portable], Awaitable[Any]]) -> Any:  # noqa: ANN401 - as above
+        from doorkeeper.storage import portable_embedded  # noqa: PLC0415 - SQLite, if it is one
+
+        async with portable_embedded.reading(self._settings.data_dir, alone=False) as store:
+            return await work(store)
