@@ -193,7 +193,7 @@ async def test_a_reader_that_does_not_read_is_cut_off(
         reader, writer = await asyncio.open_connection("127.0.0.1", number)
         writer.write(b"GET /history/watch?from=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         taken = 0
-        await until(lambda: closed)
+        await until(lambda: bool(closed))
         try:
             while part := await reader.read(1 << 20):
                 taken += len(part)
