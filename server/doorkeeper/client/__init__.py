@@ -11,6 +11,7 @@ nodes        discovery of nodes, connections to them, retries
 config       addresses, timeouts, credentials; properties reads a Java client's file
 connection   one connection: versions, login, pipelined requests
 logins       the client's side of the SASL mechanisms; bearer_tokens: tokens for OAUTHBEARER
+watching     changes as they are made, from an operations port
 errors       the exceptions
 
 This package is public; ``docs/client.md`` states the compatibility guarantee.
@@ -33,6 +34,7 @@ from doorkeeper.client.errors import (
     TlsFailed,
     Unreachable,
     Unsendable,
+    WatchRefused,
 )
 from doorkeeper.client.nodes import Cluster
 
@@ -64,6 +66,7 @@ __all__ = [
     "TlsFailed",
     "Unreachable",
     "Unsendable",
+    "WatchRefused",
     "client_config",
 ]
 

@@ -35,7 +35,8 @@ from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from typing import Any
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.client.config import ClientConfig
@@ -96,6 +97,7 @@ class AdminClient:
             ValueError: an address is invalid, or there is none.
         """
         self._nodes = Nodes(config, on_retry)
+        self._tls = config.tls
 
     async def __aenter__(self) -> Self:
         return self
@@ -163,6 +165,24 @@ class AdminClient:
             if each.name == "metadata.version"
         )
         return next(levels, 0)
+
+    def watch(
+        self,
+        url: str,
+        *,
+        from_revision: int | None = None,
+        principals: Sequence[str] = (),
+        token: str | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Yield every change of the store, in order and once: ``doorkeeper.client.watching``.
+
+        ``url`` is that of a node's operations port: the Kafka protocol has no such request.
+        """
+        # Few clients watch.
+        from doorkeeper.client.watching import watch  # noqa: PLC0415
+
+        tls = self._tls
+        return watch(url, from_revision=from_revision, principals=principals, token=token, tls=tls)
 
     async def create_acls(self, bindings: Sequence[AclBinding]) -> list[Created]:
         """Create bindings in one request; the results are in order.

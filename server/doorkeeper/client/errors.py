@@ -8,6 +8,7 @@
         LoginRefused      the login failed
         NotServed         the server does not support an API, or no common version
         Unsendable        the request cannot be encoded
+        WatchRefused      the server does not have the changes from a revision on
         ApiFailure        a response with an error for the whole request
 
 The texts are one line each and contain no secrets.
@@ -55,6 +56,10 @@ class NotServed(ClientError):
         super().__init__(text)
         self.code = 35
         self.message = message
+
+
+class WatchRefused(ClientError):
+    """The server does not have the changes from a revision on, or no stream of changes."""
 
 
 class Unsendable(ClientError):

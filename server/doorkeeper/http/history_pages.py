@@ -94,7 +94,8 @@ class HistoryPages:
         return Page(HTTPStatus.OK, b"", EVENTS, stream=self._events(after, wanted))
 
     async def _events(self, after: int, wanted: RevisionFilter) -> AsyncIterator[bytes]:
-        yield b"retry: 1000\n\n"
+        # An id without data is no event, and the place where a reader resumes.
+        yield f"id: {after}\nretry: 1000\n\n".encode()
         heard_s = time.monotonic()
         while True:
             if self._head() <= after:

@@ -105,7 +105,7 @@ async def events(page: Page, count: int) -> list[int]:
     assert page.stream is not None
     found: list[int] = []
     async for part in page.stream:
-        if part.startswith(b"id: "):
+        if b"event: change" in part:
             lines = part.decode().split("\n")
             assert json.loads(lines[2].removeprefix("data: "))["revision"] == int(lines[0][4:])
             found.append(int(lines[0][4:]))
@@ -132,7 +132,10 @@ async def test_a_quiet_stream_is_kept_open(world: World, monkeypatch: pytest.Mon
     stream = (await world.pages.watch(request())).stream
     assert stream is not None
 
-    assert [await anext(stream), await anext(stream)] == [b"retry: 1000\n\n", b": no changes\n\n"]
+    assert [await anext(stream), await anext(stream)] == [
+        b"id: 4\nretry: 1000\n\n",
+        b": no changes\n\n",
+    ]
 
 
 async def test_what_was_pruned_is_gone(world: World) -> None:
@@ -166,6 +169,7 @@ async def test_the_port_streams(world: World) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", number)
         writer.write(b"GET /history/watch?from=4 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
+        assert b"id: 3\n" in await reader.readuntil(b"\n\n")
         assert b"id: 4\n" in await reader.readuntil(b'"hash"')
         world.add(adding(100))
         assert b"id: 5\n" in await reader.readuntil(b'event: change\ndata: {"revision": 5')

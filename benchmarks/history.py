@@ -1,0 +1,156 @@
+"""What a question about the past costs beside the same question about now.
+
+    python benchmarks/history.py                  100,000 ACLs, 1,000 and 1,000,000 changes
+    python benchmarks/history.py --changes 1000 100000
+
+The store has the ACLs, and a log of changes that have replaced them again and again. Measured are
+the ACLs of now, read as ``doorkeeper acls`` reads them; one pass over the log; and the state as of
+random revisions. Goal: at most twice the question about now, and one pass. The start and the memory
+of a server's store must not grow with the history.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import apsw
+
+from doorkeeper.acl.bulk import load
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.history.moments import Moment
+from doorkeeper.history.reading import state_at
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import Author, Edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.state.store import LogEntry
+from doorkeeper.storage import schema
+from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.portable import LOG
+from doorkeeper.storage.portable_embedded import reading
+from doorkeeper.storage.reading import read_acls
+from doorkeeper.storage.rows import log_statements
+from doorkeeper.storage.sqlite import SqliteStore
+
+AUTHOR = Author(
+    "User:admin", "10.0.0.7", "PLAINTEXT", "adminclient-1", "apache-kafka-java/4.3.1", 7
+)
+MOMENTS = 5
+BATCH = 1_000
+
+
+def binding(number: int) -> StoredBinding:
+    pattern = ResourcePattern(ResourceType.TOPIC, f"topic-{number // 20}", PatternType.LITERAL)
+    entry = AccessControlEntry(
+        f"User:user-{number}", "*", AclOperation.READ, AclPermissionType.ALLOW
+    )
+    return StoredBinding(f"{number:022}", AclBinding(pattern, entry))
+
+
+def fill(data_dir: Path, acls: int, changes: int) -> None:
+    """Create the ACLs in one revision, then delete the oldest and create another, one by one."""
+    SqliteStore.open(data_dir, random_bytes=os.urandom).close()
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    connection.pragma("synchronous", "off")
+    first = {ACL: Edit(tuple(binding(number) for number in range(acls)))}
+    pairs = ({ACL: Edit((binding(acls + at),), (binding(at),))} for at in range(changes))
+    hash_ = schema.last_hash(connection)
+    entries = [LogEntry(1, AUTHOR, first)]
+    for revision, change in enumerate(pairs, 2):
+        entries.append(LogEntry(revision, AUTHOR, change))
+        if len(entries) >= BATCH or revision == changes + 1:
+            statements, hash_ = log_statements(entries, time.time_ns() // 1_000_000, hash_)
+            with connection:
+                for statement in statements:
+                    connection.execute(*statement)
+            entries = []
+    connection.close()
+
+
+def seconds_now(data_dir: Path) -> float:
+    began_s = time.perf_counter()
+    load((row.binding_id, row.binding) for row in read_acls(data_dir / DATABASE_NAME).bindings)
+    return time.perf_counter() - began_s
+
+
+async def seconds_pass(data_dir: Path) -> float:
+    began_s = time.perf_counter()
+    async with reading(data_dir, alone=False) as store:
+        async for _ in store.rows(LOG, ("revision", "kind", "key", "value", "deleted")):
+            pass
+    return time.perf_counter() - began_s
+
+
+async def seconds_at(data_dir: Path, revision: int) -> float:
+    began_s = time.perf_counter()
+    async with reading(data_dir, alone=False) as store:
+        await state_at(store, Moment(revision, None))
+    return time.perf_counter() - began_s
+
+
+START = """
+import os, resource, sys, time
+from pathlib import Path
+from doorkeeper.state.loading import load_snapshot, state_without_acls
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.storage.sqlite import SqliteStore
+began_s = time.perf_counter()
+store = SqliteStore.open(Path(sys.argv[1]), random_bytes=os.urandom)
+state = state_without_acls(store.revision, store.rows)
+acls = load_snapshot(store.rows(ACL), lambda: False)
+print(time.perf_counter() - began_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+store.close()
+"""
+
+
+def start(data_dir: Path) -> tuple[float, float]:
+    """Return the seconds and the megabytes of a start."""
+    done = subprocess.run(
+        [sys.executable, "-c", START, str(data_dir)], capture_output=True, text=True, check=True
+    )
+    seconds, kib = done.stdout.split()
+    return float(seconds), int(kib) / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--acls", type=int, default=100_000)
+    parser.add_argument("--changes", type=int, nargs="+", default=[1_000, 1_000_000])
+    options = parser.parse_args()
+    print("| changes | now | pass over the log | as of a revision | of the goal | start | memory |")
+    print("|---|---|---|---|---|---|---|")
+    for changes in options.changes:
+        with tempfile.TemporaryDirectory() as folder:
+            data_dir = Path(folder) / "data"
+            fill(data_dir, options.acls, changes)
+            now_s = median(seconds_now(data_dir) for _ in range(3))
+            pass_s = median(asyncio.run(seconds_pass(data_dir)) for _ in range(3))
+            revisions = [random.randint(1, changes + 1) for _ in range(MOMENTS - 1)] + [changes + 1]
+            at_s = max(asyncio.run(seconds_at(data_dir, each)) for each in revisions)
+            start_s, start_mb = start(data_dir)
+        goal = at_s / (2 * now_s + pass_s)
+        print(
+            f"| {changes:,} | {now_s:.2f} s | {pass_s:.2f} s | {at_s:.2f} s | {goal:.2f}"
+            f" | {start_s:.2f} s | {start_mb:.0f} MB |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
