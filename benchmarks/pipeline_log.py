@@ -238,9 +238,9 @@ def spark_sql(logs: Path, out: Path) -> float:
     """Read lines as text, split them, group."""
     from pyspark.sql import functions as F  # noqa: N812  what everybody calls it
 
-    from doorkeeper_pipeline.engines.session import start
+    from doorkeeper_pipeline.engines.session import Settings, start
 
-    spark = start("local[*]", "baseline")
+    spark = start("local[*]", "baseline", Settings())
     begin_s = time.perf_counter()
     part = F.split("value", "|".join(WORDS))
     lines = spark.read.text(str(logs)).withColumn("part", part)

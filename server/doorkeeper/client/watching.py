@@ -61,7 +61,7 @@ async def watch(
                     yield json.loads(data)
         except (OSError, EOFError, TimeoutError) as error:
             if not is_known:
-                raise Unreachable(f"{url}: {error or type(error).__name__}") from error
+                raise Unreachable(f"{url}: {str(error) or type(error).__name__}") from error
         await asyncio.sleep(retry_s)
 
 

@@ -62,11 +62,6 @@ class StoreRepository(AclRepository):
         place = f"in {settings.data_dir}" if shared is None else shared.display_name
         self.description = f"the store {place}{_as_of(at)}"
 
-    @property
-    def is_changeable(self) -> bool:
-        """Return False for the past."""
-        return self._at is None
-
     async def read(self) -> AclContents:
         """Return the durable ACLs, and the policy of the configuration and the store.
 
@@ -95,7 +90,8 @@ class StoreRepository(AclRepository):
                 or it is the past.
 
         """
-        _refuse_past(self)
+        if self._at is not None:
+            raise RepositoryError(f"{self.description}: it is read only")
         with _translate_errors():
             async with open_acls(self._settings, make_store=create) as acls:
                 yield StoreSession(acls)
@@ -132,11 +128,6 @@ class BackupRepository(AclRepository):
         self._at = at
         self.description = f"the backup {address.target}{_as_of(at)}"
 
-    @property
-    def is_changeable(self) -> bool:
-        """Return False: a backup is restored, not changed."""
-        return False
-
     async def read(self) -> AclContents:
         """Return the ACLs of the backup.
 
@@ -167,17 +158,11 @@ class BackupRepository(AclRepository):
 
         """
         del create
-        _refuse_past(self)
-        raise AssertionError("a backup is read only")
+        raise RepositoryError(f"{self.description}: it is read only")
 
 
 def _as_of(at: Moment | None) -> str:
     return "" if at is None else f", as of {at}"
-
-
-def _refuse_past(repository: AclRepository) -> None:
-    if not repository.is_changeable:
-        raise RepositoryError(f"{repository.description}: it is read only")
 
 
 def _contents(stored: StoredRows, policy: Policy | None) -> AclContents:
