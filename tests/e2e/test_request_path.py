@@ -33,8 +33,8 @@ FUNCTIONS_MAX = {
     "DescribeAcls": 78,
     "DeleteAcls": 100,
     "denied DescribeAcls": 80,
-    "audited CreateAcls": 124,
-    "audited DeleteAcls": 130,
+    "audited CreateAcls": 121,
+    "audited DeleteAcls": 127,
 }
 
 NAMES = [f"orders-{number}" for number in range(4)]

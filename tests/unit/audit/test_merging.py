@@ -161,6 +161,22 @@ def test_another_state_is_another_rule(tmp_path: Path) -> None:
     ]
 
 
+def test_changes_of_acls_do_not_separate_decisions_on_super_users(tmp_path: Path) -> None:
+    """No ACL decides on them: an administrator's requests are counted together."""
+    w = World(tmp_path, entries_max=1)
+    w.basis.policy = Policy(super_users=frozenset({"User:root"}))
+    for number in range(3):
+        w.decide("root", READ, number=number)
+        added = allow("bob", AclOperation.READ, topic(f"t{number}"))
+        w.basis.snapshot = w.basis.snapshot.with_added([(f"id-{number}", added)])
+    assert w.queue.take(0).items == []
+
+    w.merging.hand_over()
+
+    (event,) = w.events()
+    assert (event.rule, event.count, event.last_correlation_id) == ("SuperUser", 3, 2)
+
+
 def test_too_many_entries(tmp_path: Path) -> None:
     """When there are as many entries as there may be, they are handed over at once."""
     w = World(tmp_path, entries_max=3)
