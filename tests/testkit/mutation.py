@@ -20,6 +20,7 @@ import copy
 import importlib
 import importlib.abc
 import importlib.util
+import inspect
 import json
 import os
 import random
@@ -215,10 +216,14 @@ class Reached(NamedTuple):
     """A run without mutants: which tests reach a line, how long each takes."""
 
     tests: dict[str, dict[int, list[str]]]
-    """By file and line. A line that only an import reaches has no tests of its own."""
+    """Tests, or whole files of tests, by file and line; none for a line that only imports reach."""
     seconds: dict[str, float]
     modules: list[str]
     """All that was imported and is not of the project."""
+
+
+def _file_of(name: str) -> str:
+    return name.partition("::")[0]
 
 
 class _Tracer:
@@ -228,26 +233,29 @@ class _Tracer:
         self.paths = paths
         self.tests: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         self.seconds: dict[str, float] = {}
-        self._names: tuple[str, ...] = ()
+        self._name = ""
         self._calls: Counter[CodeType] = Counter()
-        self._by_file: dict[str, list[str]] = defaultdict(list)
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        for item in items:
-            self._by_file[item.nodeid.partition("::")[0]].append(item.nodeid)
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        # Parameters are computed while a file is collected: all its tests may depend on them.
+        self._name = _file_of(collector.nodeid)
+        return (yield from self._traced())
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Iterator[None]:
         # What a fixture of a module or a run reaches, all tests of the file may depend on.
-        self._names = tuple(self._by_file[item.nodeid.partition("::")[0]])
-        yield from self._traced()
+        self._name = _file_of(item.nodeid)
+        return (yield from self._traced())
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
-        self._names = (item.nodeid,)
+        self._name = item.nodeid
         start = time.perf_counter()
-        yield from self._traced()
-        self.seconds[item.nodeid] = time.perf_counter() - start
+        try:
+            return (yield from self._traced())
+        finally:
+            self.seconds[item.nodeid] = time.perf_counter() - start
 
     def _traced(self) -> Iterator[None]:
         self._calls.clear()
@@ -261,7 +269,8 @@ class _Tracer:
 
     def _on_call(self, frame: FrameType, event: str, argument: object) -> TraceFunction | None:
         code = frame.f_code
-        if code.co_filename not in self.paths:
+        # The bodies of modules and classes run once, for all tests.
+        if code.co_filename not in self.paths or not code.co_flags & inspect.CO_OPTIMIZED:
             return None
         # Tracing is slow: the first calls of a function in a test reach what all of them reach.
         self._calls[code] += 1
@@ -269,7 +278,7 @@ class _Tracer:
 
     def _on_line(self, frame: FrameType, event: str, argument: object) -> TraceFunction:
         if event == "line":
-            self.tests[frame.f_code.co_filename][frame.f_lineno].update(self._names)
+            self.tests[frame.f_code.co_filename][frame.f_lineno].add(self._name)
         return self._on_line
 
 
@@ -363,7 +372,8 @@ class _Chosen:
 def status_with(mutant: Mutant, tests: Sequence[str], reached: Reached) -> int:
     """Return the status of the tests with a mutant: 0 if all pass, TIMED_OUT if one never ends."""
     by_line = reached.tests.get(str(mutant.path), {})
-    names = by_line.get(mutant.line) or sorted(reached.seconds)
+    found = set(by_line.get(mutant.line) or map(_file_of, reached.seconds))
+    names = sorted(name for name in reached.seconds if {name, _file_of(name)} & found)
     chosen: list[str] = []
     total_s = 0.0
     for name in sorted(names, key=lambda name: reached.seconds.get(name, 0.0)):
@@ -371,7 +381,7 @@ def status_with(mutant: Mutant, tests: Sequence[str], reached: Reached) -> int:
         if chosen and total_s > TESTS_S:
             break
         chosen.append(name)
-    files = sorted({name.partition("::")[0] for name in chosen}) or list(tests)
+    files = sorted(set(map(_file_of, chosen))) or list(tests)
 
     def run() -> int:
         sys.meta_path.insert(0, _MutantImporter(mutant))

@@ -37,4 +37,5 @@ def test_fields() -> None:
 
     assert (malformed.field, malformed.offset, malformed.reason) == ("name", 3, "why")
     assert (unknown.api_key, unknown.api_version, unknown.correlation_id) == (99, 2, 8)
+    assert Unencodable("key", "too long").field == "key"
     assert issubclass(Unsupported, Unencodable)

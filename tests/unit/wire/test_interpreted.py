@@ -92,6 +92,17 @@ def test_tagged_fields() -> None:
         decode(FIELDS, head + b"\1" + b"\2\4\0\0\0\x09", 0, 3, flexible=True)
 
 
+def test_a_struct_that_may_be_null_begins_with_a_sign() -> None:
+    """-1 for null, 1 before its fields; read back as it was written."""
+    inner = Field("Inner", "int8", 0, 9)
+    fields = (Field("Part", "struct", 0, 9, null_low=1, null_high=9, fields=(inner,)),)
+
+    for value, data in ((None, b"\xff"), ({"Inner": 5}, b"\x01\x05")):
+        assert encode(fields, {"Part": value}, 1, flexible=False) == data
+        assert decode(fields, data, 0, 1, flexible=False) == ({"Part": value}, len(data))
+    assert encode(fields, {"Part": {"Inner": 5}}, 0, flexible=False) == b"\x05"
+
+
 def test_null_is_refused_where_it_is_not_allowed() -> None:
     """Read or written, in the versions that do not have it."""
     with pytest.raises(Malformed, match="null"):
