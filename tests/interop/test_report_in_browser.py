@@ -63,8 +63,18 @@ async def opened(chromium: str, folder: Path, text: str) -> AsyncIterator[Page]:
         assert page.dialogs == []
 
 
+async def show(page: Page, selector: str) -> None:
+    """Scroll to an element: the browser leaves out what is far from the window."""
+    await page.value(
+        f"new Promise((done) => {{ document.querySelector({selector!r})"
+        ".scrollIntoView({behavior: 'instant'});"
+        " requestAnimationFrame(() => requestAnimationFrame(done)); })"
+    )
+
+
 async def column(page: Page, table: str, number: int) -> list[str]:
     """Return the texts of a column as they stand now."""
+    await show(page, table)
     cells = f"{table} tbody td:nth-child({number})"
     found: list[str] = await page.value(
         f"[...document.querySelectorAll({cells!r})].map((cell) => cell.innerText.trim())"
@@ -162,6 +172,7 @@ async def test_hostile_names_do_nothing(chromium: str, tmp_path: Path) -> None:
     text = html_of(report_of(frames, About(made=BEGIN, cluster=BAD[0])))
 
     async with opened(chromium, tmp_path, text) as page:
+        await show(page, DENIED)
         shown = await page.value(f"document.querySelector('{DENIED}').innerText")
         assert all(name in shown for name in BAD[:6])
         assert "\\u202etxt.exe" in shown
