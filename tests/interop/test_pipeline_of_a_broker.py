@@ -201,7 +201,7 @@ def test_super_users_that_were_not_given(log: tuple[Path, str], tmp_path: Path) 
     done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
 
     assert done.returncode == 4, done.stderr
-    (hint,) = [line for line in done.stdout.splitlines() if "super users" in line]
+    (hint,) = [line for line in done.stdout.splitlines() if "allowed to super users" in line]
     options = hint.partition(": add ")[2]
     assert sorted(options.split()[1::2]) == ["User:ANONYMOUS", "User:admin"]
 
