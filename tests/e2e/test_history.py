@@ -1,0 +1,80 @@
+"""The history of a real server, while it serves: commands beside it, its stream, an undo."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from doorkeeper.client.watching import watch
+from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from testkit.serving import Serving, creation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+def serving(folder: Path) -> Serving:
+    lines = (
+        "listeners=PLAINTEXT://localhost:0",
+        STANDARD,
+        "super.users=User:ANONYMOUS",
+        "doorkeeper.http.listener=http://127.0.0.1:0",
+        f"doorkeeper.data.dir={folder / 'data'}",
+    )
+    (folder / "server.properties").write_text("".join(f"{line}\n" for line in lines))
+    return Serving(folder, "--config", "server.properties")
+
+
+def run(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "doorkeeper", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stdout
+
+
+async def watched(url: str, first: int, count: int) -> list[int]:
+    """Return the next revisions of a stream, over a connection for each."""
+    found: list[int] = []
+    while len(found) < count:
+        async for change in watch(url, from_revision=first + len(found)):
+            found.append(change["revision"])
+            break
+    return found
+
+
+def test_the_history_of_a_server_that_serves(tmp_path: Path) -> None:
+    """Who changed what with which client; the past; the stream across a restart; an undo."""
+    config = "config:server.properties"
+    with serving(tmp_path) as server:
+        with server.connect() as client:
+            introduction = ApiVersionsRequest(
+                client_software_name="tool", client_software_version="1.2"
+            )
+            client.call(introduction, ApiVersionsResponse, 3)
+            for name in ("alice", "bob"):
+                client.call(creation(f"User:{name}"), CreateAclsResponse, 3)
+        url = str(server.line("operations port open")["url"])
+        assert asyncio.run(watched(url, 1, 2)) == [1, 2]
+        lines = run(tmp_path, "history", "--config", "server.properties").splitlines()
+        assert [line.split()[0] for line in lines] == ["2", "1"]
+        assert " User:ANONYMOUS 127.0.0.1 tool/1.2 #" in lines[0]
+        assert "User:bob" not in run(tmp_path, "acls", "list", config, "--at", "1")
+    with serving(tmp_path) as server:
+        url = str(server.line("operations port open")["url"])
+        address = f"kafka://localhost:{server.port()}"
+        run(tmp_path, "acls", "undo", "2", address, "--history", config, "--yes")
+        assert asyncio.run(watched(url, 2, 2)) == [2, 3]
+        assert "User:bob" not in run(tmp_path, "acls", "list", address)
+        assert "revisions 1 to 3" in run(
+            tmp_path, "history", "verify", "--config", "server.properties"
+        )
