@@ -146,6 +146,19 @@ def program_jars(program: Path) -> Jars:
     return Jars(version=program.name, lib=lib, classes=classes)
 
 
+def other_jars(pom: Path) -> Path:
+    """Return the folder of the jars of a pom that is none of Kafka's; its folder names it.
+
+    Raises:
+        Unavailable: as ``jars``.
+    """
+    _require_java()
+    home = CACHE / pom.parent.name
+    home.mkdir(parents=True, exist_ok=True)
+    with _locked(home / "lock"):
+        return _fetched(home, pom.parent.name, pom)
+
+
 def logging_by_log4j(jars: Jars) -> Jars:
     """Return the same jars with the logging of Kafka's distribution.
 

@@ -47,7 +47,7 @@ ROWS_SHOWN = 50
 def command(  # noqa: PLR0913  one for each option
     context: click.Context,
     *,
-    out: Path,
+    out: Path | str,
     proposal: Path,
     acls: tuple[str, ...],
     rows: int,

@@ -97,7 +97,7 @@ def ended_by_others() -> Iterator[None]:
 
 
 EXTRAS = {
-    **dict.fromkeys(("deltalake", "jinja2", "numpy", "polars", "pyarrow"), "pipeline"),
+    **dict.fromkeys(("deltalake", "jinja2", "numpy", "obstore", "polars", "pyarrow"), "pipeline"),
     **dict.fromkeys(("pandas", "pyspark"), "spark"),
 }
 """The extra that installs each package."""

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 RELEASES = {"4.3": False, "4.4": True}
 """Whether hosts of ACLs may be networks, by the release of Kafka."""
 
+STORES = ("s3", "s3a", "gs", "az", "abfs", "abfss")
+"""The schemes of object stores that may hold tables."""
+
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -92,6 +95,21 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
+    """Refuse addresses for the engine that reads none.
+
+    Raises:
+        UsageError: there is one.
+
+    """
+    address = next((each for each in inputs if _URI.match(each)), None)
+    if address is not None and not is_spark:
+        raise click.UsageError(
+            f"--audit: found {address!r}: only paths of this machine are supported by the local"
+            " engine; mount the storage, or add --engine spark"
+        )
+
+
 class Setting(click.ParamType[tuple[str, str]]):
     """A setting of Spark, name=value."""
 
@@ -114,6 +132,29 @@ class Setting(click.ParamType[tuple[str, str]]):
                 ctx,
             )
         return name, rest
+
+
+class TablesPlace(LocalPath):
+    """A folder of tables: of this machine, or in an object store."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  click's
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401  click's
+        """Return the path, or the address as a text."""
+        scheme, colon, _ = str(value).partition("://")
+        if colon and scheme in STORES:
+            return str(value).rstrip("/")
+        if _URI.match(str(value)):
+            self.fail(
+                f"found {value!r}: tables are in a folder of this machine or at"
+                f" {', '.join(f'{each}://' for each in STORES)}; mount other storage",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
 
 
 def engine(function: F) -> F:
@@ -177,10 +218,10 @@ def inputs(function: F) -> F:
             "--audit",
             "inputs",
             multiple=True,
-            type=LocalPath(),
             metavar="PATH",
             help="A file, a folder or a pattern: Doorkeeper's audit log, kafka-authorizer.log,"
-            " Redpanda's or Confluent's audit log; .gz and .zst too. May be repeated.",
+            " Redpanda's or Confluent's audit log; .gz and .zst too. With Spark also an address"
+            " such as s3a://bucket/logs. May be repeated.",
         ),
     ):
         function = option(function)
@@ -192,8 +233,8 @@ def out(function: F) -> F:
     option = click.option(
         "--out",
         required=True,
-        type=LocalPath(exists=True, file_okay=False, path_type=Path),
-        help="The folder of the tables, made by run.",
+        type=TablesPlace(exists=True, file_okay=False, path_type=Path),
+        help="The folder of the tables, made by run; or its address in an object store.",
     )
     return option(function)
 

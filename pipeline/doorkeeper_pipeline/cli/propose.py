@@ -75,7 +75,7 @@ KINDS = ("least-privilege", "unused", "overbroad")
 @options.engine
 def command(  # noqa: PLR0913  one for each option
     *,
-    out: Path,
+    out: Path | str,
     to: Path | None,
     script: Path | None,
     kinds: tuple[str, ...],

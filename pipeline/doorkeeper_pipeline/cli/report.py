@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from doorkeeper_pipeline.cli import starting
+from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.errors import PipelineError
 
@@ -22,7 +22,7 @@ ROWS_MAX = 20_000
 @click.option(
     "--out",
     required=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=options.TablesPlace(exists=True, file_okay=False, path_type=Path),
     help="The folder of the tables, as given to run.",
 )
 @click.option(
@@ -53,7 +53,13 @@ ROWS_MAX = 20_000
     help="A folder for all tables as CSV and JSON lines.",
 )
 def command(
-    *, out: Path, target: Path, title: str, rows: int, register: Path | None, data: Path | None
+    *,
+    out: Path | str,
+    target: Path,
+    title: str,
+    rows: int,
+    register: Path | None,
+    data: Path | None,
 ) -> None:
     """Write the report on the tables: one self-contained HTML file.
 

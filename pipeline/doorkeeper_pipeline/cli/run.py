@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     required=True,
-    type=options.LocalPath(file_okay=False, path_type=Path),
-    help="The folder of the tables; a second run reads only what is new.",
+    type=options.TablesPlace(file_okay=False, path_type=Path),
+    help="The folder of the tables, or its address in an object store, such as"
+    " s3a://bucket/access; a second run reads only what is new.",
 )
 @click.option("--rebuild", is_flag=True, help="Read all files again, known or not.")
 @click.option(
@@ -68,7 +69,7 @@ def command(  # noqa: PLR0913  one for each option
     pattern: str,
     zone: str,
     acls: tuple[str, ...],
-    out: Path,
+    out: Path | str,
     rebuild: bool,
     since: dt.datetime | None,
     max_quarantined: float,
@@ -102,6 +103,7 @@ def command(  # noqa: PLR0913  one for each option
         run,
     )
 
+    options.check_inputs(inputs, is_spark=engine_name == "spark" or master is not None)
     tell = Progress(time.monotonic, quiet=quiet)
     request = RunRequest(
         out=out,
@@ -155,7 +157,7 @@ def as_json(summary: RunSummary) -> str:
     return json.dumps(document, default=str, indent=2)
 
 
-def as_text(summary: RunSummary, out: Path) -> str:
+def as_text(summary: RunSummary, out: Path | str) -> str:
     """Return the summary for people."""
     row = summary.run
     decided = row["lines"] - row["ignored"] - row["quarantined"]

@@ -3,6 +3,7 @@
 contract  the operations of an engine; every job is written against it and runs on both
 tuples    distinct decisions, the input of the evaluator
 local     one process, Polars
-spark     PySpark: each task is a partition; shared values are broadcast
+remote    files at addresses that Spark can read
+spark     PySpark: each task is a partition; shared values go with the function
 session   the one SparkSession
 """

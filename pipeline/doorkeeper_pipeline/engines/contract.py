@@ -7,10 +7,11 @@ once as ``shared``, and broadcast.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -28,6 +29,14 @@ TUPLE = (
     "probe",
 )
 """The columns that tell distinct decisions apart, where a job asks for no others."""
+
+
+class RemoteFile(NamedTuple):
+    """A file at an address, its bytes, and the time of its last change."""
+
+    address: str
+    size: int
+    mtime_ns: int
 
 
 class Engine(Protocol):
@@ -64,6 +73,26 @@ class Engine(Protocol):
         The function gets tables with the columns ``by`` and count, first_ts, last_ts, sorted by
         principal; rows that agree in principal and resource name stand in one table. Its results
         have the schema. The order of the result is open: sort it.
+        """
+        ...
+
+    def list_remote(self, addresses: Sequence[str]) -> list[RemoteFile]:
+        """Return the files at addresses of other storage, of folders with all below them.
+
+        Raises:
+            Unreadable: they cannot be listed, or the engine reads no addresses.
+
+        """
+        ...
+
+    def over_files(
+        self, function: Callable[[Task, Path], Result], tasks: Mapping[str, Task]
+    ) -> Iterator[Result]:
+        """Yield ``function(task, copy)`` of the files at addresses, each copied to its task.
+
+        Raises:
+            Unreadable: one cannot be read.
+
         """
         ...
 

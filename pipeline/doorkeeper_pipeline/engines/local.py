@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pyarrow as pa
 
-from doorkeeper_pipeline.engines.contract import TUPLE, Engine, Result, Shared, Task
+from doorkeeper_pipeline.engines.contract import (
+    TUPLE,
+    Engine,
+    RemoteFile,
+    Result,
+    Shared,
+    Task,
+)
 from doorkeeper_pipeline.engines.tuples import distinct
+from doorkeeper_pipeline.errors import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
 
 class LocalEngine(Engine):
@@ -51,6 +60,29 @@ class LocalEngine(Engine):
             .collect()
         )
         return function(shared, plain(tuples.to_arrow())).cast(schema)
+
+    def list_remote(self, addresses: Sequence[str]) -> list[RemoteFile]:
+        """Refuse addresses: only Spark has their file systems.
+
+        Raises:
+            Unreadable: there are some.
+
+        """
+        if addresses:
+            raise Unreadable(
+                f"{addresses[0]}: the local engine reads paths of this machine only: mount the"
+                " storage, or add --engine spark"
+            )
+        return []
+
+    def over_files(
+        self,
+        function: Callable[[Task, Path], Result],  # noqa: ARG002  the contract's
+        tasks: Mapping[str, Task],
+    ) -> Iterator[Result]:
+        """Yield nothing: no file was listed."""
+        assert not tasks
+        return iter(())
 
     def close(self) -> None:
         """Nothing is to be ended."""

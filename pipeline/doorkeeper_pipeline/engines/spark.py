@@ -8,21 +8,26 @@ Only DataFrames are used, so that a session of Spark Connect, which has no conte
 from __future__ import annotations
 
 import pickle
-import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper_pipeline.engines.contract import TUPLE, Engine, Result, Shared, Task
+from doorkeeper_pipeline.engines.contract import (
+    TUPLE,
+    Engine,
+    RemoteFile,
+    Result,
+    Shared,
+    Task,
+)
+from doorkeeper_pipeline.engines.remote import list_remote, literal, over_files
 from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings, package_archive, start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
-
-_OF_PATTERNS = re.compile(r"([\[\]{}*?\\])")
 
 TOGETHER = ("principal", "resource_name")
 """Rows that agree in these come to one task. By the principal alone, the task of one that makes
@@ -100,15 +105,20 @@ class SparkEngine(Engine):
             .cast(schema)
         )
 
+    def list_remote(self, addresses: Sequence[str]) -> list[RemoteFile]:
+        """Return the files at addresses of any file system that Spark has."""
+        return list_remote(self.session, addresses)
+
+    def over_files(
+        self, function: Callable[[Task, Path], Result], tasks: Mapping[str, Task]
+    ) -> Iterator[Result]:
+        """Yield the results of the function over copies of files, in no order."""
+        yield from over_files(self.session, function, tasks)
+
     def close(self) -> None:
         """Stop Spark."""
         self.session.stop()
         self._folder.cleanup()
-
-
-def literal(path: str) -> str:
-    """Return a path as Spark reads it, which takes it for a pattern: a folder may be access[1]."""
-    return _OF_PATTERNS.sub(r"\\\1", path)
 
 
 class _Call:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import polars as pl
 
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.sources import authorizer_log, cloudevents, ocsf, reading, trail
+from doorkeeper_pipeline.sources.files import identify
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
@@ -23,6 +24,7 @@ from doorkeeper_pipeline.tables.delta import DataFile, write_part
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from doorkeeper_pipeline.engines.contract import RemoteFile
     from doorkeeper_pipeline.sources.parsed import Parsed
     from doorkeeper_pipeline.tables.source_file import SourceFile
 
@@ -110,6 +112,29 @@ def read_range(_: None, task: ReadTask) -> ReadResult:
         return ReadResult(file_id=task.file_id, failure=str(error))
     except OSError as error:
         return ReadResult(file_id=task.file_id, failure=f"{task.path}: {error.strerror}")
+
+
+def read_copy(task: ReadTask, copy: Path) -> ReadResult:
+    """Read the copy of a file at an address: the function of ``Engine.over_files``."""
+    try:
+        here = replace(task, path=str(copy))
+        parsed = _parse(here)
+        _check_same(here)
+        return _write_rows(task, parsed)
+    except (PipelineError, OSError) as error:
+        return ReadResult(file_id=task.file_id, failure=str(error).replace(str(copy), task.path))
+
+
+def identify_copy(asked: tuple[RemoteFile, str | None], copy: Path) -> SourceFile | str | None:
+    """Return a file at an address with its identity, as ``identify``; a text says why it cannot."""
+    file, source = asked
+    try:
+        found = identify(copy, source)
+    except Unreadable as error:
+        return str(error).replace(str(copy), file.address)
+    if found is None:
+        return None
+    return replace(found, path=file.address, size=file.size, mtime_ns=file.mtime_ns, inode=0)
 
 
 def _parse(task: ReadTask) -> Parsed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -18,7 +19,13 @@ from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Threshol
 from doorkeeper_pipeline.jobs.agreement import agreement, evidence
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
-from doorkeeper_pipeline.jobs.read import ReadResult, read_range, tasks_of
+from doorkeeper_pipeline.jobs.read import (
+    ReadResult,
+    identify_copy,
+    read_copy,
+    read_range,
+    tasks_of,
+)
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
 from doorkeeper_pipeline.jobs.succession import follow_places
 from doorkeeper_pipeline.schemas import TABLES
@@ -164,9 +171,10 @@ class _Run:
         )
 
     def _compare(self) -> manifest.Work:
-        found: list[SourceFile] = []
-        failures = []
-        for path in list_files(self._request.inputs):
+        addresses = [place for place in self._request.inputs if places.is_address(place)]
+        known, found, failures = self._compare_remote(addresses)
+        here = [place for place in self._request.inputs if place not in addresses]
+        for path in list_files(here):
             try:
                 file = identify(path, self._request.source, self._request.pattern)
             except Unreadable as error:
@@ -174,13 +182,46 @@ class _Run:
             else:
                 found += [] if file is None else [file]
         _refuse(failures)
-        work = manifest.compare(self._known, found, self._options(), rebuild=self._request.rebuild)
+        others = [row for row in self._known if row not in known]
+        work = manifest.compare(others, found, self._options(), rebuild=self._request.rebuild)
+        work = replace(work, unchanged=(*work.unchanged, *known))
         new = sum(file.size for _, file in work.read)
         self._around.tell(
-            f"{len(found)} files found, {len(work.read)} to read ({new / 1e6:,.1f} MB),"
-            f" {len(work.unchanged) + len(work.moved)} known already"
+            f"{len(found) + len(known)} files found, {len(work.read)} to read"
+            f" ({new / 1e6:,.1f} MB), {len(work.unchanged) + len(work.moved)} known already"
         )
         return work
+
+    def _compare_remote(
+        self, addresses: list[str]
+    ) -> tuple[list[dict[str, Any]], list[SourceFile], list[str]]:
+        """Return the rows of known files at addresses, the other files there, and failures.
+
+        A file is known by address, size and time: to look at its beginning is to fetch it.
+        """
+        engine, request = self._around.engine, self._request
+        rows = {(row["path"], row["size"], row["mtime_ns"]): row for row in self._known}
+        known, asked = [], {}
+        for file in engine.list_remote(addresses):
+            row = rows.get((file.address, file.size, file.mtime_ns))
+            if row is not None and self._is_read(row):
+                known.append(row)
+            else:
+                asked[file.address] = (file, request.source)
+        found: list[SourceFile] = []
+        failures = []
+        for each in engine.over_files(identify_copy, asked):
+            if isinstance(each, str):
+                failures.append(each)
+            elif each is not None:
+                found.append(each)
+        return known, sorted(found, key=lambda file: file.path), failures
+
+    def _is_read(self, row: dict[str, Any]) -> bool:
+        """Return whether an unchanged file was read as it would be read now."""
+        request = self._request
+        same = row["options"] == self._options() and request.source in (None, row["source"])
+        return same and not request.rebuild
 
     def _options(self) -> str:
         pattern = {"pattern": self._request.pattern} if self._request.pattern else {}
@@ -195,7 +236,13 @@ class _Run:
             work.read, request.zone, self._tables.root, request.slice_bytes, request.pattern
         )
         results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
-        for done, result in enumerate(self._around.engine.map(read_range, tasks, None), 1):
+        remote = {task.path: task for task in tasks if places.is_address(task.path)}
+        here = [task for task in tasks if task.path not in remote]
+        engine = self._around.engine
+        every_result = chain(
+            engine.map(read_range, here, None), engine.over_files(read_copy, remote)
+        )
+        for done, result in enumerate(every_result, 1):
             results[result.file_id].append(result)
             self._change.add(result.parts)
             self._around.tell(f"read {done} of {len(tasks)} pieces")

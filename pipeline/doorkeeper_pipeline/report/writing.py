@@ -34,7 +34,7 @@ ABOUT_GRANTS = ("grant_usage", "unused_grants", "overbroad_grants", "drift", "ag
 
 
 def write(
-    tables: Path,
+    tables: Path | str,
     target: Path,
     about: About,
     *,
@@ -71,7 +71,7 @@ def write(
     return report
 
 
-def frames_in(tables: Path) -> Frames:
+def frames_in(tables: Path | str) -> Frames:
     """Return the tables of an output folder that a report shows, none of them read yet."""
     opened = Tables(tables)
     found = {}

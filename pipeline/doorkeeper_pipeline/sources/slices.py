@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.sources import authorizer_log
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, opened_raw
+from doorkeeper_pipeline.tables.places import is_address
 
 if TYPE_CHECKING:
     from typing import IO
@@ -18,8 +19,8 @@ SLICE_BYTES = 256 << 20
 
 
 def slices(file: SourceFile, size: int = SLICE_BYTES) -> list[tuple[int, int | None]]:
-    """Return (start, end) of each range; one without an end where a file is compressed."""
-    if file.how or file.size <= size:
+    """Return (start, end) of each range; one without an end where a file is compressed, or far."""
+    if file.how or file.size <= size or is_address(file.path):
         return [(0, None)]
     borders = [0]
     with opened_raw(Path(file.path)) as opened:

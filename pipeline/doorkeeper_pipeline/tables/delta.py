@@ -41,6 +41,7 @@ KEPT_HOURS = 7 * 24
 """Versions that are older lose the files that no later one has."""
 
 
+_MARKS = re.compile(r"\x1b\[[0-9;]*m|↳")
 _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
@@ -369,7 +370,10 @@ def _number_of(opened: DeltaTable | None) -> int:
 
 
 def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+    """Return the first line of an error, and the last one, which has the cause."""
+    lines = [_MARKS.sub("", line).strip(" -") for line in str(error).strip().splitlines()]
+    told = [line for line in lines if line] or [type(error).__name__]
+    return told[0] if len(told) == 1 else f"{told[0]}: {told[-1]}"
 
 
 def _sync_log(folder: Path) -> None:

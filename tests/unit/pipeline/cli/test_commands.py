@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from contextlib import chdir
@@ -149,9 +150,9 @@ def test_the_help_shows_its_examples_line_by_line(name: str) -> None:
     "arguments",
     [
         ("run", "--audit", "s3a://bucket/logs", "--out", "x"),
-        ("run", "--audit", ".", "--out", "s3a://bucket/x"),
+        ("run", "--audit", ".", "--out", "hdfs://host/x"),
         ("stream", "--audit", ".", "--out", "hdfs://host/x"),
-        ("propose", "--out", "gs://bucket/x"),
+        ("propose", "--out", "file:/tmp/x"),
     ],
 )
 def test_addresses_of_other_storage(arguments: tuple[str, ...], tmp_path: Path) -> None:
@@ -160,7 +161,7 @@ def test_addresses_of_other_storage(arguments: tuple[str, ...], tmp_path: Path) 
         status, _, err = called(*arguments)
 
     assert status == 2
-    assert "only paths of this machine are supported" in " ".join(err.split())
+    assert re.search("only paths of this machine are supported|mount other storage", err)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
 
 from doorkeeper_pipeline.engines.contract import TUPLE
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.tuples import COUNTS
+from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources.json_lines import Decided, _frame
 
 if TYPE_CHECKING:
@@ -55,3 +57,10 @@ def test_distinct_decisions(tmp_path: Path) -> None:
 def test_no_files() -> None:
     """Without a history there is nothing, in the schema."""
     assert LocalEngine().over_tuples([], picked, {}, SCHEMA) == SCHEMA.empty_table()
+
+
+def test_addresses_are_for_spark() -> None:
+    """The engine has no file systems but this machine's."""
+    assert LocalEngine().list_remote([]) == []
+    with pytest.raises(Unreadable, match=r"s3a://b/x: .* add --engine spark"):
+        LocalEngine().list_remote(["s3a://b/x"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import pytest
 
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.tuples import COUNTS
+from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
 from doorkeeper_pipeline.jobs.silver import HourResult, HourTask, build_hour
 from doorkeeper_pipeline.schemas import TABLES
@@ -39,12 +41,12 @@ def spark() -> Iterator[SparkEngine]:
     engine.close()
 
 
-def ran(engine: Engine, logs: Path, out: Path) -> dict[str, bytes]:
+def ran(engine: Engine, logs: Path | str, out: Path, run_id: str = "run") -> dict[str, bytes]:
     """Return the bytes of silver and gold after a run."""
     # The log has more bad lines than a run allows by default.
     request = RunRequest(out=out, inputs=(str(logs),), slice_bytes=3000, max_quarantined=50)
     around = Surroundings(
-        engine=engine, now=lambda: NOW, run_id="run", version="1", tell=lambda _: None
+        engine=engine, now=lambda: NOW, run_id=run_id, version="1", tell=lambda _: None
     )
     run(request, around)
     now = Tables(out)
@@ -87,6 +89,50 @@ def test_a_run_gives_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: P
     assert len(here) > 5
     assert there == here
     assert len(delta.read(out, "quarantine")) == 30
+
+
+def test_files_at_addresses(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
+    """Spark fetches them, compressed or not, and the rows are those of the same files by path; they
+    are known by address, and not fetched again."""
+    there = tmp_path / "a b" / "day=1"
+    there.mkdir(parents=True)
+    text = (logs / "kafka-authorizer.log").read_bytes()
+    half = text.index(b"[2026", len(text) // 2)
+    (there / "kafka.log.1.gz").write_bytes(gzip.compress(text[:half]))
+    (there / "kafka.log").write_bytes(text[half:])
+    (there / "empty.log").touch()
+    here = ran(LocalEngine(), there, tmp_path / "local")
+
+    address = f"file:{tmp_path}/a b"
+    assert ran(spark, address, tmp_path / "spark") == here
+
+    bad = [delta.read(tmp_path / name, "quarantine") for name in ("local", "spark")]
+    columns = ["byte_offset", "byte_length", "reason", "text"]
+    assert bad[0].select(columns).sort(columns).equals(bad[1].select(columns).sort(columns))
+    assert set(bad[1]["file"]) == {
+        f"file:{tmp_path}/a b/day=1/{name}" for name in ("kafka.log", "kafka.log.1.gz")
+    }
+    ran(spark, address, tmp_path / "spark", "run2")
+    assert delta.read(tmp_path / "spark", "runs")["files_read"].to_list() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("xyz://bucket/logs", "xyz://bucket/logs"),
+        ("file:/there/is/no/such/folder", "file:/there/is/no/such/folder"),
+    ],
+)
+def test_addresses_that_spark_cannot_read(
+    spark: SparkEngine, tmp_path: Path, address: str, found: str
+) -> None:
+    """They are told in a line with the address, and nothing is written."""
+    with pytest.raises(Unreadable) as refused:
+        ran(spark, address, tmp_path / "out")
+
+    assert str(refused.value).startswith(found)
+    assert "\n" not in str(refused.value)
+    assert not list(tmp_path.rglob("*.parquet"))
 
 
 def test_distinct_decisions_are_the_same(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:

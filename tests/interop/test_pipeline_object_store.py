@@ -1,0 +1,146 @@
+"""Tables in an object store: an S3 server, killed runs, two writers, a reader of the format."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from deltalake import DeltaTable
+
+from doorkeeper_pipeline.errors import Busy
+from doorkeeper_pipeline.tables.delta import Change, Tables, read
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.s3_server import s3_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
+
+PLACE = "s3a://access-tables/access"
+LINE = (
+    "[2026-11-22 07:10:00,000] INFO Principal = User:{user} is Denied operation = READ from host ="
+    " 10.0.0.7 on resource = Topic:LITERAL:t for request = Fetch with resourceRefCount = 1 based on"
+    " rule DefaultDeny (kafka.authorizer.logger)\n"
+)
+STEPS = ("staged", "committed lines", "committed decisions", "committed files")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Run the server; this process and its children are its clients."""
+    try:
+        with (
+            pytest.MonkeyPatch.context() as patched,
+            s3_server(tmp_path_factory.mktemp("s3"), "access-tables") as variables,
+        ):
+            for name, value in variables.items():
+                patched.setenv(name, value)
+            yield variables
+    except Unavailable as error:
+        cannot(str(error))
+
+
+def ran(logs: Path, place: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "doorkeeper_pipeline", "run", "--quiet"),
+            *("--audit", str(logs), "--out", place, *options),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+KILLED = """
+import datetime as dt, os, signal, sys
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
+
+logs, out, step = sys.argv[1:]
+
+def checkpoint(reached):
+    if reached == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+now = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
+around = Surroundings(
+    engine=LocalEngine(), now=lambda: now, run_id="killed", version="1", tell=lambda _: None,
+    checkpoint=checkpoint,
+)
+run(RunRequest(out=out, inputs=(logs,)), around)
+"""
+
+
+def principals(place: str) -> list[str]:
+    """Return the principals that were refused."""
+    found: list[str] = sorted(read(place, "denied")["principal"].to_list())
+    return found
+
+
+@pytest.mark.usefixtures("store")
+def test_runs_and_kills(tmp_path: Path) -> None:
+    """Killed between any two commits the old tables are read, and the next run makes the new."""
+    (tmp_path / "0.log").write_text(LINE.format(user="u0"))
+    assert ran(tmp_path, PLACE).returncode == 0
+    there = ["User:u0"]
+    for number, step in enumerate(STEPS, 1):
+        (tmp_path / f"{number}.log").write_text(LINE.format(user=f"u{number}"))
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED, str(tmp_path), PLACE, step], check=False, timeout=300
+        )
+        assert killed.returncode == -signal.SIGKILL
+        assert principals(PLACE) == there
+
+        done = ran(tmp_path, PLACE)
+
+        assert done.returncode == 0, done.stderr
+        there.append(f"User:u{number}")
+        assert principals(PLACE) == there
+        assert read(PLACE, "decisions")["count"].sum() == number + 1
+    seen = pl.read_delta(f"{PLACE}/gold/denied")
+    assert sorted(seen["principal"].to_list()) == there
+    assert DeltaTable(f"{PLACE}/gold/denied").version() >= len(STEPS)
+
+
+@pytest.mark.usefixtures("store")
+def test_two_writers(tmp_path: Path) -> None:
+    """There is no lock; the commit of the second one fails, and its run changes nothing."""
+    place = f"{PLACE}-of-two"
+    (tmp_path / "0.log").write_text(LINE.format(user="u0"))
+    assert ran(tmp_path, place).returncode == 0
+    changes = [Change(Tables(place)) for _ in range(2)]
+    for number, change in enumerate(changes):
+        rows = change.tables.read("runs").with_columns(run_id=pl.lit(f"run-{number}"))
+        change.replace("runs", rows)
+    changes[0].commit()
+
+    with pytest.raises(Busy, match="another process has changed the tables"):
+        changes[1].commit()
+
+    assert read(place, "runs")["run_id"].to_list() == ["run-0"]
+
+
+def test_an_object_store_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told in one line with the address."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    (tmp_path / "0.log").write_text(LINE.format(user="u0"))
+
+    done = ran(tmp_path, PLACE)
+
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+    assert PLACE in done.stderr
