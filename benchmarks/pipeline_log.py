@@ -217,7 +217,8 @@ def ours(engine_name: str) -> Callable[[Path, Path], float]:
         from doorkeeper_pipeline.jobs import gold
         from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
 
-        with starting.engine(engine_name, "local[*]", lambda _: None) as engine:
+        master = "local[*]" if engine_name == "spark" else None
+        with starting.engine(engine_name, master, lambda _: None) as engine:
             begin_s = time.perf_counter()
             # The others end with the decisions, so the tables made of them are left out here.
             gold.GOLD_JOBS = ()

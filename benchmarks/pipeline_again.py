@@ -1,0 +1,88 @@
+"""What does a run cost when little is new, or nothing?
+
+    python benchmarks/pipeline_again.py [--lines N] [--full] [--engine local|spark]
+
+A made-up log in 24 files is read by ``doorkeeper-pipeline run``, all tables made: once, once more
+with nothing new, and once more with one new file of a twenty-fourth of the lines. Each run is a
+process of its own; ``cpu`` is its processor time with that of its children, which says more than
+``wall`` on a machine that does something else too. Goals, in processor time: nothing new at most 2
+percent of the first run, a twenty-fourth at most 8.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+LINES, LINES_FULL = 500_000, 5_000_000
+FILES = 24
+
+
+class Cost(NamedTuple):
+    """The seconds of a run, and the most memory of any run so far, in MB."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, default=LINES)
+    parser.add_argument("--full", action="store_true", help=f"{LINES_FULL:,} lines")
+    parser.add_argument("--engine", choices=("local", "spark"), default="local")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="doorkeeper-again-") as folder:
+        measure(Path(folder), LINES_FULL if given.full else given.lines, given.engine)
+
+
+def measure(folder: Path, lines: int, engine: str) -> None:
+    """Write a log, run three times, print the costs and their ratios."""
+    from doorkeeper_pipeline.worlds.shape import Shape  # noqa: PLC0415  the runs' start is theirs
+    from doorkeeper_pipeline.worlds.traffic import world_of  # noqa: PLC0415  as above
+    from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log  # noqa: PLC0415
+
+    world = world_of(Shape())
+    write_log(world, folder / "all", Log(lines=lines, files=FILES, days=1))
+    acls = write_acls(world, folder)["yaml"]
+    *first, last = sorted((folder / "all").iterdir())
+    logs = folder / "logs"
+    logs.mkdir()
+    for path in first:
+        shutil.move(path, logs)
+    print(f"{lines:,} lines in {FILES} files, {engine}")
+    print(f"{'':12} {'wall s':>8} {'cpu s':>8} {'peak MB':>8}   of the first: wall, cpu")
+    costs = []
+    for name in ("first", "nothing new", "1/24 new"):
+        if name == "1/24 new":
+            shutil.move(last, logs)
+        costs.append(run(logs, acls, folder / "out", engine))
+        wall, cpu, peak = costs[-1]
+        ratios = f"{wall / costs[0].wall_s:6.1%} {cpu / costs[0].cpu_s:6.1%}"
+        print(f"{name:12} {wall:8.1f} {cpu:8.1f} {peak:8.0f}   {ratios}", flush=True)
+
+
+def run(logs: Path, acls: Path, out: Path, engine: str) -> Cost:
+    """Run the command; return what it cost."""
+    command = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--quiet", "--engine", engine]
+    command += ["--audit", str(logs), "--acls", str(acls), "--out", str(out)]
+    before, begin_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    wall_s = time.perf_counter() - begin_s
+    if done.returncode not in (0, 4):  # 4: the ACLs contradict the log, and the tables are there
+        raise SystemExit(done.stderr)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Cost(wall_s, cpu_s, after.ru_maxrss / 1024)
+
+
+if __name__ == "__main__":
+    main()
