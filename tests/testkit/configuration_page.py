@@ -46,8 +46,8 @@ check FILE` prints every error and warning of one.
   `sasl.server.callback.handler.class`, and config providers (`${file:...}`, also
   where `config.providers` is empty) stop the start: they would change who may do what.
 - A file without a key, and a configuration without an authorizer, which allows everything, are
-  warnings; `doorkeeper config check --strict` fails. A file with control
-  characters is refused: it is binary.
+  warnings; `doorkeeper config check --strict` fails. A file with
+  control characters, which is binary, is refused.
 - The rules between listeners are Kafka's, but for one: where nothing names the listener between
   nodes and none is called PLAINTEXT, it is the first that clients may dial.
 - Passwords are never printed, logged or described; nor is the text of a JAAS entry that is

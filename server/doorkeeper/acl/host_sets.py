@@ -131,7 +131,7 @@ class HostTable(Generic[V]):
         self._networks = networks
         self._ranges: list[tuple[int, int, int, str]] = []
         """Family, first and last address of each host that lies in networks, in order."""
-        if networks:
+        if networks is not None:
             self._ranges = sorted(filter(None, map(_range_of, self._values)))
 
     def overlapping(self, host: str) -> Iterator[V]:

@@ -116,6 +116,23 @@ def removable(
     return [found[each] for each in sorted(found)]
 
 
+def without_effect(
+    policy: Policy, snapshot: Snapshot, bindings: Iterable[AclBinding]
+) -> list[Removable]:
+    """Return the bindings, each added alone to a snapshot, that would change no decision."""
+    found = []
+    spaces: dict[ResourceType, _Space] = {}
+    for binding in bindings:
+        resource_type = binding.pattern.resource_type
+        space = spaces.get(resource_type)
+        if space is None:
+            space = spaces[resource_type] = _Space(snapshot, resource_type)
+        verdict = _Judge(policy, snapshot, space, binding).verdict()
+        if verdict is not None:
+            found.append(verdict)
+    return found
+
+
 def _bindings(patterns: Names[Group]) -> Iterator[AclBinding]:
     for _, _, group in patterns.patterns():
         yield from group

@@ -5,7 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.acl.decision import Policy
+from doorkeeper.acl.model import AclPermissionType
+from doorkeeper.acl.necessity import without_effect
 from doorkeeper.acl.networks import network_of
+from doorkeeper.app.config_changes import dynamic_values
+from doorkeeper.config.loading import with_stored_values
 from doorkeeper.kinds.change import Author, Origin
 from doorkeeper.kinds.features import (
     LEVELS,
@@ -15,9 +20,10 @@ from doorkeeper.kinds.features import (
     release_of,
 )
 from doorkeeper.offline.log import audit_log_output, offline_log
+from doorkeeper.offline.repository import policy_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
@@ -33,12 +39,15 @@ class ReleaseChange(NamedTuple):
     """The changes by another release.
 
     ``networks`` are the ACLs whose hosts are networks: they begin to match the addresses in them,
-    or end to. ``unreadable`` have a slash and are no network: they match nothing in either release.
+    or end to. Those of ``needless`` change no decision by it: other ACLs allow or deny the same, or
+    a DENY overrides no ALLOW. ``unreadable`` have a slash and are no network: they match nothing in
+    either release.
     """
 
     before: str
     after: str
     networks: tuple[AclBinding, ...]
+    needless: frozenset[AclBinding]
     unreadable: tuple[AclBinding, ...]
 
     @property
@@ -70,7 +79,8 @@ async def _change_release(
     async with offline_log(settings, make_store=False) as (log, audit_log):
         await log.start()
         state = log.state
-        found = effect_of(state, release or release_of(state.features))
+        stored, _ = with_stored_values(settings, dynamic_values(state.configs, settings.node_id))
+        found = effect_of(state, release or release_of(state.features), policy_of(stored))
         if found.before == found.after:
             return found
         if not confirm(found):
@@ -86,13 +96,35 @@ async def _change_release(
         return found
 
 
-def effect_of(state: State, release: str) -> ReleaseChange:
+def effect_of(state: State, release: str, policy: Policy) -> ReleaseChange:
     """Return the changes by following a release; the ACLs are sorted."""
     before = release_of(state.features)
-    bindings = [] if before == release else _with_slash(state.acls)
-    networks = [each for each in bindings if network_of(each.entry.host) is not None]
-    others = [each for each in bindings if network_of(each.entry.host) is None]
-    return ReleaseChange(before, release, tuple(sorted(networks)), tuple(sorted(others)))
+    bindings = [] if before == release else sorted(_with_slash(state.acls))
+    networks = tuple(each for each in bindings if network_of(each.entry.host) is not None)
+    others = tuple(each for each in bindings if network_of(each.entry.host) is None)
+    return ReleaseChange(before, release, networks, _needless(state, networks, policy), others)
+
+
+def _needless(
+    state: State, networks: Sequence[AclBinding], policy: Policy
+) -> frozenset[AclBinding]:
+    """Return the ACLs that change no decision when networks begin to match, or cease to.
+
+    An ALLOW counts if no DENY overrides it, and no ALLOW that matches in both releases covers it. A
+    DENY counts if it overrides such an ALLOW.
+    """
+    # That there is an ACL closes a resource in both releases: the default changes nothing.
+    policy = Policy(super_users=policy.super_users)
+    denying = [each for each in networks if each.entry.permission_type is AclPermissionType.DENY]
+    allowing = [each for each in networks if each.entry.permission_type is AclPermissionType.ALLOW]
+    # Without these all other ACLs match as texts, but their addresses may be in networks.
+    others = state.acls.without(networks).with_network_matching(enabled=True)
+    with_denying = others.with_added((state.acls.id_of(each) or "", each) for each in denying)
+    found = [
+        *without_effect(policy, others, denying),
+        *without_effect(policy, with_denying, allowing),
+    ]
+    return frozenset(each.binding for each in found)
 
 
 def _with_slash(acls: Snapshot) -> list[AclBinding]:

@@ -116,6 +116,7 @@ def test_trees_of_many_addresses() -> None:
 )
 def test_tables(hosts: list[str], host: str, *, matches: bool) -> None:
     """A table finds the hosts that share clients with another one, as a comparison of each does."""
+    # The other host need not be one of the index.
     networks = NO_NETWORKS.changed(dict.fromkeys(hosts, 1)) if matches else None
     table = HostTable(((each, each) for each in hosts), networks)
 

@@ -33,7 +33,8 @@ that is older than this key follows 4.3.
 
 \b
 The servers must be stopped. Before the change, the ACLs whose hosts are networks are listed, with
-the principals that gain or lose permissions, and the command asks.
+the principals that gain or lose permissions, and the command asks. "changes nothing" is an ACL for
+a super user, one beside others that say the same, or a DENY of what is not allowed.
 
 \b
 Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
@@ -108,6 +109,8 @@ def lines_of(change: ReleaseChange) -> list[str]:
 
 
 def _effect(binding: AclBinding, change: ReleaseChange) -> str:
+    if binding in change.needless:
+        return "changes nothing"
     # A DENY that begins to match takes permissions away.
     allows = binding.entry.permission_type is AclPermissionType.ALLOW
     gains = allows is change.begins

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL, FEATURE
-from testkit.acl import READ, WRITE, allow, deny, topic
+from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.stores import adding, fill, open_store
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ BINDINGS = (
     deny("bob", WRITE, topic("t"), host="::/0"),
     allow("carol", READ, topic("t"), host="10.0.0.0/33"),
     allow("dave", READ, topic("t"), host="10.0.0.1"),
+    allow("bob", WRITE, topic("t")),
 )
 ACLS = edit(ACL, set=[StoredBinding(f"{n:022}", each) for n, each in enumerate(BINDINGS)])
 
@@ -67,6 +70,49 @@ def test_what_changes_is_listed_before_it_is_asked(tmp_path: Path) -> None:
     ]
     assert "nothing was changed" in result.output
     assert level_in(tmp_path) == []
+
+
+def test_acls_without_an_effect_are_told_from_the_others(tmp_path: Path) -> None:
+    """Nobody gains what others allow, or a super user has; nobody loses what they never had."""
+    effects = {
+        allow("erin", READ, topic("t"), host="10.0.0.0/8"): "gains",
+        allow("erin", READ, topic("t"), host="10.9.9.9/8"): "gains",
+        deny("erin", READ, topic("t"), host="10.3.0.0/16"): "changes nothing",
+        allow("root", READ, topic("t"), host="10.0.0.0/8"): "changes nothing",
+        allow("faye", READ, topic("t"), host="10.0.0.0/8"): "changes nothing",
+        deny("gus", READ, topic("t"), host="10.3.0.0/16"): "loses",
+        deny("gus", READ, topic("t"), host="10.4.0.0/16"): "changes nothing",
+        allow("hal", READ, topic("t"), host="10.0.0.0/31"): "changes nothing",
+        deny("hal", AclOperation.ALL, topic("*"), host="10.0.0.0/8"): "loses",
+    }
+    stored = (
+        *effects,
+        allow("faye", READ, topic("t")),
+        allow("gus", READ, topic("t"), host="10.3.0.7"),
+        allow("hal", READ, topic("t", PREFIXED), host="10.0.0.1"),
+    )
+    rows = [StoredBinding(f"{n:022}", each) for n, each in enumerate(stored)]
+    asyncio.run(fill(tmp_path / "data", edit(ACL, set=rows)))
+    file = tmp_path / "server.properties"
+    standard = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    file.write_text(f"doorkeeper.data.dir={tmp_path}/data\n{standard}\nsuper.users=User:root\n")
+
+    for words, expected in (
+        (["4.4"], effects),
+        (["4.3"], {each: _turned(effect) for each, effect in effects.items()}),
+    ):
+        command = ["store", "release", *words, "--yes", "--config", str(file)]
+        result = CliRunner().invoke(doorkeeper, command)
+        listed = result.stdout.splitlines()[1 : len(effects) + 1]
+        assert sorted(listed) == sorted(
+            f"  {'' if effect == 'changes nothing' else f'{each.entry.principal} '}{effect}"
+            f"  {row(each)}"
+            for each, effect in expected.items()
+        )
+
+
+def _turned(effect: str) -> str:
+    return {"gains": "loses", "loses": "gains"}.get(effect, effect)
 
 
 def test_it_is_changed_there_and_back(tmp_path: Path) -> None:
