@@ -77,6 +77,11 @@ class OfflineAcls:
             found.update(self._authorizer.acls(wanted))
         return sorted(found)
 
+    def matches_networks(self) -> bool | None:
+        """Say whether the standard authorizer matches networks; None of another one."""
+        snapshot = self._authorizer.snapshot()
+        return None if snapshot is None else snapshot.matches_networks
+
     async def add(self, bindings: Sequence[AclBinding]) -> list[AclCreateResult]:
         """Create bindings; the results are in order.
 

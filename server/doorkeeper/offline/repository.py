@@ -231,6 +231,10 @@ class StoreSession(AclSession):
         """Return the bindings that match any of the filters, sorted, each once."""
         return self._acls.find(filters)
 
+    async def matches_networks(self) -> bool | None:
+        """Say whether the standard authorizer matches networks; None of another one."""
+        return self._acls.matches_networks()
+
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Create bindings; return the error of each, or None, in order."""
         return [each.error for each in await self._acls.add(bindings)]

@@ -55,6 +55,10 @@ class AclSession(ABC):
 
         """
 
+    async def matches_networks(self) -> bool | None:
+        """Say whether hosts that are networks match the addresses in them; None if not known."""
+        return None
+
     @abstractmethod
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Create bindings; return the error of each, or None, in order.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan_application import Outcome
-    from doorkeeper.repositories.repository import AclRepository
+    from doorkeeper.repositories.repository import AclRepository, AclSession
 
 # Of the format of the file; a reader refuses any other.
 VERSION: Final = 1
@@ -62,19 +62,17 @@ def summary(plan: Plan) -> str:
     return f"Plan: {added} to add, {removed} to remove; {plan.kept} unchanged{foreign}."
 
 
-def host_notes(plan: Plan, *, networks: bool | None) -> list[str]:
-    """Return what the rules of the target say of the hosts to add, a line for each ACL.
+def say_host_notes(plan: Plan, *, networks: bool | None) -> None:
+    """Print what the rules of the target say of the hosts to add, a line for each ACL.
 
     ``networks`` is whether its release matches networks; None if it is not known.
     """
-    notes = []
     for binding in plan.added:
         host = binding.entry.host
         if networks and (error := check_binding(binding, networks=True)) is not None:
-            notes.append(f"Kafka 4.4 refuses {row(binding)}: {error.message}")
+            say(f"note: Kafka 4.4 refuses {row(binding)}: {error.message}")
         elif networks is False and network_of(host) is not None:
-            notes.append(f"Kafka 4.3 compares hosts as texts: no client matches {row(binding)}")
-    return notes
+            say(f"note: Kafka 4.3 compares hosts as texts: no client matches {row(binding)}")
 
 
 def record(plan: Plan) -> dict[str, Any]:
@@ -168,7 +166,8 @@ def apply_plan(
         if dry_run:
             contents = await repository.read()
             report_unknown(contents)
-            await _show_new_plan(make_plan, contents.bindings, precondition)
+            found = await _show_new_plan(make_plan, contents.bindings, precondition)
+            say_host_notes(found, networks=contents.networks)
             return None
         # The session stays open during the question: in an embedded store no server starts
         # meanwhile, so that the plan that was shown is the plan that is applied.
@@ -177,6 +176,7 @@ def apply_plan(
             known = known_bindings(present)
             report_unknown(AclContents(known, unknown=len(present) - len(known)))
             found = await _show_new_plan(make_plan, known, precondition)
+            await _say_notes_of(found, session)
             if not found:
                 return None
             if asks and not confirm("Apply this plan?"):
@@ -201,6 +201,12 @@ def apply_plan(
             f"{'adding' if each.added else 'removing'} {row(each.binding)}: {each.error}"
             for each in outcome.failed
         )
+
+
+async def _say_notes_of(plan: Plan, session: AclSession) -> None:
+    # A live cluster is asked for its release: not without need.
+    if plan.added:
+        say_host_notes(plan, networks=await session.matches_networks())
 
 
 async def _show_new_plan(

@@ -335,8 +335,7 @@ def plan(
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
     show_plan(found, output)
-    for note in acl_plans.host_notes(found, networks=present.networks):
-        say(f"note: {note}")
+    acl_plans.say_host_notes(found, networks=present.networks)
     if out_file is not None:
         say(f"the plan is written to {out_file}")
     raise SystemExit(CHANGES if found else 0)

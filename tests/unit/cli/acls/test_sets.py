@@ -321,3 +321,6 @@ def test_a_plan_notes_what_the_release_of_its_target_makes_of_hosts(desk: Desk) 
         f"doorkeeper: note: Kafka 4.3 compares hosts as texts: no client matches {row}/8\n"
     )
     assert of_newer.stdout == of_older.stdout
+    assert desk.run("apply", wanted, desk.store, "--dry-run").stderr == of_older.stderr
+    applied = desk.run("import", wanted, desk.store)
+    assert applied.stderr == f"{of_older.stderr}doorkeeper: 2 added, 0 removed\n"
