@@ -21,6 +21,7 @@ logs at TRACE, are not recorded: a single Metadata request has thousands of them
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
 from doorkeeper.acl.snapshot import EMPTY as NO_ACLS
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 # About 5 MB. A request with more topics has one event for each of them anyway.
 ENTRIES_MAX: Final = 10_000
+
+_COUNT: Final = attrgetter("count")
 
 # A module constant: looking a member up on its class costs more than the rest of a test (3.11).
 _ALLOWED: Final = AuthorizationResult.ALLOWED
@@ -276,23 +279,21 @@ class Merging:
         count = len(decisions) + len(logins)
         if not count:
             return
-        # All or nothing: a part of a window would need its own counts.
-        if not self._queue.has_room(count):
-            # Counting on costs no space; there may be room at the end of the next window.
-            self._start_timer()
-            return
-        happened = self._occurrences()
         again = [
             Repetition(each.entries, each.count, self._last_ns(each), each.last_correlation_id)
             for each in self._again
         ]
+        events = partial(window_events, decisions, again, logins)
+        happened = self._occurrences()
+        # All or nothing: a part of a window would need its own counts.
+        if not self._queue.put(QueuedEvents(self._now_ns(), events, count, happened)):
+            # Counting on costs no space; there may be room at the end of the next window.
+            self._start_timer()
+            return
         for recorded in self._again:
             recorded.count, recorded.last_s = 0, 0.0
         self._seen, self._entries, self._again, self._logins = {}, [], [], {}
         self._window = object()
-
-        events = partial(window_events, decisions, again, logins)
-        self._queue.put(QueuedEvents(self._now_ns(), events, events=count, happened=happened))
 
     def _last_ns(self, recorded: RecordedDecision) -> int:
         """Return the time of the last decision; repetitions from the cache have the loop's time."""
@@ -314,9 +315,10 @@ class Merging:
 
     def _occurrences(self) -> int:
         """Return the number of decisions and logins in the window."""
-        happened = sum(each.count for each in self._entries)
-        happened += sum(each.count * len(each.entries) for each in self._again)
-        return happened + sum(each.count for each in self._logins.values())
+        happened: int = sum(map(_COUNT, (*self._entries, *self._logins.values())))
+        for each in self._again:
+            happened += each.count * len(each.entries)
+        return happened
 
     def _has_room(self, now_ns: int) -> bool:
         """Return whether another entry may start; if not, count it as dropped."""

@@ -79,17 +79,13 @@ class Queue:
         self.length = 0
         """Number of queued events, including those that are being written."""
 
-    def has_room(self, events: int) -> bool:
-        """Return whether there is room; the one producer may rely on it until it puts."""
-        return self.length + events <= self._events_max
-
     def put(self, item: QueuedEvents, waiter: Waiter | None = None) -> bool:
         """Queue an item; return whether there was room, or the item must be kept.
 
         The waiter of an item is completed when the item is written: with a problem, or None.
         """
         with self._wake:
-            if not (item.must_be_kept or self.has_room(item.events)):
+            if not (item.must_be_kept or self.length + item.events <= self._events_max):
                 return False
             self._items.append(item)
             if waiter is not None:
