@@ -159,27 +159,6 @@ UNSERVED: dict[int, Declared] = {
             Field("ErrorCode", "int16", 0, NEVER, default=0),
         ),
     ),
-    13: Declared(
-        "LeaveGroup", 0, 5, 4, True, False,
-        (
-            Field("GroupId", "string", 0, NEVER, default=""),
-            Field("MemberId", "string", 0, 2, default=""),
-            Field("Members", "struct", 3, NEVER, is_array=True, default=(), fields=(
-                Field("MemberId", "string", 3, NEVER, default=""),
-                Field("GroupInstanceId", "string", 3, NEVER, null_low=3, null_high=NEVER, default=None),
-                Field("Reason", "string", 5, NEVER, null_low=5, null_high=NEVER, default=None),
-            )),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 1, NEVER, default=0),
-            Field("ErrorCode", "int16", 0, NEVER, default=0),
-            Field("Members", "struct", 3, NEVER, is_array=True, default=(), fields=(
-                Field("MemberId", "string", 3, NEVER, default=""),
-                Field("GroupInstanceId", "string", 3, NEVER, null_low=3, null_high=NEVER, default=""),
-                Field("ErrorCode", "int16", 3, NEVER, default=0),
-            )),
-        ),
-    ),
     14: Declared(
         "SyncGroup", 0, 5, 4, True, False,
         (

@@ -9,6 +9,7 @@ from typing import Any
 from doorkeeper_wire.messages import (
     delete_groups,
     describe_groups,
+    leave_group,
     list_groups,
     offset_commit,
     offset_delete,
@@ -255,8 +256,35 @@ def deletion_scenarios() -> Iterator[Scenario]:
         )
 
 
+def leave_scenarios() -> Iterator[Scenario]:
+    """LeaveGroup: members that are not there, of groups that are and are not; refusals."""
+    kind = leave_group
+
+    def leave(version: int, group: str, *members: tuple[str, str | None]) -> Step:
+        fields: dict[str, Any] = {"member_id": members[0][0]}
+        if version >= 3:
+            rows = (kind.MemberIdentity(member_id=m, group_instance_id=i) for m, i in members)
+            fields = {"members": tuple(rows)}
+        request = kind.LeaveGroupRequest(group_id=group, **fields)
+        return Step(None, request, kind.LeaveGroupResponse, version)
+
+    made = commit(8, "g-a", ("t-one", 0, 5, "text"))
+    for version in range(6):
+        steps = [leave(version, each, ("m", None)) for each in ("g-a", "g-none", "", "other")]
+        steps.append(leave(version, "g-a", ("", None)))
+        if version >= 3:
+            several = (("m", None), ("", "i"), ("m", "i"), ("m", None))
+            steps += [leave(version, "g-a", *several), leave(version, "g-none", *several)]
+            none = kind.LeaveGroupRequest(group_id="g-a")
+            steps.append(Step(None, none, kind.LeaveGroupResponse, version))
+        yield Scenario(
+            f"LeaveGroup {version}", (GRANTS, made, *as_users(*steps)), TOPICS, groups=True
+        )
+
+
 OFFSET_SCENARIOS: tuple[Scenario, ...] = (
     *commit_scenarios(),
     *fetch_scenarios(),
     *deletion_scenarios(),
+    *leave_scenarios(),
 )

@@ -118,6 +118,8 @@ MODULES = {
     "InitProducerIdResponse": ("init_producer_id", "INIT_PRODUCER_ID_RESPONSE"),
     "JoinGroupRequest": ("join_group", "JOIN_GROUP_REQUEST"),
     "JoinGroupResponse": ("join_group", "JOIN_GROUP_RESPONSE"),
+    "LeaveGroupRequest": ("leave_group", "LEAVE_GROUP_REQUEST"),
+    "LeaveGroupResponse": ("leave_group", "LEAVE_GROUP_RESPONSE"),
     "ListConfigResourcesRequest": ("list_config_resources", "LIST_CONFIG_RESOURCES_REQUEST"),
     "ListConfigResourcesResponse": ("list_config_resources", "LIST_CONFIG_RESOURCES_RESPONSE"),
     "ListGroupsRequest": ("list_groups", "LIST_GROUPS_REQUEST"),

@@ -90,6 +90,7 @@ ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
     "DescribeQuorumResponse": _nested("topics"),
     "DescribeTransactionsResponse": attrgetter("transaction_states"),
     "ElectLeadersResponse": _nested("replica_election_results", "partition_result"),
+    "LeaveGroupResponse": attrgetter("members"),
     "ListOffsetsResponse": _nested("topics"),
     "OffsetCommitResponse": _nested("topics"),
     "OffsetDeleteResponse": _nested("topics"),

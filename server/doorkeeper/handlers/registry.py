@@ -96,6 +96,7 @@ RARE: Final = (
     Rare(2, "list_offsets", 1, 11),
     Rare(8, "offset_commit", 2, 10),
     Rare(9, "offset_fetch", 1, 10),
+    Rare(13, "leave_group", 0, 5),
     Rare(21, "delete_records", 0, 2),
     Rare(22, "init_producer_id", 0, 5),
     Rare(23, "offset_for_leader_epoch", 2, 4),

@@ -1,0 +1,94 @@
+"""LeaveGroup (13), versions 0-5: takes members out of a group.
+
+Needs READ on the group (30). Groups cannot be joined, so that each member is unknown (25), and so
+are those of a group that does not exist. Declared members stay (44, POLICY_VIOLATION); one whose
+name is declared with another id is 82. An empty group id is 24. Nodes other than the coordinator
+answer 16.
+
+    v0-2  one member, whose code is that of the response     v3  several, each with its code
+
+Source: ``handleLeaveGroupRequest``, ``GroupMetadataManager.classicGroupLeave`` and
+``LeaveGroupResponse`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import is_allowed, needs
+from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper_wire.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.api.node import Node
+    from doorkeeper.cluster.model import GroupMember
+    from doorkeeper.request_context import RequestContext
+
+(_READ,) = needs(13)
+
+OF_SEVERAL = 3
+"""The first version that names several members."""
+
+
+def handle(request: LeaveGroupRequest, context: RequestContext, node: Node) -> LeaveGroupResponse:
+    if not is_allowed(node, context, _READ, request.group_id):
+        raise ApiError(_READ.refusal)
+    if not request.group_id:
+        raise ApiError(ErrorCode.INVALID_GROUP_ID)
+    if node.coordinator_id != node.node_id:
+        raise ApiError(ErrorCode.NOT_COORDINATOR)
+    group = node.groups.get(request.group_id)
+    declared = () if group is None else group.members
+    if context.authorizable.request_version < OF_SEVERAL:
+        code = _code_of(MemberIdentity(member_id=request.member_id), declared)
+        return LeaveGroupResponse(error_code=code.value)
+    return LeaveGroupResponse(
+        members=tuple(
+            MemberResponse(
+                member_id=each.member_id,
+                group_instance_id=each.group_instance_id,
+                error_code=_code_of(each, declared).value,
+            )
+            for each in request.members
+        )
+    )
+
+
+def _code_of(asked: MemberIdentity, declared: Sequence[GroupMember]) -> ErrorCode:
+    """Return why a member stays."""
+    for member in declared:
+        if asked.group_instance_id is None:
+            if member.member_id == asked.member_id:
+                return ErrorCode.POLICY_VIOLATION
+        elif member.group_instance_id == asked.group_instance_id:
+            same = asked.member_id in ("", member.member_id)
+            return ErrorCode.POLICY_VIOLATION if same else ErrorCode.FENCED_INSTANCE_ID
+    return ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def refuse(
+    request: LeaveGroupRequest,  # noqa: ARG001  the form of Api.refuse
+    version: int,  # noqa: ARG001  as above
+    error: BaseException,
+) -> LeaveGroupResponse:
+    code, _ = answer_of(error)
+    return LeaveGroupResponse(error_code=code.value)
+
+
+API = Api(
+    key=13,
+    name="LeaveGroup",
+    min_version=0,
+    max_version=5,
+    request=LeaveGroupRequest,
+    handle=handle,
+    refuse=refuse,
+)
