@@ -10,7 +10,7 @@ import datetime as dt
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -114,6 +114,14 @@ def read_range(_: None, task: ReadTask) -> ReadResult:
         return ReadResult(file_id=task.file_id, failure=f"{task.path}: {error.strerror}")
 
 
+class RemoteAsk(NamedTuple):
+    """A file at an address, and how its source and layout are known where it does not tell."""
+
+    file: RemoteFile
+    source: str | None
+    pattern: str
+
+
 def read_copy(task: ReadTask, copy: Path) -> ReadResult:
     """Read the copy of a file at an address: the function of ``Engine.over_files``."""
     try:
@@ -125,11 +133,11 @@ def read_copy(task: ReadTask, copy: Path) -> ReadResult:
         return ReadResult(file_id=task.file_id, failure=str(error).replace(str(copy), task.path))
 
 
-def identify_copy(asked: tuple[RemoteFile, str | None], copy: Path) -> SourceFile | str | None:
+def identify_copy(asked: RemoteAsk, copy: Path) -> SourceFile | str | None:
     """Return a file at an address with its identity, as ``identify``; a text says why it cannot."""
-    file, source = asked
+    file = asked.file
     try:
-        found = identify(copy, source)
+        found = identify(copy, asked.source, asked.pattern)
     except Unreadable as error:
         return str(error).replace(str(copy), file.address)
     if found is None:

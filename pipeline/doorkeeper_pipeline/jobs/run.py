@@ -21,6 +21,7 @@ from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
 from doorkeeper_pipeline.jobs.read import (
     ReadResult,
+    RemoteAsk,
     identify_copy,
     read_copy,
     read_range,
@@ -182,7 +183,8 @@ class _Run:
             else:
                 found += [] if file is None else [file]
         _refuse(failures)
-        others = [row for row in self._known if row not in known]
+        claimed = {row["file_id"] for row in known}
+        others = [row for row in self._known if row["file_id"] not in claimed]
         work = manifest.compare(others, found, self._options(), rebuild=self._request.rebuild)
         work = replace(work, unchanged=(*work.unchanged, *known))
         new = sum(file.size for _, file in work.read)
@@ -207,7 +209,7 @@ class _Run:
             if row is not None and self._is_read(row):
                 known.append(row)
             else:
-                asked[file.address] = (file, request.source)
+                asked[file.address] = RemoteAsk(file, request.source, request.pattern)
         found: list[SourceFile] = []
         failures = []
         for each in engine.over_files(identify_copy, asked):
