@@ -15,5 +15,6 @@ reconfiguration  use of a new configuration in a running server
 reload           reload on SIGHUP
 config_check     check of a configuration without a start
 stores           opening of the configured store
+history          reading of its history, for the operations port
 errors           reasons for a refused start
 """

@@ -39,7 +39,8 @@ Changes come in order, each once. A watcher that was stopped goes on with --from
 behind the last one that it printed. While the store cannot be read, the command waits for it.
 {ADDRESSES}
 \b
-Exit statuses: 1 failed, with the reason on stderr; 2 wrong usage; 130 ended by Ctrl-C.
+Exit statuses: 0 done, with --count; 1 failed, with the reason on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
 
 \b
 Examples:
