@@ -40,7 +40,7 @@ def list_remote(session: SparkSession, addresses: Sequence[str]) -> list[RemoteF
     """
     found = {}
     for address in addresses:
-        files = _opened(session, [address], recursive=True)
+        files = _files_at(session, [address], recursive=True)
         try:
             rows = files.select("path", "modificationTime", "length").collect()
         except Exception as error:
@@ -76,7 +76,7 @@ def over_files(
     before = session.conf.get(name)
     session.conf.set(name, wanted)
     try:
-        files = _opened(session, [literal(each) for each in tasks])
+        files = _files_at(session, [literal(each) for each in tasks])
         call = _OverFiles(function, dict(tasks))
         found = (
             files.select("path", "content").mapInArrow(call, "result binary").toArrow().column(0)
@@ -110,7 +110,7 @@ class _OverFiles:
                 )
 
 
-def _opened(
+def _files_at(
     session: SparkSession, addresses: Sequence[str], *, recursive: bool = False
 ) -> DataFrame:
     reader = session.read.format("binaryFile").option("recursiveFileLookup", recursive)
