@@ -75,8 +75,8 @@ def _code_of(asked: MemberIdentity, declared: Sequence[GroupMember]) -> ErrorCod
 
 
 def refuse(
-    request: LeaveGroupRequest,  # noqa: ARG001  the form of Api.refuse
-    version: int,  # noqa: ARG001  as above
+    request: LeaveGroupRequest,
+    version: int,
     error: BaseException,
 ) -> LeaveGroupResponse:
     code, _ = answer_of(error)
