@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPONENT_ROOTS = ("server", "protocol", "schemas", "pipeline")
+COMPONENT_ROOTS = ("server", "protocol", "schemas", "pipeline", "broker")
 GENERATED_MARK = "# Generated "
 
 

@@ -2,6 +2,10 @@
 """Where the trees of each message are: its module, and the constant in it."""
 
 MODULES = {
+    "AddOffsetsToTxnRequest": ("add_offsets_to_txn", "ADD_OFFSETS_TO_TXN_REQUEST"),
+    "AddOffsetsToTxnResponse": ("add_offsets_to_txn", "ADD_OFFSETS_TO_TXN_RESPONSE"),
+    "AddPartitionsToTxnRequest": ("add_partitions_to_txn", "ADD_PARTITIONS_TO_TXN_REQUEST"),
+    "AddPartitionsToTxnResponse": ("add_partitions_to_txn", "ADD_PARTITIONS_TO_TXN_RESPONSE"),
     "AlterClientQuotasRequest": ("alter_client_quotas", "ALTER_CLIENT_QUOTAS_REQUEST"),
     "AlterClientQuotasResponse": ("alter_client_quotas", "ALTER_CLIENT_QUOTAS_RESPONSE"),
     "AlterConfigsRequest": ("alter_configs", "ALTER_CONFIGS_REQUEST"),
@@ -30,6 +34,14 @@ MODULES = {
     "ConsumerGroupDescribeResponse": (
         "consumer_group_describe",
         "CONSUMER_GROUP_DESCRIBE_RESPONSE",
+    ),
+    "ConsumerGroupHeartbeatRequest": (
+        "consumer_group_heartbeat",
+        "CONSUMER_GROUP_HEARTBEAT_REQUEST",
+    ),
+    "ConsumerGroupHeartbeatResponse": (
+        "consumer_group_heartbeat",
+        "CONSUMER_GROUP_HEARTBEAT_RESPONSE",
     ),
     "ConsumerProtocolAssignment": ("consumer_protocol_assignment", "CONSUMER_PROTOCOL_ASSIGNMENT"),
     "ConsumerProtocolSubscription": (
@@ -99,13 +111,19 @@ MODULES = {
     ),
     "ElectLeadersRequest": ("elect_leaders", "ELECT_LEADERS_REQUEST"),
     "ElectLeadersResponse": ("elect_leaders", "ELECT_LEADERS_RESPONSE"),
+    "EndTxnRequest": ("end_txn", "END_TXN_REQUEST"),
+    "EndTxnResponse": ("end_txn", "END_TXN_RESPONSE"),
     "ExpireDelegationTokenRequest": ("expire_delegation_token", "EXPIRE_DELEGATION_TOKEN_REQUEST"),
     "ExpireDelegationTokenResponse": (
         "expire_delegation_token",
         "EXPIRE_DELEGATION_TOKEN_RESPONSE",
     ),
+    "FetchRequest": ("fetch", "FETCH_REQUEST"),
+    "FetchResponse": ("fetch", "FETCH_RESPONSE"),
     "FindCoordinatorRequest": ("find_coordinator", "FIND_COORDINATOR_REQUEST"),
     "FindCoordinatorResponse": ("find_coordinator", "FIND_COORDINATOR_RESPONSE"),
+    "HeartbeatRequest": ("heartbeat", "HEARTBEAT_REQUEST"),
+    "HeartbeatResponse": ("heartbeat", "HEARTBEAT_RESPONSE"),
     "IncrementalAlterConfigsRequest": (
         "incremental_alter_configs",
         "INCREMENTAL_ALTER_CONFIGS_REQUEST",
@@ -160,6 +178,10 @@ MODULES = {
     "ShareGroupDescribeResponse": ("share_group_describe", "SHARE_GROUP_DESCRIBE_RESPONSE"),
     "StreamsGroupDescribeRequest": ("streams_group_describe", "STREAMS_GROUP_DESCRIBE_REQUEST"),
     "StreamsGroupDescribeResponse": ("streams_group_describe", "STREAMS_GROUP_DESCRIBE_RESPONSE"),
+    "SyncGroupRequest": ("sync_group", "SYNC_GROUP_REQUEST"),
+    "SyncGroupResponse": ("sync_group", "SYNC_GROUP_RESPONSE"),
+    "TxnOffsetCommitRequest": ("txn_offset_commit", "TXN_OFFSET_COMMIT_REQUEST"),
+    "TxnOffsetCommitResponse": ("txn_offset_commit", "TXN_OFFSET_COMMIT_RESPONSE"),
     "UnregisterBrokerRequest": ("unregister_broker", "UNREGISTER_BROKER_REQUEST"),
     "UnregisterBrokerResponse": ("unregister_broker", "UNREGISTER_BROKER_RESPONSE"),
     "UpdateFeaturesRequest": ("update_features", "UPDATE_FEATURES_REQUEST"),

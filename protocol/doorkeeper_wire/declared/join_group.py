@@ -3,7 +3,7 @@
 
 from construct import Int16sb, Int32sb
 
-from doorkeeper_wire.declared.nodes import Absent, Array, Octets, Record, Text
+from doorkeeper_wire.declared.nodes import BOOL, Absent, Array, Octets, Record, TagSection, Text
 
 _JOIN_GROUP_REQUEST_V0 = Record(
     "JoinGroupRequest",
@@ -17,9 +17,15 @@ _JOIN_GROUP_REQUEST_V0 = Record(
             "JoinGroupRequestProtocol",
             "name" / Text(),
             "metadata" / Octets(),
+            absent=(Absent("unknown_tags", (), ignorable=False),),
         )
     ),
-    absent=(Absent("rebalance_timeout_ms", -1, ignorable=True),),
+    absent=(
+        Absent("rebalance_timeout_ms", -1, ignorable=True),
+        Absent("group_instance_id", None, ignorable=False),
+        Absent("reason", None, ignorable=True),
+        Absent("unknown_tags", (), ignorable=False),
+    ),
 )
 _JOIN_GROUP_REQUEST_V1 = Record(
     "JoinGroupRequest",
@@ -34,12 +40,90 @@ _JOIN_GROUP_REQUEST_V1 = Record(
             "JoinGroupRequestProtocol",
             "name" / Text(),
             "metadata" / Octets(),
+            absent=(Absent("unknown_tags", (), ignorable=False),),
         )
     ),
+    absent=(
+        Absent("group_instance_id", None, ignorable=False),
+        Absent("reason", None, ignorable=True),
+        Absent("unknown_tags", (), ignorable=False),
+    ),
+)
+_JOIN_GROUP_REQUEST_V5 = Record(
+    "JoinGroupRequest",
+    "group_id" / Text(),
+    "session_timeout_ms" / Int32sb,
+    "rebalance_timeout_ms" / Int32sb,
+    "member_id" / Text(),
+    "group_instance_id" / Text(nullable=True),
+    "protocol_type" / Text(),
+    "protocols"
+    / Array(
+        Record(
+            "JoinGroupRequestProtocol",
+            "name" / Text(),
+            "metadata" / Octets(),
+            absent=(Absent("unknown_tags", (), ignorable=False),),
+        )
+    ),
+    absent=(
+        Absent("reason", None, ignorable=True),
+        Absent("unknown_tags", (), ignorable=False),
+    ),
+)
+_JOIN_GROUP_REQUEST_V6 = Record(
+    "JoinGroupRequest",
+    "group_id" / Text(compact=True),
+    "session_timeout_ms" / Int32sb,
+    "rebalance_timeout_ms" / Int32sb,
+    "member_id" / Text(compact=True),
+    "group_instance_id" / Text(compact=True, nullable=True),
+    "protocol_type" / Text(compact=True),
+    "protocols"
+    / Array(
+        Record(
+            "JoinGroupRequestProtocol",
+            "name" / Text(compact=True),
+            "metadata" / Octets(compact=True),
+            tags=TagSection(),
+        ),
+        compact=True,
+    ),
+    tags=TagSection(),
+    absent=(Absent("reason", None, ignorable=True),),
+)
+_JOIN_GROUP_REQUEST_V8 = Record(
+    "JoinGroupRequest",
+    "group_id" / Text(compact=True),
+    "session_timeout_ms" / Int32sb,
+    "rebalance_timeout_ms" / Int32sb,
+    "member_id" / Text(compact=True),
+    "group_instance_id" / Text(compact=True, nullable=True),
+    "protocol_type" / Text(compact=True),
+    "protocols"
+    / Array(
+        Record(
+            "JoinGroupRequestProtocol",
+            "name" / Text(compact=True),
+            "metadata" / Octets(compact=True),
+            tags=TagSection(),
+        ),
+        compact=True,
+    ),
+    "reason" / Text(compact=True, nullable=True),
+    tags=TagSection(),
 )
 JOIN_GROUP_REQUEST = (
     _JOIN_GROUP_REQUEST_V0,
     _JOIN_GROUP_REQUEST_V1,
+    _JOIN_GROUP_REQUEST_V1,
+    _JOIN_GROUP_REQUEST_V1,
+    _JOIN_GROUP_REQUEST_V1,
+    _JOIN_GROUP_REQUEST_V5,
+    _JOIN_GROUP_REQUEST_V6,
+    _JOIN_GROUP_REQUEST_V6,
+    _JOIN_GROUP_REQUEST_V8,
+    _JOIN_GROUP_REQUEST_V8,
 )
 
 _JOIN_GROUP_RESPONSE_V0 = Record(
@@ -55,10 +139,149 @@ _JOIN_GROUP_RESPONSE_V0 = Record(
             "JoinGroupResponseMember",
             "member_id" / Text(),
             "metadata" / Octets(),
+            absent=(
+                Absent("group_instance_id", None, ignorable=True),
+                Absent("unknown_tags", (), ignorable=False),
+            ),
         )
     ),
+    absent=(
+        Absent("throttle_time_ms", 0, ignorable=True),
+        Absent("protocol_type", None, ignorable=True),
+        Absent("skip_assignment", False, ignorable=False),
+        Absent("unknown_tags", (), ignorable=False),
+    ),
+)
+_JOIN_GROUP_RESPONSE_V2 = Record(
+    "JoinGroupResponse",
+    "throttle_time_ms" / Int32sb,
+    "error_code" / Int16sb,
+    "generation_id" / Int32sb,
+    "protocol_name" / Text(),
+    "leader" / Text(),
+    "member_id" / Text(),
+    "members"
+    / Array(
+        Record(
+            "JoinGroupResponseMember",
+            "member_id" / Text(),
+            "metadata" / Octets(),
+            absent=(
+                Absent("group_instance_id", None, ignorable=True),
+                Absent("unknown_tags", (), ignorable=False),
+            ),
+        )
+    ),
+    absent=(
+        Absent("protocol_type", None, ignorable=True),
+        Absent("skip_assignment", False, ignorable=False),
+        Absent("unknown_tags", (), ignorable=False),
+    ),
+)
+_JOIN_GROUP_RESPONSE_V5 = Record(
+    "JoinGroupResponse",
+    "throttle_time_ms" / Int32sb,
+    "error_code" / Int16sb,
+    "generation_id" / Int32sb,
+    "protocol_name" / Text(),
+    "leader" / Text(),
+    "member_id" / Text(),
+    "members"
+    / Array(
+        Record(
+            "JoinGroupResponseMember",
+            "member_id" / Text(),
+            "group_instance_id" / Text(nullable=True),
+            "metadata" / Octets(),
+            absent=(Absent("unknown_tags", (), ignorable=False),),
+        )
+    ),
+    absent=(
+        Absent("protocol_type", None, ignorable=True),
+        Absent("skip_assignment", False, ignorable=False),
+        Absent("unknown_tags", (), ignorable=False),
+    ),
+)
+_JOIN_GROUP_RESPONSE_V6 = Record(
+    "JoinGroupResponse",
+    "throttle_time_ms" / Int32sb,
+    "error_code" / Int16sb,
+    "generation_id" / Int32sb,
+    "protocol_name" / Text(compact=True),
+    "leader" / Text(compact=True),
+    "member_id" / Text(compact=True),
+    "members"
+    / Array(
+        Record(
+            "JoinGroupResponseMember",
+            "member_id" / Text(compact=True),
+            "group_instance_id" / Text(compact=True, nullable=True),
+            "metadata" / Octets(compact=True),
+            tags=TagSection(),
+        ),
+        compact=True,
+    ),
+    tags=TagSection(),
+    absent=(
+        Absent("protocol_type", None, ignorable=True),
+        Absent("skip_assignment", False, ignorable=False),
+    ),
+)
+_JOIN_GROUP_RESPONSE_V7 = Record(
+    "JoinGroupResponse",
+    "throttle_time_ms" / Int32sb,
+    "error_code" / Int16sb,
+    "generation_id" / Int32sb,
+    "protocol_type" / Text(compact=True, nullable=True),
+    "protocol_name" / Text(compact=True, nullable=True),
+    "leader" / Text(compact=True),
+    "member_id" / Text(compact=True),
+    "members"
+    / Array(
+        Record(
+            "JoinGroupResponseMember",
+            "member_id" / Text(compact=True),
+            "group_instance_id" / Text(compact=True, nullable=True),
+            "metadata" / Octets(compact=True),
+            tags=TagSection(),
+        ),
+        compact=True,
+    ),
+    tags=TagSection(),
+    absent=(Absent("skip_assignment", False, ignorable=False),),
+)
+_JOIN_GROUP_RESPONSE_V9 = Record(
+    "JoinGroupResponse",
+    "throttle_time_ms" / Int32sb,
+    "error_code" / Int16sb,
+    "generation_id" / Int32sb,
+    "protocol_type" / Text(compact=True, nullable=True),
+    "protocol_name" / Text(compact=True, nullable=True),
+    "leader" / Text(compact=True),
+    "skip_assignment" / BOOL,
+    "member_id" / Text(compact=True),
+    "members"
+    / Array(
+        Record(
+            "JoinGroupResponseMember",
+            "member_id" / Text(compact=True),
+            "group_instance_id" / Text(compact=True, nullable=True),
+            "metadata" / Octets(compact=True),
+            tags=TagSection(),
+        ),
+        compact=True,
+    ),
+    tags=TagSection(),
 )
 JOIN_GROUP_RESPONSE = (
     _JOIN_GROUP_RESPONSE_V0,
     _JOIN_GROUP_RESPONSE_V0,
+    _JOIN_GROUP_RESPONSE_V2,
+    _JOIN_GROUP_RESPONSE_V2,
+    _JOIN_GROUP_RESPONSE_V2,
+    _JOIN_GROUP_RESPONSE_V5,
+    _JOIN_GROUP_RESPONSE_V6,
+    _JOIN_GROUP_RESPONSE_V7,
+    _JOIN_GROUP_RESPONSE_V7,
+    _JOIN_GROUP_RESPONSE_V9,
 )

@@ -7,9 +7,28 @@ from typing import Any, Self, cast
 
 from doorkeeper_wire.java_text import JAVA
 from doorkeeper_wire.layout import Items, Layout
-from doorkeeper_wire.message import Frozen, Message, Record, new
-from doorkeeper_wire.reading import array, octets, text, truncation
-from doorkeeper_wire.writing import TEXT
+from doorkeeper_wire.message import Frozen, Message, Record, Tags, new
+from doorkeeper_wire.reading import (
+    array,
+    compact_array,
+    compact_nullable_text,
+    compact_octets,
+    compact_text,
+    nullable_text,
+    octets,
+    tags,
+    text,
+    truncation,
+)
+from doorkeeper_wire.writing import (
+    COMPACT_NULLABLE_TEXT,
+    COMPACT_TEXT,
+    NULLABLE_TEXT,
+    TEXT,
+    UVARINT,
+    absent,
+    replace_empty_tags,
+)
 
 __all__ = [
     "JoinGroupRequest",
@@ -25,18 +44,21 @@ class JoinGroupRequestProtocolDraft(Record):
     __slots__ = (
         "name",
         "metadata",
+        "unknown_tags",
     )
     FIELDS = __slots__
     name: str
     metadata: bytes
+    unknown_tags: Tags
 
 
 class JoinGroupRequestProtocol(Frozen, JoinGroupRequestProtocolDraft):
     """Of protocols: the assignment strategies that the member knows, the preferred one first.
 
     Attributes:
-        name: The strategy's name. (0 to 1)
-        metadata: What the member subscribes to, in the group's own protocol. (0 to 1)
+        name: The strategy's name. (0 to 9)
+        metadata: What the member subscribes to, in the group's own protocol. (0 to 9)
+        unknown_tags: Tagged fields that this code does not know.
     """
 
     __slots__ = ()
@@ -46,10 +68,12 @@ class JoinGroupRequestProtocol(Frozen, JoinGroupRequestProtocolDraft):
         *,
         name: str = "",
         metadata: bytes = b"",
+        unknown_tags: Tags = (),
     ) -> Self:
         self = new(JoinGroupRequestProtocolDraft)
         self.name = name
         self.metadata = metadata
+        self.unknown_tags = unknown_tags
         self.__class__ = cls
         return cast("Self", self)
 
@@ -62,34 +86,43 @@ class JoinGroupRequestDraft(Message):
         "session_timeout_ms",
         "rebalance_timeout_ms",
         "member_id",
+        "group_instance_id",
         "protocol_type",
         "protocols",
+        "reason",
+        "unknown_tags",
     )
     FIELDS = __slots__
     group_id: str
     session_timeout_ms: int
     rebalance_timeout_ms: int
     member_id: str
+    group_instance_id: str | None
     protocol_type: str
     protocols: tuple[JoinGroupRequestProtocol, ...]
+    reason: str | None
+    unknown_tags: Tags
 
 
 class JoinGroupRequest(Frozen, JoinGroupRequestDraft):
     """The request of JoinGroup.
 
     Attributes:
-        group_id: The group's id. (0 to 1)
-        session_timeout_ms: Without a heartbeat for so long, in milliseconds, the member counts as gone. (0 to 1)
-        rebalance_timeout_ms: How long members have to join again, in milliseconds; without it, the session's time. (1)
-        member_id: The id that the coordinator gave the member; empty for a new one. (0 to 1)
-        protocol_type: What the group is for, "consumer" as a rule. (0 to 1)
-        protocols: The assignment strategies that the member knows, the preferred one first. (0 to 1)
+        group_id: The group's id. (0 to 9)
+        session_timeout_ms: Without a heartbeat for so long, in milliseconds, the member counts as gone. (0 to 9)
+        rebalance_timeout_ms: How long members have to join again, in milliseconds; without it, the session's time. (1 to 9)
+        member_id: The id that the coordinator gave the member; empty for a new one. (0 to 9)
+        group_instance_id: The id of a static member; null for others. (5 to 9)
+        protocol_type: What the group is for, "consumer" as a rule. (0 to 9)
+        protocols: The assignment strategies that the member knows, the preferred one first. (0 to 9)
+        reason: Why the member does this; null without a reason. (8 to 9)
+        unknown_tags: Tagged fields that this code does not know.
     """
 
     __slots__ = ()
     API_KEY = 11
     MIN_VERSION = 0
-    MAX_VERSION = 1
+    MAX_VERSION = 9
     FLEXIBLE_FROM = 6
 
     def __new__(
@@ -99,16 +132,22 @@ class JoinGroupRequest(Frozen, JoinGroupRequestDraft):
         session_timeout_ms: int = 0,
         rebalance_timeout_ms: int = -1,
         member_id: str = "",
+        group_instance_id: str | None = None,
         protocol_type: str = "",
         protocols: tuple[JoinGroupRequestProtocol, ...] = (),
+        reason: str | None = None,
+        unknown_tags: Tags = (),
     ) -> Self:
         self = new(JoinGroupRequestDraft)
         self.group_id = group_id
         self.session_timeout_ms = session_timeout_ms
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.member_id = member_id
+        self.group_instance_id = group_instance_id
         self.protocol_type = protocol_type
         self.protocols = protocols
+        self.reason = reason
+        self.unknown_tags = unknown_tags
         self.__class__ = cls
         return cast("Self", self)
 
@@ -118,19 +157,25 @@ class JoinGroupResponseMemberDraft(Record):
 
     __slots__ = (
         "member_id",
+        "group_instance_id",
         "metadata",
+        "unknown_tags",
     )
     FIELDS = __slots__
     member_id: str
+    group_instance_id: str | None
     metadata: bytes
+    unknown_tags: Tags
 
 
 class JoinGroupResponseMember(Frozen, JoinGroupResponseMemberDraft):
     """Of members: all members, for the leader; none for others.
 
     Attributes:
-        member_id: The member's id. (0 to 1)
-        metadata: What the member subscribes to, in the group's own protocol. (0 to 1)
+        member_id: The member's id. (0 to 9)
+        group_instance_id: The id of a static member; null for others. (5 to 9)
+        metadata: What the member subscribes to, in the group's own protocol. (0 to 9)
+        unknown_tags: Tagged fields that this code does not know.
     """
 
     __slots__ = ()
@@ -139,11 +184,15 @@ class JoinGroupResponseMember(Frozen, JoinGroupResponseMemberDraft):
         cls,
         *,
         member_id: str = "",
+        group_instance_id: str | None = None,
         metadata: bytes = b"",
+        unknown_tags: Tags = (),
     ) -> Self:
         self = new(JoinGroupResponseMemberDraft)
         self.member_id = member_id
+        self.group_instance_id = group_instance_id
         self.metadata = metadata
+        self.unknown_tags = unknown_tags
         self.__class__ = cls
         return cast("Self", self)
 
@@ -152,68 +201,94 @@ class JoinGroupResponseDraft(Message):
     """JoinGroupResponse while it is made."""
 
     __slots__ = (
+        "throttle_time_ms",
         "error_code",
         "generation_id",
+        "protocol_type",
         "protocol_name",
         "leader",
+        "skip_assignment",
         "member_id",
         "members",
+        "unknown_tags",
     )
     FIELDS = __slots__
+    throttle_time_ms: int
     error_code: int
     generation_id: int
-    protocol_name: str
+    protocol_type: str | None
+    protocol_name: str | None
     leader: str
+    skip_assignment: bool
     member_id: str
     members: tuple[JoinGroupResponseMember, ...]
+    unknown_tags: Tags
 
 
 class JoinGroupResponse(Frozen, JoinGroupResponseDraft):
     """The response of JoinGroup.
 
     Attributes:
-        error_code: 0, or why the member did not join. (0 to 1)
-        generation_id: The generation of the group; -1 on error. (0 to 1)
-        protocol_name: The strategy chosen. (0 to 1)
-        leader: The id of the member that assigns. (0 to 1)
-        member_id: The id of the member that joins. (0 to 1)
-        members: All members, for the leader; none for others. (0 to 1)
+        throttle_time_ms: For how long the client should hold back, in milliseconds. (2 to 9)
+        error_code: 0, or the reason for the failure. (0 to 9)
+        generation_id: The generation of the group; -1 on error. (0 to 9)
+        protocol_type: What the group is for. (7 to 9)
+        protocol_name: The strategy chosen. (0 to 9)
+        leader: The id of the member that assigns. (0 to 9)
+        skip_assignment: Whether the leader keeps the assignments as they are. (9)
+        member_id: The member's id. (0 to 9)
+        members: All members, for the leader; none for others. (0 to 9)
+        unknown_tags: Tagged fields that this code does not know.
     """
 
     __slots__ = ()
     API_KEY = 11
     MIN_VERSION = 0
-    MAX_VERSION = 1
+    MAX_VERSION = 9
     FLEXIBLE_FROM = 6
 
     def __new__(
         cls,
         *,
+        throttle_time_ms: int = 0,
         error_code: int = 0,
         generation_id: int = -1,
-        protocol_name: str = "",
+        protocol_type: str | None = None,
+        protocol_name: str | None = "",
         leader: str = "",
+        skip_assignment: bool = False,
         member_id: str = "",
         members: tuple[JoinGroupResponseMember, ...] = (),
+        unknown_tags: Tags = (),
     ) -> Self:
         self = new(JoinGroupResponseDraft)
+        self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.generation_id = generation_id
+        self.protocol_type = protocol_type
         self.protocol_name = protocol_name
         self.leader = leader
+        self.skip_assignment = skip_assignment
         self.member_id = member_id
         self.members = members
+        self.unknown_tags = unknown_tags
         self.__class__ = cls
         return cast("Self", self)
 
 
+_unpack_bool_byte = Struct(">?B").unpack_from
 _unpack_int16 = Struct(">h").unpack_from
 _unpack_int16_int32_int16 = Struct(">hih").unpack_from
 _unpack_int32 = Struct(">i").unpack_from
 _unpack_int32_int16 = Struct(">ih").unpack_from
+_unpack_int32_int16_int32_byte = Struct(">ihiB").unpack_from
+_unpack_int32_int16_int32_int16 = Struct(">ihih").unpack_from
+_unpack_int32_int32_byte = Struct(">iiB").unpack_from
 _unpack_int32_int32_int16 = Struct(">iih").unpack_from
+_pack_bool = Struct(">?").pack
 _pack_int16_int32 = Struct(">hi").pack
 _pack_int32 = Struct(">i").pack
+_pack_int32_int16_int32 = Struct(">ihi").pack
 _pack_int32_int32 = Struct(">ii").pack
 
 
@@ -243,6 +318,7 @@ def _decode_join_group_request_protocols_v0(
             at = stop
         else:
             item.metadata, at = octets(data, at, size, "protocols.metadata")
+        item.unknown_tags = ()
         item.__class__ = JoinGroupRequestProtocol
         found.append(item)
     return tuple(found), at
@@ -288,16 +364,25 @@ def _decode_join_group_request_v0(data: bytes, at: int, end: int) -> tuple[Any, 
     count, at = array(data, at, count, 6, "protocols")
     item.protocols, at = _decode_join_group_request_protocols_v0(data, at, end, count)
     item.rebalance_timeout_ms = -1
+    item.group_instance_id = None
+    item.reason = None
+    item.unknown_tags = ()
     item.__class__ = JoinGroupRequest
     return item, at
 
 
 def _encode_join_group_request_protocols_v0(out: list[bytes], items: Any) -> None:
     for item in items:
+        if item.unknown_tags:
+            raise absent("protocols.unknown_tags", item.unknown_tags)
         out += TEXT[item.name], _pack_int32(len(item.metadata)), item.metadata
 
 
 def _encode_join_group_request_v0(out: list[bytes], item: Any) -> None:
+    if item.group_instance_id is not None:
+        raise absent("group_instance_id", item.group_instance_id)
+    if item.unknown_tags:
+        raise absent("unknown_tags", item.unknown_tags)
     out += (
         TEXT[item.group_id],
         _pack_int32(item.session_timeout_ms),
@@ -351,11 +436,18 @@ def _decode_join_group_request_v1(data: bytes, at: int, end: int) -> tuple[Any, 
     at += 4
     count, at = array(data, at, count, 6, "protocols")
     item.protocols, at = _decode_join_group_request_protocols_v0(data, at, end, count)
+    item.group_instance_id = None
+    item.reason = None
+    item.unknown_tags = ()
     item.__class__ = JoinGroupRequest
     return item, at
 
 
 def _encode_join_group_request_v1(out: list[bytes], item: Any) -> None:
+    if item.group_instance_id is not None:
+        raise absent("group_instance_id", item.group_instance_id)
+    if item.unknown_tags:
+        raise absent("unknown_tags", item.unknown_tags)
     out += (
         TEXT[item.group_id],
         _pack_int32_int32(item.session_timeout_ms, item.rebalance_timeout_ms),
@@ -364,6 +456,307 @@ def _encode_join_group_request_v1(out: list[bytes], item: Any) -> None:
         _pack_int32(len(item.protocols)),
     )
     _encode_join_group_request_protocols_v0(out, item.protocols)
+
+
+def _decode_join_group_request_v5(data: bytes, at: int, end: int) -> tuple[Any, int]:
+    item = new(JoinGroupRequestDraft)
+    try:
+        (size,) = _unpack_int16(data, at)
+    except StructError:
+        raise truncation(data, at, "h", "group_id") from None
+    at += 2
+    if size >= 0 and (stop := at + size) <= end:
+        item.group_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.group_id, at = text(data, at, size, "group_id")
+    try:
+        item.session_timeout_ms, item.rebalance_timeout_ms, size = _unpack_int32_int32_int16(
+            data, at
+        )
+    except StructError:
+        raise truncation(
+            data, at, "i i h", "session_timeout_ms", "rebalance_timeout_ms", "member_id"
+        ) from None
+    at += 10
+    if size >= 0 and (stop := at + size) <= end:
+        item.member_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.member_id, at = text(data, at, size, "member_id")
+    try:
+        (size,) = _unpack_int16(data, at)
+    except StructError:
+        raise truncation(data, at, "h", "group_instance_id") from None
+    at += 2
+    if size < 0:
+        item.group_instance_id = None
+    elif (stop := at + size) <= end:
+        item.group_instance_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.group_instance_id, at = nullable_text(data, at, size, "group_instance_id")
+    try:
+        (size,) = _unpack_int16(data, at)
+    except StructError:
+        raise truncation(data, at, "h", "protocol_type") from None
+    at += 2
+    if size >= 0 and (stop := at + size) <= end:
+        item.protocol_type = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.protocol_type, at = text(data, at, size, "protocol_type")
+    try:
+        (count,) = _unpack_int32(data, at)
+    except StructError:
+        raise truncation(data, at, "i", "protocols") from None
+    at += 4
+    count, at = array(data, at, count, 6, "protocols")
+    item.protocols, at = _decode_join_group_request_protocols_v0(data, at, end, count)
+    item.reason = None
+    item.unknown_tags = ()
+    item.__class__ = JoinGroupRequest
+    return item, at
+
+
+def _encode_join_group_request_v5(out: list[bytes], item: Any) -> None:
+    if item.unknown_tags:
+        raise absent("unknown_tags", item.unknown_tags)
+    out += (
+        TEXT[item.group_id],
+        _pack_int32_int32(item.session_timeout_ms, item.rebalance_timeout_ms),
+        TEXT[item.member_id],
+        NULLABLE_TEXT[item.group_instance_id],
+        TEXT[item.protocol_type],
+        _pack_int32(len(item.protocols)),
+    )
+    _encode_join_group_request_protocols_v0(out, item.protocols)
+
+
+def _decode_join_group_request_protocols_v6(
+    data: bytes, at: int, end: int, count: int
+) -> tuple[tuple[Any, ...], int]:
+    found: list[Any] = []
+    for _ in range(count):
+        item = new(JoinGroupRequestProtocolDraft)
+        try:
+            size = data[at]
+        except IndexError:
+            raise truncation(data, at, "B", "protocols.name") from None
+        at += 1
+        if 0 < size < 128 and (stop := at + size - 1) <= end:
+            item.name = data[at:stop].decode("utf-8", JAVA)
+            at = stop
+        else:
+            item.name, at = compact_text(data, at, size, "protocols.name")
+        try:
+            size = data[at]
+        except IndexError:
+            raise truncation(data, at, "B", "protocols.metadata") from None
+        at += 1
+        if 0 < size < 128 and (stop := at + size - 1) <= end:
+            item.metadata = data[at:stop]
+            at = stop
+        else:
+            item.metadata, at = compact_octets(data, at, size, "protocols.metadata")
+        try:
+            tagged = data[at]
+        except IndexError:
+            raise truncation(data, at, "B", "protocols.unknown_tags") from None
+        at += 1
+        if tagged:
+            item.unknown_tags, at = tags(data, at, tagged, "protocols.unknown_tags")
+        else:
+            item.unknown_tags = ()
+        item.__class__ = JoinGroupRequestProtocol
+        found.append(item)
+    return tuple(found), at
+
+
+def _decode_join_group_request_v6(data: bytes, at: int, end: int) -> tuple[Any, int]:
+    item = new(JoinGroupRequestDraft)
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "group_id") from None
+    at += 1
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.group_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.group_id, at = compact_text(data, at, size, "group_id")
+    try:
+        item.session_timeout_ms, item.rebalance_timeout_ms, size = _unpack_int32_int32_byte(
+            data, at
+        )
+    except StructError:
+        raise truncation(
+            data, at, "i i B", "session_timeout_ms", "rebalance_timeout_ms", "member_id"
+        ) from None
+    at += 9
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.member_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.member_id, at = compact_text(data, at, size, "member_id")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "group_instance_id") from None
+    at += 1
+    if size == 0:
+        item.group_instance_id = None
+    elif size < 128 and (stop := at + size - 1) <= end:
+        item.group_instance_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.group_instance_id, at = compact_nullable_text(data, at, size, "group_instance_id")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "protocol_type") from None
+    at += 1
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.protocol_type = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.protocol_type, at = compact_text(data, at, size, "protocol_type")
+    try:
+        count = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "protocols") from None
+    at += 1
+    count, at = compact_array(data, at, count, 3, "protocols")
+    item.protocols, at = _decode_join_group_request_protocols_v6(data, at, end, count)
+    item.reason = None
+    try:
+        tagged = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "unknown_tags") from None
+    at += 1
+    if tagged:
+        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
+    else:
+        item.unknown_tags = ()
+    item.__class__ = JoinGroupRequest
+    return item, at
+
+
+def _encode_join_group_request_protocols_v6(out: list[bytes], items: Any) -> None:
+    for item in items:
+        out += COMPACT_TEXT[item.name], UVARINT[len(item.metadata) + 1], item.metadata, b"\x00"
+        if item.unknown_tags:
+            replace_empty_tags(out, item.unknown_tags)
+
+
+def _encode_join_group_request_v6(out: list[bytes], item: Any) -> None:
+    out += (
+        COMPACT_TEXT[item.group_id],
+        _pack_int32_int32(item.session_timeout_ms, item.rebalance_timeout_ms),
+        COMPACT_TEXT[item.member_id],
+        COMPACT_NULLABLE_TEXT[item.group_instance_id],
+        COMPACT_TEXT[item.protocol_type],
+        UVARINT[len(item.protocols) + 1],
+    )
+    _encode_join_group_request_protocols_v6(out, item.protocols)
+    out.append(b"\x00")
+    if item.unknown_tags:
+        replace_empty_tags(out, item.unknown_tags)
+
+
+def _decode_join_group_request_v8(data: bytes, at: int, end: int) -> tuple[Any, int]:
+    item = new(JoinGroupRequestDraft)
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "group_id") from None
+    at += 1
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.group_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.group_id, at = compact_text(data, at, size, "group_id")
+    try:
+        item.session_timeout_ms, item.rebalance_timeout_ms, size = _unpack_int32_int32_byte(
+            data, at
+        )
+    except StructError:
+        raise truncation(
+            data, at, "i i B", "session_timeout_ms", "rebalance_timeout_ms", "member_id"
+        ) from None
+    at += 9
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.member_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.member_id, at = compact_text(data, at, size, "member_id")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "group_instance_id") from None
+    at += 1
+    if size == 0:
+        item.group_instance_id = None
+    elif size < 128 and (stop := at + size - 1) <= end:
+        item.group_instance_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.group_instance_id, at = compact_nullable_text(data, at, size, "group_instance_id")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "protocol_type") from None
+    at += 1
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.protocol_type = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.protocol_type, at = compact_text(data, at, size, "protocol_type")
+    try:
+        count = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "protocols") from None
+    at += 1
+    count, at = compact_array(data, at, count, 3, "protocols")
+    item.protocols, at = _decode_join_group_request_protocols_v6(data, at, end, count)
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "reason") from None
+    at += 1
+    if size == 0:
+        item.reason = None
+    elif size < 128 and (stop := at + size - 1) <= end:
+        item.reason = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.reason, at = compact_nullable_text(data, at, size, "reason")
+    try:
+        tagged = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "unknown_tags") from None
+    at += 1
+    if tagged:
+        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
+    else:
+        item.unknown_tags = ()
+    item.__class__ = JoinGroupRequest
+    return item, at
+
+
+def _encode_join_group_request_v8(out: list[bytes], item: Any) -> None:
+    out += (
+        COMPACT_TEXT[item.group_id],
+        _pack_int32_int32(item.session_timeout_ms, item.rebalance_timeout_ms),
+        COMPACT_TEXT[item.member_id],
+        COMPACT_NULLABLE_TEXT[item.group_instance_id],
+        COMPACT_TEXT[item.protocol_type],
+        UVARINT[len(item.protocols) + 1],
+    )
+    _encode_join_group_request_protocols_v6(out, item.protocols)
+    out += COMPACT_NULLABLE_TEXT[item.reason], b"\x00"
+    if item.unknown_tags:
+        replace_empty_tags(out, item.unknown_tags)
 
 
 def _decode_join_group_response_members_v0(
@@ -392,6 +785,8 @@ def _decode_join_group_response_members_v0(
             at = stop
         else:
             item.metadata, at = octets(data, at, size, "members.metadata")
+        item.group_instance_id = None
+        item.unknown_tags = ()
         item.__class__ = JoinGroupResponseMember
         found.append(item)
     return tuple(found), at
@@ -438,16 +833,26 @@ def _decode_join_group_response_v0(data: bytes, at: int, end: int) -> tuple[Any,
     at += 4
     count, at = array(data, at, count, 6, "members")
     item.members, at = _decode_join_group_response_members_v0(data, at, end, count)
+    item.throttle_time_ms = 0
+    item.protocol_type = None
+    item.skip_assignment = False
+    item.unknown_tags = ()
     item.__class__ = JoinGroupResponse
     return item, at
 
 
 def _encode_join_group_response_members_v0(out: list[bytes], items: Any) -> None:
     for item in items:
+        if item.unknown_tags:
+            raise absent("members.unknown_tags", item.unknown_tags)
         out += TEXT[item.member_id], _pack_int32(len(item.metadata)), item.metadata
 
 
 def _encode_join_group_response_v0(out: list[bytes], item: Any) -> None:
+    if item.skip_assignment:
+        raise absent("skip_assignment", item.skip_assignment)
+    if item.unknown_tags:
+        raise absent("unknown_tags", item.unknown_tags)
     out += (
         _pack_int16_int32(item.error_code, item.generation_id),
         TEXT[item.protocol_name],
@@ -456,6 +861,507 @@ def _encode_join_group_response_v0(out: list[bytes], item: Any) -> None:
         _pack_int32(len(item.members)),
     )
     _encode_join_group_response_members_v0(out, item.members)
+
+
+def _decode_join_group_response_v2(data: bytes, at: int, end: int) -> tuple[Any, int]:
+    item = new(JoinGroupResponseDraft)
+    try:
+        item.throttle_time_ms, item.error_code, item.generation_id, size = (
+            _unpack_int32_int16_int32_int16(data, at)
+        )
+    except StructError:
+        raise truncation(
+            data, at, "i h i h", "throttle_time_ms", "error_code", "generation_id", "protocol_name"
+        ) from None
+    at += 12
+    if size >= 0 and (stop := at + size) <= end:
+        item.protocol_name = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.protocol_name, at = text(data, at, size, "protocol_name")
+    try:
+        (size,) = _unpack_int16(data, at)
+    except StructError:
+        raise truncation(data, at, "h", "leader") from None
+    at += 2
+    if size >= 0 and (stop := at + size) <= end:
+        item.leader = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.leader, at = text(data, at, size, "leader")
+    try:
+        (size,) = _unpack_int16(data, at)
+    except StructError:
+        raise truncation(data, at, "h", "member_id") from None
+    at += 2
+    if size >= 0 and (stop := at + size) <= end:
+        item.member_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.member_id, at = text(data, at, size, "member_id")
+    try:
+        (count,) = _unpack_int32(data, at)
+    except StructError:
+        raise truncation(data, at, "i", "members") from None
+    at += 4
+    count, at = array(data, at, count, 6, "members")
+    item.members, at = _decode_join_group_response_members_v0(data, at, end, count)
+    item.protocol_type = None
+    item.skip_assignment = False
+    item.unknown_tags = ()
+    item.__class__ = JoinGroupResponse
+    return item, at
+
+
+def _encode_join_group_response_v2(out: list[bytes], item: Any) -> None:
+    if item.skip_assignment:
+        raise absent("skip_assignment", item.skip_assignment)
+    if item.unknown_tags:
+        raise absent("unknown_tags", item.unknown_tags)
+    out += (
+        _pack_int32_int16_int32(item.throttle_time_ms, item.error_code, item.generation_id),
+        TEXT[item.protocol_name],
+        TEXT[item.leader],
+        TEXT[item.member_id],
+        _pack_int32(len(item.members)),
+    )
+    _encode_join_group_response_members_v0(out, item.members)
+
+
+def _decode_join_group_response_members_v5(
+    data: bytes, at: int, end: int, count: int
+) -> tuple[tuple[Any, ...], int]:
+    found: list[Any] = []
+    for _ in range(count):
+        item = new(JoinGroupResponseMemberDraft)
+        try:
+            (size,) = _unpack_int16(data, at)
+        except StructError:
+            raise truncation(data, at, "h", "members.member_id") from None
+        at += 2
+        if size >= 0 and (stop := at + size) <= end:
+            item.member_id = data[at:stop].decode("utf-8", JAVA)
+            at = stop
+        else:
+            item.member_id, at = text(data, at, size, "members.member_id")
+        try:
+            (size,) = _unpack_int16(data, at)
+        except StructError:
+            raise truncation(data, at, "h", "members.group_instance_id") from None
+        at += 2
+        if size < 0:
+            item.group_instance_id = None
+        elif (stop := at + size) <= end:
+            item.group_instance_id = data[at:stop].decode("utf-8", JAVA)
+            at = stop
+        else:
+            item.group_instance_id, at = nullable_text(data, at, size, "members.group_instance_id")
+        try:
+            (size,) = _unpack_int32(data, at)
+        except StructError:
+            raise truncation(data, at, "i", "members.metadata") from None
+        at += 4
+        if size >= 0 and (stop := at + size) <= end:
+            item.metadata = data[at:stop]
+            at = stop
+        else:
+            item.metadata, at = octets(data, at, size, "members.metadata")
+        item.unknown_tags = ()
+        item.__class__ = JoinGroupResponseMember
+        found.append(item)
+    return tuple(found), at
+
+
+def _decode_join_group_response_v5(data: bytes, at: int, end: int) -> tuple[Any, int]:
+    item = new(JoinGroupResponseDraft)
+    try:
+        item.throttle_time_ms, item.error_code, item.generation_id, size = (
+            _unpack_int32_int16_int32_int16(data, at)
+        )
+    except StructError:
+        raise truncation(
+            data, at, "i h i h", "throttle_time_ms", "error_code", "generation_id", "protocol_name"
+        ) from None
+    at += 12
+    if size >= 0 and (stop := at + size) <= end:
+        item.protocol_name = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.protocol_name, at = text(data, at, size, "protocol_name")
+    try:
+        (size,) = _unpack_int16(data, at)
+    except StructError:
+        raise truncation(data, at, "h", "leader") from None
+    at += 2
+    if size >= 0 and (stop := at + size) <= end:
+        item.leader = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.leader, at = text(data, at, size, "leader")
+    try:
+        (size,) = _unpack_int16(data, at)
+    except StructError:
+        raise truncation(data, at, "h", "member_id") from None
+    at += 2
+    if size >= 0 and (stop := at + size) <= end:
+        item.member_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.member_id, at = text(data, at, size, "member_id")
+    try:
+        (count,) = _unpack_int32(data, at)
+    except StructError:
+        raise truncation(data, at, "i", "members") from None
+    at += 4
+    count, at = array(data, at, count, 8, "members")
+    item.members, at = _decode_join_group_response_members_v5(data, at, end, count)
+    item.protocol_type = None
+    item.skip_assignment = False
+    item.unknown_tags = ()
+    item.__class__ = JoinGroupResponse
+    return item, at
+
+
+def _encode_join_group_response_members_v5(out: list[bytes], items: Any) -> None:
+    for item in items:
+        if item.unknown_tags:
+            raise absent("members.unknown_tags", item.unknown_tags)
+        out += (
+            TEXT[item.member_id],
+            NULLABLE_TEXT[item.group_instance_id],
+            _pack_int32(len(item.metadata)),
+            item.metadata,
+        )
+
+
+def _encode_join_group_response_v5(out: list[bytes], item: Any) -> None:
+    if item.skip_assignment:
+        raise absent("skip_assignment", item.skip_assignment)
+    if item.unknown_tags:
+        raise absent("unknown_tags", item.unknown_tags)
+    out += (
+        _pack_int32_int16_int32(item.throttle_time_ms, item.error_code, item.generation_id),
+        TEXT[item.protocol_name],
+        TEXT[item.leader],
+        TEXT[item.member_id],
+        _pack_int32(len(item.members)),
+    )
+    _encode_join_group_response_members_v5(out, item.members)
+
+
+def _decode_join_group_response_members_v6(
+    data: bytes, at: int, end: int, count: int
+) -> tuple[tuple[Any, ...], int]:
+    found: list[Any] = []
+    for _ in range(count):
+        item = new(JoinGroupResponseMemberDraft)
+        try:
+            size = data[at]
+        except IndexError:
+            raise truncation(data, at, "B", "members.member_id") from None
+        at += 1
+        if 0 < size < 128 and (stop := at + size - 1) <= end:
+            item.member_id = data[at:stop].decode("utf-8", JAVA)
+            at = stop
+        else:
+            item.member_id, at = compact_text(data, at, size, "members.member_id")
+        try:
+            size = data[at]
+        except IndexError:
+            raise truncation(data, at, "B", "members.group_instance_id") from None
+        at += 1
+        if size == 0:
+            item.group_instance_id = None
+        elif size < 128 and (stop := at + size - 1) <= end:
+            item.group_instance_id = data[at:stop].decode("utf-8", JAVA)
+            at = stop
+        else:
+            item.group_instance_id, at = compact_nullable_text(
+                data, at, size, "members.group_instance_id"
+            )
+        try:
+            size = data[at]
+        except IndexError:
+            raise truncation(data, at, "B", "members.metadata") from None
+        at += 1
+        if 0 < size < 128 and (stop := at + size - 1) <= end:
+            item.metadata = data[at:stop]
+            at = stop
+        else:
+            item.metadata, at = compact_octets(data, at, size, "members.metadata")
+        try:
+            tagged = data[at]
+        except IndexError:
+            raise truncation(data, at, "B", "members.unknown_tags") from None
+        at += 1
+        if tagged:
+            item.unknown_tags, at = tags(data, at, tagged, "members.unknown_tags")
+        else:
+            item.unknown_tags = ()
+        item.__class__ = JoinGroupResponseMember
+        found.append(item)
+    return tuple(found), at
+
+
+def _decode_join_group_response_v6(data: bytes, at: int, end: int) -> tuple[Any, int]:
+    item = new(JoinGroupResponseDraft)
+    try:
+        item.throttle_time_ms, item.error_code, item.generation_id, size = (
+            _unpack_int32_int16_int32_byte(data, at)
+        )
+    except StructError:
+        raise truncation(
+            data, at, "i h i B", "throttle_time_ms", "error_code", "generation_id", "protocol_name"
+        ) from None
+    at += 11
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.protocol_name = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.protocol_name, at = compact_text(data, at, size, "protocol_name")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "leader") from None
+    at += 1
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.leader = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.leader, at = compact_text(data, at, size, "leader")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "member_id") from None
+    at += 1
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.member_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.member_id, at = compact_text(data, at, size, "member_id")
+    try:
+        count = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "members") from None
+    at += 1
+    count, at = compact_array(data, at, count, 4, "members")
+    item.members, at = _decode_join_group_response_members_v6(data, at, end, count)
+    item.protocol_type = None
+    item.skip_assignment = False
+    try:
+        tagged = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "unknown_tags") from None
+    at += 1
+    if tagged:
+        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
+    else:
+        item.unknown_tags = ()
+    item.__class__ = JoinGroupResponse
+    return item, at
+
+
+def _encode_join_group_response_members_v6(out: list[bytes], items: Any) -> None:
+    for item in items:
+        out += (
+            COMPACT_TEXT[item.member_id],
+            COMPACT_NULLABLE_TEXT[item.group_instance_id],
+            UVARINT[len(item.metadata) + 1],
+            item.metadata,
+            b"\x00",
+        )
+        if item.unknown_tags:
+            replace_empty_tags(out, item.unknown_tags)
+
+
+def _encode_join_group_response_v6(out: list[bytes], item: Any) -> None:
+    if item.skip_assignment:
+        raise absent("skip_assignment", item.skip_assignment)
+    out += (
+        _pack_int32_int16_int32(item.throttle_time_ms, item.error_code, item.generation_id),
+        COMPACT_TEXT[item.protocol_name],
+        COMPACT_TEXT[item.leader],
+        COMPACT_TEXT[item.member_id],
+        UVARINT[len(item.members) + 1],
+    )
+    _encode_join_group_response_members_v6(out, item.members)
+    out.append(b"\x00")
+    if item.unknown_tags:
+        replace_empty_tags(out, item.unknown_tags)
+
+
+def _decode_join_group_response_v7(data: bytes, at: int, end: int) -> tuple[Any, int]:
+    item = new(JoinGroupResponseDraft)
+    try:
+        item.throttle_time_ms, item.error_code, item.generation_id, size = (
+            _unpack_int32_int16_int32_byte(data, at)
+        )
+    except StructError:
+        raise truncation(
+            data, at, "i h i B", "throttle_time_ms", "error_code", "generation_id", "protocol_type"
+        ) from None
+    at += 11
+    if size == 0:
+        item.protocol_type = None
+    elif size < 128 and (stop := at + size - 1) <= end:
+        item.protocol_type = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.protocol_type, at = compact_nullable_text(data, at, size, "protocol_type")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "protocol_name") from None
+    at += 1
+    if size == 0:
+        item.protocol_name = None
+    elif size < 128 and (stop := at + size - 1) <= end:
+        item.protocol_name = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.protocol_name, at = compact_nullable_text(data, at, size, "protocol_name")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "leader") from None
+    at += 1
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.leader = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.leader, at = compact_text(data, at, size, "leader")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "member_id") from None
+    at += 1
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.member_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.member_id, at = compact_text(data, at, size, "member_id")
+    try:
+        count = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "members") from None
+    at += 1
+    count, at = compact_array(data, at, count, 4, "members")
+    item.members, at = _decode_join_group_response_members_v6(data, at, end, count)
+    item.skip_assignment = False
+    try:
+        tagged = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "unknown_tags") from None
+    at += 1
+    if tagged:
+        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
+    else:
+        item.unknown_tags = ()
+    item.__class__ = JoinGroupResponse
+    return item, at
+
+
+def _encode_join_group_response_v7(out: list[bytes], item: Any) -> None:
+    if item.skip_assignment:
+        raise absent("skip_assignment", item.skip_assignment)
+    out += (
+        _pack_int32_int16_int32(item.throttle_time_ms, item.error_code, item.generation_id),
+        COMPACT_NULLABLE_TEXT[item.protocol_type],
+        COMPACT_NULLABLE_TEXT[item.protocol_name],
+        COMPACT_TEXT[item.leader],
+        COMPACT_TEXT[item.member_id],
+        UVARINT[len(item.members) + 1],
+    )
+    _encode_join_group_response_members_v6(out, item.members)
+    out.append(b"\x00")
+    if item.unknown_tags:
+        replace_empty_tags(out, item.unknown_tags)
+
+
+def _decode_join_group_response_v9(data: bytes, at: int, end: int) -> tuple[Any, int]:
+    item = new(JoinGroupResponseDraft)
+    try:
+        item.throttle_time_ms, item.error_code, item.generation_id, size = (
+            _unpack_int32_int16_int32_byte(data, at)
+        )
+    except StructError:
+        raise truncation(
+            data, at, "i h i B", "throttle_time_ms", "error_code", "generation_id", "protocol_type"
+        ) from None
+    at += 11
+    if size == 0:
+        item.protocol_type = None
+    elif size < 128 and (stop := at + size - 1) <= end:
+        item.protocol_type = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.protocol_type, at = compact_nullable_text(data, at, size, "protocol_type")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "protocol_name") from None
+    at += 1
+    if size == 0:
+        item.protocol_name = None
+    elif size < 128 and (stop := at + size - 1) <= end:
+        item.protocol_name = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.protocol_name, at = compact_nullable_text(data, at, size, "protocol_name")
+    try:
+        size = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "leader") from None
+    at += 1
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.leader = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.leader, at = compact_text(data, at, size, "leader")
+    try:
+        item.skip_assignment, size = _unpack_bool_byte(data, at)
+    except StructError:
+        raise truncation(data, at, "? B", "skip_assignment", "member_id") from None
+    at += 2
+    if 0 < size < 128 and (stop := at + size - 1) <= end:
+        item.member_id = data[at:stop].decode("utf-8", JAVA)
+        at = stop
+    else:
+        item.member_id, at = compact_text(data, at, size, "member_id")
+    try:
+        count = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "members") from None
+    at += 1
+    count, at = compact_array(data, at, count, 4, "members")
+    item.members, at = _decode_join_group_response_members_v6(data, at, end, count)
+    try:
+        tagged = data[at]
+    except IndexError:
+        raise truncation(data, at, "B", "unknown_tags") from None
+    at += 1
+    if tagged:
+        item.unknown_tags, at = tags(data, at, tagged, "unknown_tags")
+    else:
+        item.unknown_tags = ()
+    item.__class__ = JoinGroupResponse
+    return item, at
+
+
+def _encode_join_group_response_v9(out: list[bytes], item: Any) -> None:
+    out += (
+        _pack_int32_int16_int32(item.throttle_time_ms, item.error_code, item.generation_id),
+        COMPACT_NULLABLE_TEXT[item.protocol_type],
+        COMPACT_NULLABLE_TEXT[item.protocol_name],
+        COMPACT_TEXT[item.leader],
+        _pack_bool(item.skip_assignment),
+        COMPACT_TEXT[item.member_id],
+        UVARINT[len(item.members) + 1],
+    )
+    _encode_join_group_response_members_v6(out, item.members)
+    out.append(b"\x00")
+    if item.unknown_tags:
+        replace_empty_tags(out, item.unknown_tags)
 
 
 _JOIN_GROUP_REQUEST_LAYOUT_V0: Layout = (
@@ -489,17 +1395,76 @@ _JOIN_GROUP_REQUEST_LAYOUT_V1: Layout = (
         ),
     ),
 )
+_JOIN_GROUP_REQUEST_LAYOUT_V5: Layout = (
+    ("group_id", "text"),
+    ("session_timeout_ms", "int32"),
+    ("rebalance_timeout_ms", "int32"),
+    ("member_id", "text"),
+    ("group_instance_id", "nullable text"),
+    ("protocol_type", "text"),
+    (
+        "protocols",
+        Items(
+            (
+                ("name", "text"),
+                ("metadata", "bytes"),
+            )
+        ),
+    ),
+)
+_JOIN_GROUP_REQUEST_LAYOUT_V8: Layout = (
+    ("group_id", "text"),
+    ("session_timeout_ms", "int32"),
+    ("rebalance_timeout_ms", "int32"),
+    ("member_id", "text"),
+    ("group_instance_id", "nullable text"),
+    ("protocol_type", "text"),
+    (
+        "protocols",
+        Items(
+            (
+                ("name", "text"),
+                ("metadata", "bytes"),
+            )
+        ),
+    ),
+    ("reason", "nullable text"),
+)
 JoinGroupRequest.DECODERS = (
     _decode_join_group_request_v0,
     _decode_join_group_request_v1,
+    _decode_join_group_request_v1,
+    _decode_join_group_request_v1,
+    _decode_join_group_request_v1,
+    _decode_join_group_request_v5,
+    _decode_join_group_request_v6,
+    _decode_join_group_request_v6,
+    _decode_join_group_request_v8,
+    _decode_join_group_request_v8,
 )
 JoinGroupRequest.ENCODERS = (
     _encode_join_group_request_v0,
     _encode_join_group_request_v1,
+    _encode_join_group_request_v1,
+    _encode_join_group_request_v1,
+    _encode_join_group_request_v1,
+    _encode_join_group_request_v5,
+    _encode_join_group_request_v6,
+    _encode_join_group_request_v6,
+    _encode_join_group_request_v8,
+    _encode_join_group_request_v8,
 )
 JoinGroupRequest.LAYOUTS = (
     _JOIN_GROUP_REQUEST_LAYOUT_V0,
     _JOIN_GROUP_REQUEST_LAYOUT_V1,
+    _JOIN_GROUP_REQUEST_LAYOUT_V1,
+    _JOIN_GROUP_REQUEST_LAYOUT_V1,
+    _JOIN_GROUP_REQUEST_LAYOUT_V1,
+    _JOIN_GROUP_REQUEST_LAYOUT_V5,
+    _JOIN_GROUP_REQUEST_LAYOUT_V5,
+    _JOIN_GROUP_REQUEST_LAYOUT_V5,
+    _JOIN_GROUP_REQUEST_LAYOUT_V8,
+    _JOIN_GROUP_REQUEST_LAYOUT_V8,
 )
 _JOIN_GROUP_RESPONSE_LAYOUT_V0: Layout = (
     ("error_code", "int16"),
@@ -517,15 +1482,113 @@ _JOIN_GROUP_RESPONSE_LAYOUT_V0: Layout = (
         ),
     ),
 )
+_JOIN_GROUP_RESPONSE_LAYOUT_V2: Layout = (
+    ("throttle_time_ms", "int32"),
+    ("error_code", "int16"),
+    ("generation_id", "int32"),
+    ("protocol_name", "text"),
+    ("leader", "text"),
+    ("member_id", "text"),
+    (
+        "members",
+        Items(
+            (
+                ("member_id", "text"),
+                ("metadata", "bytes"),
+            )
+        ),
+    ),
+)
+_JOIN_GROUP_RESPONSE_LAYOUT_V5: Layout = (
+    ("throttle_time_ms", "int32"),
+    ("error_code", "int16"),
+    ("generation_id", "int32"),
+    ("protocol_name", "text"),
+    ("leader", "text"),
+    ("member_id", "text"),
+    (
+        "members",
+        Items(
+            (
+                ("member_id", "text"),
+                ("group_instance_id", "nullable text"),
+                ("metadata", "bytes"),
+            )
+        ),
+    ),
+)
+_JOIN_GROUP_RESPONSE_LAYOUT_V7: Layout = (
+    ("throttle_time_ms", "int32"),
+    ("error_code", "int16"),
+    ("generation_id", "int32"),
+    ("protocol_type", "nullable text"),
+    ("protocol_name", "nullable text"),
+    ("leader", "text"),
+    ("member_id", "text"),
+    (
+        "members",
+        Items(
+            (
+                ("member_id", "text"),
+                ("group_instance_id", "nullable text"),
+                ("metadata", "bytes"),
+            )
+        ),
+    ),
+)
+_JOIN_GROUP_RESPONSE_LAYOUT_V9: Layout = (
+    ("throttle_time_ms", "int32"),
+    ("error_code", "int16"),
+    ("generation_id", "int32"),
+    ("protocol_type", "nullable text"),
+    ("protocol_name", "nullable text"),
+    ("leader", "text"),
+    ("skip_assignment", "bool"),
+    ("member_id", "text"),
+    (
+        "members",
+        Items(
+            (
+                ("member_id", "text"),
+                ("group_instance_id", "nullable text"),
+                ("metadata", "bytes"),
+            )
+        ),
+    ),
+)
 JoinGroupResponse.DECODERS = (
     _decode_join_group_response_v0,
     _decode_join_group_response_v0,
+    _decode_join_group_response_v2,
+    _decode_join_group_response_v2,
+    _decode_join_group_response_v2,
+    _decode_join_group_response_v5,
+    _decode_join_group_response_v6,
+    _decode_join_group_response_v7,
+    _decode_join_group_response_v7,
+    _decode_join_group_response_v9,
 )
 JoinGroupResponse.ENCODERS = (
     _encode_join_group_response_v0,
     _encode_join_group_response_v0,
+    _encode_join_group_response_v2,
+    _encode_join_group_response_v2,
+    _encode_join_group_response_v2,
+    _encode_join_group_response_v5,
+    _encode_join_group_response_v6,
+    _encode_join_group_response_v7,
+    _encode_join_group_response_v7,
+    _encode_join_group_response_v9,
 )
 JoinGroupResponse.LAYOUTS = (
     _JOIN_GROUP_RESPONSE_LAYOUT_V0,
     _JOIN_GROUP_RESPONSE_LAYOUT_V0,
+    _JOIN_GROUP_RESPONSE_LAYOUT_V2,
+    _JOIN_GROUP_RESPONSE_LAYOUT_V2,
+    _JOIN_GROUP_RESPONSE_LAYOUT_V2,
+    _JOIN_GROUP_RESPONSE_LAYOUT_V5,
+    _JOIN_GROUP_RESPONSE_LAYOUT_V5,
+    _JOIN_GROUP_RESPONSE_LAYOUT_V7,
+    _JOIN_GROUP_RESPONSE_LAYOUT_V7,
+    _JOIN_GROUP_RESPONSE_LAYOUT_V9,
 )

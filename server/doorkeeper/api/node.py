@@ -1,8 +1,8 @@
-"""The interfaces of the server that handlers use, and the ``Update`` that they may return.
+"""The interfaces of the server that handlers use, and the outcomes that they may return.
 
 A handler is a pure function of a request, its context and a ``Node``: it reads, and changes
 nothing. To make a change it returns an ``Update``: the coroutine to await, and the function that
-builds the response from its results.
+builds the response from its results. To wait for an event it returns a ``DelayedResponse``.
 """
 
 from __future__ import annotations
@@ -297,5 +297,15 @@ class Update(NamedTuple):
     wait: bool = True
 
 
-Outcome = Response | Update | None
+class DelayedResponse(NamedTuple):
+    """A response that depends on later events, such as other requests or a time-out.
+
+    It changes nothing that must survive its client: ``response`` is cancelled when the connection
+    is closed. An ``ApiError`` is the error of the whole request.
+    """
+
+    response: Awaitable[Response]
+
+
+Outcome = Response | Update | DelayedResponse | None
 """The result of a handler: None where the client wants no response."""

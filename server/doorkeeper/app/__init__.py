@@ -17,5 +17,6 @@ history          the history of the configured store
 config_check     check of a configuration without a start
 stores           opening of the configured store
 history          reading of its history, for the operations port
+data_path        the records of a test broker
 errors           reasons for a refused start
 """

@@ -34,6 +34,7 @@ from doorkeeper.app.authorizer import (
 )
 from doorkeeper.app.catalogs import NOTHING, catalog_of, declarations_of
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values
+from doorkeeper.app.data_path import NOTICE, open_data_path
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.listeners import ServerSecurity, limits_of, options_of
 from doorkeeper.app.node import LiveNode, membership_of
@@ -49,7 +50,6 @@ from doorkeeper.config.loading import with_stored_values
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.response_cache import ResponseCache
 from doorkeeper.descriptions.rows import AclRows
-from doorkeeper.handlers import registry
 from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
 from doorkeeper.metrics.requests import RequestMeter
@@ -173,6 +173,11 @@ class Assembly:
         )
         if self.guarded is not None:
             self.node.acl_rows = AclRows(self.guarded.snapshot)
+        data_path = open_data_path(settings, self.node, self.log)
+        if data_path is not None:
+            self._opened.callback(data_path.close)
+            self.node.apis = self.node.apis.with_apis(data_path.apis)
+            self._log.warning(NOTICE, memory_bytes=settings.test_broker_memory_bytes)
         timeout_s = settings.update_timeout_ms / 1000
         services = NodeServices(self.log, self.tokens, self.guarded, timeout_s)
         self.edge = self._make_edge(settings, security, services)
@@ -236,6 +241,7 @@ class Assembly:
             loaded=lambda: self._is_loaded,
             draining=lambda: self._draining,
             history=StoreHistory(settings) if self._store is None else None,
+            notice="" if settings.test_broker_memory_bytes is None else NOTICE,
         )
         logger = self._logs.logger("doorkeeper.http")
         operations_port = OperationsPort(settings.http, parts, self.meters, logger)
@@ -277,7 +283,7 @@ class Assembly:
             self.guarded,
             services,
             self._logs.logger("doorkeeper.net"),
-            apis=registry.apis(optional=settings.clients_join_group).finder(),
+            apis=self.node.apis.finder(),
             connect=self._connection_factory(),
             requests=None if settings.http is None else RequestMeter(self.meters),
             audit_log=self.audit_log,

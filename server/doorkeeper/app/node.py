@@ -50,6 +50,8 @@ class LiveNode:
     ) -> None:
         """``advertise`` adds the addresses when the ports are bound."""
         self.settings = settings
+        self.apis = registry.apis(optional=settings.clients_join_group)
+        """The APIs that this node serves."""
         self.node_id = settings.node_id
         self.controller_id = settings.node_id
         """The lowest id of all live nodes."""
@@ -129,7 +131,7 @@ class LiveNode:
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
         """Return the APIs that ApiVersions lists on such a listener."""
-        return registry.api_ranges(controller=controller, optional=self.settings.clients_join_group)
+        return self.apis.ranges(controller=controller)
 
     def new_topic_id(self) -> bytes:
         """Return a random UUID whose text, as Kafka prints it, does not begin with a hyphen.

@@ -38,6 +38,7 @@ class Parts(NamedTuple):
     """The observed parts of a server. ``loaded`` and ``draining`` are called for each check.
 
     ``history`` is None for a store that keeps none.
+    ``notice`` is what readiness says of records; empty without a test broker.
     """
 
     edge: Server
@@ -48,6 +49,7 @@ class Parts(NamedTuple):
     loaded: Callable[[], bool]
     draining: Callable[[], bool]
     history: StoreHistory | None
+    notice: str = ""
 
 
 class OperationsPort:
@@ -142,7 +144,10 @@ def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
         loaded = parts.edge.are_keys_loaded
         return CheckResult(loaded, "loaded" if loaded else "a listener has no certificate")
 
-    return {"serving": serving, "listeners": listeners, "acls": acls, "store": store, "tls": tls}
+    checks = {"serving": serving, "listeners": listeners, "acls": acls, "store": store, "tls": tls}
+    if parts.notice:
+        checks["records"] = lambda: CheckResult(ok=True, detail=parts.notice)
+    return checks
 
 
 def check_files(settings: HttpSettings, logger: Logger) -> list[str]:

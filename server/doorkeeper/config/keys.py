@@ -12,6 +12,7 @@ from doorkeeper.config.http_keys import HTTP
 from doorkeeper.config.key import Applies, Key, Scope
 from doorkeeper.config.sasl_keys import SASL
 from doorkeeper.config.store_keys import STORE
+from doorkeeper.config.test_broker_keys import TEST_BROKER
 from doorkeeper.config.tls_keys import TLS
 from doorkeeper.config.token_keys import TOKENS
 from doorkeeper.config.values import (
@@ -434,6 +435,7 @@ KEYS: Final[dict[str, Key]] = {
         _CONNECTIONS,
         _TOPICS,
         STORE,
+        TEST_BROKER,
         _OURS,
         HTTP,
         AUDIT,

@@ -293,6 +293,7 @@ def _settings(
         clients_withhold=_withheld_rules(given),
         clients_answer_max_bytes=_answer_rules(given),
         clients_join_group=given.flag("doorkeeper.clients.join.group"),
+        test_broker_memory_bytes=_test_broker_memory_of(given),
         shutdown_drain_ms=given.number("doorkeeper.shutdown.drain.ms"),
         http=http_of(given),
         log_format=given.text("doorkeeper.log.format"),
@@ -312,6 +313,17 @@ def _withheld_rules(given: RawConfig) -> tuple[ClientRule, ...]:
 
 def _answer_rules(given: RawConfig) -> tuple[ClientRule, ...]:
     return client_rules_of(given, "doorkeeper.clients.answer.max.bytes", "bytes")
+
+
+def _test_broker_memory_of(given: RawConfig) -> int | None:
+    """Return the bound on the records of the test broker; None without one."""
+    memory_bytes = given.number("doorkeeper.test.broker.memory.bytes")
+    if not given.flag("doorkeeper.test.broker"):
+        return None
+    if given.text("doorkeeper.store") not in ("", "embedded"):
+        text = "found true with a shared store; allowed: the embedded store, for one node alone"
+        given.problem(KeyPath("doorkeeper.test.broker"), text)
+    return memory_bytes
 
 
 def _node_id(given: RawConfig) -> int:

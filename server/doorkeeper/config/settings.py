@@ -77,7 +77,8 @@ class Settings(Value):
 
     ``given`` are the entries of the file and the overrides, ``dynamic`` the dynamic values over
     them; ``originals`` combines both. ``jaas_file`` is the content of the file. ``store`` is None
-    for the embedded one. ``log_levels`` are numbers of ``logging``, with 5 for TRACE.
+    for the embedded one, ``test_broker_memory_bytes`` None without a test broker. ``log_levels``
+    are numbers of ``logging``, with 5 for TRACE.
     """
 
     node_id: int
@@ -121,6 +122,7 @@ class Settings(Value):
     clients_withhold: tuple[ClientRule, ...]
     clients_answer_max_bytes: tuple[ClientRule, ...]
     clients_join_group: bool
+    test_broker_memory_bytes: int | None
     shutdown_drain_ms: int
     http: HttpSettings | None
     log_format: str

@@ -4,6 +4,7 @@
     advance(now_s)    handles the next complete frame and returns one of:
         bytes             the answer, ready for the socket
         PendingUpdate     a change must be made first: ``complete`` builds the answer
+        PendingResponse   an event must happen first: ``complete_response`` builds the answer
         PendingDecoding   a large request is decoded first: ``complete_decoding`` handles it
         ChunkedResponse   the body is built in chunks: ``complete_chunked`` builds the answer
         Authenticating    a mechanism verifies a token: ``complete_authentication`` answers
@@ -19,10 +20,11 @@ Source: ``SocketServer``, ``RequestContext``, ``SaslServerAuthenticator`` of Kaf
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import DelayedResponse, Update
 from doorkeeper.authn.contract import AuthenticationContext
 from doorkeeper.config.plug_ins import one_line
 from doorkeeper.connection.client_limits import HOLDS_ACLS, ClientLimits
@@ -36,6 +38,7 @@ from doorkeeper.connection.exchange import (
     LogEvent,
     Login,
     PendingDecoding,
+    PendingResponse,
     PendingUpdate,
     Refused,
 )
@@ -305,11 +308,30 @@ class Connection:
         self, pending: PendingUpdate, values: Sequence[Any], error: BaseException | None = None
     ) -> bytes | Closed:
         """Build the answer to an update from the values of its results, or from its error."""
-        update, api, request, header = pending
+        respond = partial(pending.update.respond, values)
+        return self._complete(pending, respond, error)
+
+    def complete_response(
+        self, pending: PendingResponse, result: Response | BaseException
+    ) -> bytes | Closed:
+        """Build the answer to a delayed request from its response, or from its error."""
+        if isinstance(result, BaseException):
+            return self._complete(pending, None, result)
+        return self._complete(pending, lambda: result, None)
+
+    def _complete(
+        self,
+        pending: PendingUpdate | PendingResponse,
+        respond: Callable[[], Response] | None,
+        error: BaseException | None,
+    ) -> bytes | Closed:
+        """Build an answer from a response, or from the error that took its place."""
+        _, api, request, header = pending
         try:
             if error is None:
+                assert respond is not None, "there is a response or an error"
                 try:
-                    return self._answer(api, request, header, update.respond(values))
+                    return self._answer(api, request, header, respond())
                 except Exception as fault:  # noqa: BLE001 - whatever a handler raises is answered
                     error = fault
             if isinstance(error, End):
@@ -425,8 +447,8 @@ class Connection:
             if cache is not None and recording is not None:
                 effects = cache.end(recording)
         # Exact classes, not isinstance: this is the path of every request.
-        if outcome.__class__ is Update:
-            return PendingUpdate(outcome, api, request, header)
+        if outcome.__class__ in _WAITING:
+            return _pending(outcome, api, request, header)
         # A long body would hold up all other connections if it were built in one turn.
         if outcome.__class__ is Description and outcome.is_long:
             kept = effects if counters == self._effect_counters() else None
@@ -694,6 +716,17 @@ class Connection:
         )
 
 
+def _pending(
+    outcome: Any,  # noqa: ANN401 - one of _WAITING
+    api: Api,
+    request: object,
+    header: RequestHeader,
+) -> PendingUpdate | PendingResponse:
+    if isinstance(outcome, Update):
+        return PendingUpdate(outcome, api, request, header)
+    return PendingResponse(outcome.response, api, request, header)
+
+
 def _principal_fault(error: BaseException) -> LogEvent:
     return LogEvent("no principal could be made for a connection", {"cause": one_line(error)})
 
@@ -711,6 +744,7 @@ def _refusing_api(header: RequestHeader, served: Api | None) -> Api | None:
     return served
 
 
+_WAITING: Final[frozenset[type]] = frozenset({Update, DelayedResponse})
 _ENDS: Final[frozenset[type]] = frozenset({Closed, Refused})
 _CACHED_KEYS: Final = frozenset(bytes([key]) for key in CACHED_APIS)
 """The low bytes of the keys of cached APIs: requests of others cost no look-up."""

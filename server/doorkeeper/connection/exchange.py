@@ -1,8 +1,9 @@
 """Values that a connection and its channel exchange, and counters.
 
 Peer              the two ends of a connection
-Advance           the result of a frame: an answer, a ``PendingUpdate``, a ``PendingDecoding``,
-                  a ``ChunkedResponse``, ``Authenticating``, ``Refused``, ``Closed``, or None
+Advance           the result of a frame: an answer, a ``PendingUpdate``, a ``PendingResponse``, a
+                  ``PendingDecoding``, a ``ChunkedResponse``, ``Authenticating``, ``Refused``,
+                  ``Closed``, or None
 LogEvent          an event for the log
 SideEffects       the effects of handling a request beside its response
 CompletedRequest  a request and its answer, for the request log
@@ -92,6 +93,15 @@ class Decoded(NamedTuple):
     api: Api
     request: Any
     end: int
+
+
+class PendingResponse(NamedTuple):
+    """A request whose response depends on later events, and the context for its answer."""
+
+    response: Awaitable[Response]
+    api: Api
+    request: Any
+    header: RequestHeader
 
 
 class PendingDecoding(NamedTuple):
@@ -215,6 +225,7 @@ AnyBytes = TypeVar("AnyBytes", bytes, bytearray)
 Advance = (
     bytes
     | PendingUpdate
+    | PendingResponse
     | PendingDecoding
     | ChunkedResponse
     | Authenticating

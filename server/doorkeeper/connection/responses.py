@@ -98,6 +98,8 @@ ITEMS: Final[dict[str, Callable[[Any], Any]]] = {
         response.groups, *map(attrgetter("partitions"), response.topics)
     ),
     "OffsetForLeaderEpochResponse": _nested("topics"),
+    "FetchResponse": _nested("responses"),
+    "TxnOffsetCommitResponse": _nested("topics"),
     "ShareGroupDescribeResponse": attrgetter("groups"),
     "StreamsGroupDescribeResponse": attrgetter("groups"),
     "ProduceResponse": _nested("responses", "partition_responses"),

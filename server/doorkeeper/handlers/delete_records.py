@@ -1,8 +1,9 @@
 """DeleteRecords (21), versions 0-2: deletes the records of partitions before an offset.
 
-Needs DELETE on each topic (29). No partition holds records: to delete those before the end (-1) or
-before offset 0 succeeds, and any other offset is out of range (1). Kafka's own topics are refused
-(17), and topics that are only compacted (44). A node that does not lead the partition answers 6.
+Needs DELETE on each topic (29). An offset beyond the end, or negative, is out of range (1); -1
+means the end. Without the test broker no partition holds records, and the end is 0. Kafka's own
+topics are refused (17), and topics that are only compacted (44). A node that does not lead the
+partition answers 6.
 
     v2  flexible
 
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, needs
+from doorkeeper.api.records import NO_RECORDS
 from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper.topics.leadership import error_of_leader
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.api.node import Node
+    from doorkeeper.api.records import RecordReads
+    from doorkeeper.cluster.model import Topic
     from doorkeeper.request_context import RequestContext
 
 (_DELETE,) = needs(21)
@@ -41,56 +45,68 @@ _NO_OFFSET: Final = -1
 
 
 def handle(
-    request: DeleteRecordsRequest, context: RequestContext, node: Node
+    request: DeleteRecordsRequest,
+    context: RequestContext,
+    node: Node,
+    records: RecordReads = NO_RECORDS,
 ) -> DeleteRecordsResponse:
-    """Answer for each partition of the topics whose records the caller may delete."""
+    """Delete the records of the topics whose records the caller may delete."""
     allowed = allowed_names(node, context, _DELETE, [topic.name for topic in request.topics])
     places = Places(node.registered_brokers(context.authorizable.listener_name))
 
-    def error_of(name: str, asked: DeleteRecordsPartition) -> ErrorCode:
+    def error_of(name: str, topic: Topic | None, index: int) -> ErrorCode:
         if name not in allowed:
             return _DELETE.refusal
-        error = error_of_leader(node.topics.get(name), asked.partition_index, places, node.node_id)
-        if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        error = error_of_leader(topic, index, places, node.node_id)
+        if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or topic is None:
             return error
         if name in INTERNAL_TOPICS:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         if error is not ErrorCode.NONE:
             return error
-        if _is_compacted(node, name):
-            return ErrorCode.POLICY_VIOLATION
-        return ErrorCode.NONE if asked.offset in (_END, 0) else ErrorCode.OFFSET_OUT_OF_RANGE
+        return ErrorCode.POLICY_VIOLATION if _is_compacted(topic, node) else ErrorCode.NONE
 
-    return _respond(request, error_of)
+    def delete(name: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+        topic = node.topics.get(name)
+        error = error_of(name, topic, asked.partition_index)
+        if error is not ErrorCode.NONE or topic is None:
+            return _refusal(asked, error)
+        log = records.log_of(topic, asked.partition_index)
+        offset = log.end_offset if asked.offset == _END else asked.offset
+        if not 0 <= offset <= log.end_offset:
+            return _refusal(asked, ErrorCode.OFFSET_OUT_OF_RANGE)
+        log.delete_before(offset)
+        return DeleteRecordsPartitionResult(
+            partition_index=asked.partition_index, low_watermark=log.start_offset
+        )
+
+    return _respond(request, delete)
 
 
-def _is_compacted(node: Node, name: str) -> bool:
-    topic = node.topics.get(name)
-    assert topic is not None, "a partition of it was found"
+def _is_compacted(topic: Topic, node: Node) -> bool:
     configs = effective(topic.configs, node.settings.values_of)
     return configs["cleanup.policy"][0] == "compact"
 
 
 def _respond(
-    request: DeleteRecordsRequest, error_of: Callable[[str, DeleteRecordsPartition], ErrorCode]
+    request: DeleteRecordsRequest,
+    row: Callable[[str, DeleteRecordsPartition], DeleteRecordsPartitionResult],
 ) -> DeleteRecordsResponse:
     return DeleteRecordsResponse(
         topics=tuple(
             DeleteRecordsTopicResult(
                 name=topic.name,
-                partitions=tuple(
-                    _row(asked, error_of(topic.name, asked)) for asked in topic.partitions
-                ),
+                partitions=tuple(row(topic.name, asked) for asked in topic.partitions),
             )
             for topic in request.topics
         )
     )
 
 
-def _row(asked: DeleteRecordsPartition, error: ErrorCode) -> DeleteRecordsPartitionResult:
+def _refusal(asked: DeleteRecordsPartition, error: ErrorCode) -> DeleteRecordsPartitionResult:
     return DeleteRecordsPartitionResult(
         partition_index=asked.partition_index,
-        low_watermark=0 if error is ErrorCode.NONE else _NO_OFFSET,
+        low_watermark=_NO_OFFSET,
         error_code=error.value,
     )
 
@@ -100,7 +116,7 @@ def refuse(
 ) -> DeleteRecordsResponse:
     """Answer the same error for every partition."""
     code, _ = answer_of(error)
-    return _respond(request, lambda _name, _asked: code)
+    return _respond(request, lambda _name, asked: _refusal(asked, code))
 
 
 API = declare(DeleteRecordsRequest, handle, refuse)

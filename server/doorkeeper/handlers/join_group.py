@@ -1,8 +1,8 @@
-"""JoinGroup (11), versions 0-1: answers that there is no coordinator.
+"""JoinGroup (11), versions 0-9: answers that there is no coordinator.
 
-Needs READ on the group (30). Doorkeeper does not coordinate groups; it always answers 15,
-COORDINATOR_NOT_AVAILABLE, which clients retry. An old librdkafka (2.0.2, of Debian 12) offers
-GSSAPI only to servers that list this API: `doorkeeper.clients.join.group=true` does.
+Needs READ on the group (30). Without the test broker nothing coordinates groups: the server always
+answers 15, COORDINATOR_NOT_AVAILABLE, which clients retry. An old librdkafka (2.0.2, of Debian 12)
+offers GSSAPI only to servers that list this API: `doorkeeper.clients.join.group=true` does.
 
 Source: ``handleJoinGroupRequest`` and ``GroupCoordinatorService.joinGroup`` of the broker 4.3.1;
 ``RD_KAFKA_FEATURE_SASL_GSSAPI`` of librdkafka 2.0.2.
@@ -10,7 +10,7 @@ Source: ``handleJoinGroupRequest`` and ``GroupCoordinatorService.joinGroup`` of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
@@ -23,21 +23,31 @@ if TYPE_CHECKING:
 
 (_READ,) = needs(11)
 
+PROTOCOL_TYPE_FROM: Final = 7
+"""The version that answers the type of the protocol, and may answer a null name."""
+
 
 def handle(request: JoinGroupRequest, context: RequestContext, node: Node) -> JoinGroupResponse:
+    version = context.authorizable.request_version
     if not is_allowed(node, context, _READ, request.group_id):
-        return _refusal(_READ.refusal)
+        return refusal(version, _READ.refusal)
     # A retriable error: a consumer waits and keeps asking, instead of failing.
-    return _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
+    return refusal(version, ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
 
 
 def refuse(request: JoinGroupRequest, version: int, error: BaseException) -> JoinGroupResponse:
     code, _ = answer_of(error)
-    return _refusal(code)
+    return refusal(version, code)
 
 
-def _refusal(code: ErrorCode, member_id: str = "") -> JoinGroupResponse:
-    return JoinGroupResponse(error_code=code.value, generation_id=-1, member_id=member_id)
+def refusal(version: int, code: ErrorCode, member_id: str = "") -> JoinGroupResponse:
+    return JoinGroupResponse(
+        error_code=code.value,
+        generation_id=-1,
+        # Null is allowed from version 7 on.
+        protocol_name=None if version >= PROTOCOL_TYPE_FROM else "",
+        member_id=member_id,
+    )
 
 
 API = declare(JoinGroupRequest, handle, refuse)

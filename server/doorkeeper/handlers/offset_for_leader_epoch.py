@@ -1,8 +1,8 @@
 """OffsetForLeaderEpoch (23), versions 2-4: tells where the epoch of a leader ended.
 
-Needs CLUSTER_ACTION on the cluster, else DESCRIBE on each topic (29). No partition holds records,
-and each has had one leader, of epoch 0, which ends at offset 0, as every epoch below does. A later
-one is unknown, and so is -1: both are answered -1.
+Needs CLUSTER_ACTION on the cluster, else DESCRIBE on each topic (29). Each partition has had one
+leader, of epoch 0, which ends at the end of the log, as every epoch below does: without the test
+broker at offset 0. A later one is unknown, and so is -1: both are answered -1.
 A node that does not lead the partition answers 6, also where a client knows another leader's epoch
 (74, 75). Refused topics come after all others.
 
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.api.records import NO_RECORDS
 from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper.topics.leadership import LEADER_EPOCH, UNKNOWN_EPOCH, error_of_leader
 from doorkeeper.topics.placement import Places
@@ -33,13 +34,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.api.node import Node
+    from doorkeeper.api.records import RecordReads
     from doorkeeper.request_context import RequestContext
 
 _CLUSTER_ACTION, _DESCRIBE = needs(23)
 
 
 def handle(
-    request: OffsetForLeaderEpochRequest, context: RequestContext, node: Node
+    request: OffsetForLeaderEpochRequest,
+    context: RequestContext,
+    node: Node,
+    records: RecordReads = NO_RECORDS,
 ) -> OffsetForLeaderEpochResponse:
     """Answer for each partition of the topics that the caller may describe."""
     names = [topic.topic for topic in request.topics]
@@ -52,9 +57,12 @@ def handle(
         topic = node.topics.get(name)
         epoch = asked.current_leader_epoch
         error = error_of_leader(topic, asked.partition, places, node.node_id, epoch)
-        if error is ErrorCode.NONE and UNKNOWN_EPOCH != asked.leader_epoch <= LEADER_EPOCH:
+        is_known = UNKNOWN_EPOCH != asked.leader_epoch <= LEADER_EPOCH
+        if error is ErrorCode.NONE and topic is not None and is_known:
             return EpochEndOffset(
-                partition=asked.partition, leader_epoch=asked.leader_epoch, end_offset=0
+                partition=asked.partition,
+                leader_epoch=asked.leader_epoch,
+                end_offset=records.log_of(topic, asked.partition).end_offset,
             )
         return EpochEndOffset(partition=asked.partition, error_code=error.value)
 

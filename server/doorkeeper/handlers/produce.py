@@ -1,5 +1,7 @@
 """Produce (0), versions 0-13: authorizes a producer, and refuses its records.
 
+The test broker passes a function that appends them instead; see ``Append``.
+
 The API is listed because clients take its absence for a broken server: every call of a Java client
 2.1 to 2.7 fails then, and franz-go derives a server's release from its highest version.
 
@@ -19,12 +21,15 @@ Source: ``handleProduceRequest``, ``ProduceRequest.getErrorResponse`` and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.cluster.model import Topic
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.messages.produce import (
+    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -32,10 +37,7 @@ from doorkeeper_wire.messages.produce import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from doorkeeper.api.node import Node
-    from doorkeeper.cluster.model import Topic
     from doorkeeper.request_context import RequestContext
     from doorkeeper_wire.messages.produce import TopicProduceData
 
@@ -61,8 +63,25 @@ TRANSACTIONAL = 0x10
 """The bit of the attributes that makes a batch part of a transaction."""
 
 
-def handle(request: ProduceRequest, context: RequestContext, node: Node) -> ProduceResponse | None:
-    """Refuse each partition; return None, no answer, for acks 0 without partitions."""
+Append = Callable[[Topic, PartitionProduceData], PartitionProduceResponse]
+"""Appends the records of a partition that exists and that the caller may write to."""
+
+
+def _refuse_records(
+    topic: Topic,
+    data: PartitionProduceData,
+) -> PartitionProduceResponse:
+    return refusal(data.index, ErrorCode.POLICY_VIOLATION, NO_RECORDS)
+
+
+def handle(
+    request: ProduceRequest, context: RequestContext, node: Node, append: Append = _refuse_records
+) -> ProduceResponse | None:
+    """Append the records of each partition; return None, no answer, for acks 0 without an error.
+
+    Raises:
+        ApiError: the error of the whole request, or the first one of a partition with acks 0.
+    """
     transactional_id = request.transactional_id
     if _is_transactional(request) and (
         transactional_id is None or not is_allowed(node, context, _TRANSACTION, transactional_id)
@@ -77,11 +96,22 @@ def handle(request: ProduceRequest, context: RequestContext, node: Node) -> Prod
         # Once for each partition, as a broker asks: the audit log counts them.
         (name for each, (name, _) in asked if name is not None for _ in each.partition_data),
     )
-    if request.acks == 0:
-        if any(each.partition_data for each in request.topic_data):
-            raise ApiError(ErrorCode.POLICY_VIOLATION, NO_RECORDS)
-        return None
-    return _response(request, lambda place, index: _error(*asked[place][1], index, allowed))
+
+    def row(place: int, data: PartitionProduceData) -> PartitionProduceResponse:
+        name, topic = asked[place][1]
+        error = _error(name, topic, data.index, allowed)
+        if error is not ErrorCode.NONE or topic is None:
+            return refusal(data.index, error)
+        return append(topic, data)
+
+    response = _response(request, row)
+    if request.acks != 0:
+        return response
+    for topic in response.responses:
+        for each in topic.partition_responses:
+            if each.error_code:
+                raise ApiError(ErrorCode(each.error_code), each.error_message)
+    return None
 
 
 def _topic(each: TopicProduceData, node: Node, *, by_id: bool) -> tuple[str | None, Topic | None]:
@@ -92,17 +122,15 @@ def _topic(each: TopicProduceData, node: Node, *, by_id: bool) -> tuple[str | No
     return (None, None) if topic is None else (topic.name, topic)
 
 
-def _error(
-    name: str | None, topic: Topic | None, index: int, allowed: frozenset[str]
-) -> tuple[ErrorCode, str | None]:
-    """Return the error of a partition, and its text."""
+def _error(name: str | None, topic: Topic | None, index: int, allowed: frozenset[str]) -> ErrorCode:
+    """Return the error of a partition; NONE where the caller may write to it."""
     if name is None:
-        return ErrorCode.UNKNOWN_TOPIC_ID, None
+        return ErrorCode.UNKNOWN_TOPIC_ID
     if name not in allowed:
-        return _WRITE.refusal, None
+        return _WRITE.refusal
     if topic is None or not 0 <= index < topic.partitions:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
-    return ErrorCode.POLICY_VIOLATION, NO_RECORDS
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE
 
 
 def _is_transactional(request: ProduceRequest) -> bool:
@@ -132,30 +160,27 @@ def refuse(request: ProduceRequest, version: int, error: BaseException) -> Produ
     if request.acks == 0:
         return None
     code, text = answer_of(error)
-    return _response(request, lambda _place, _index: (code, text))
+    return _response(request, lambda _place, data: refusal(data.index, code, text))
 
 
 def _response(
     request: ProduceRequest,
-    error_of: Callable[[int, int], tuple[ErrorCode, str | None]],
+    row: Callable[[int, PartitionProduceData], PartitionProduceResponse],
 ) -> ProduceResponse:
-    """Return a response with an error for each partition, by the topic's place and its index."""
+    """Return a response with a row for each partition, by the topic's place in the request."""
     return ProduceResponse(
         responses=tuple(
             TopicProduceResponse(
                 name=each.name,
                 topic_id=each.topic_id,
-                partition_responses=tuple(
-                    _refusal(partition.index, *error_of(place, partition.index))
-                    for partition in each.partition_data
-                ),
+                partition_responses=tuple(row(place, data) for data in each.partition_data),
             )
             for place, each in enumerate(request.topic_data)
         )
     )
 
 
-def _refusal(index: int, code: ErrorCode, text: str | None) -> PartitionProduceResponse:
+def refusal(index: int, code: ErrorCode, text: str | None = None) -> PartitionProduceResponse:
     return PartitionProduceResponse(
         index=index, error_code=code.value, base_offset=-1, error_message=text
     )

@@ -1,7 +1,8 @@
 """The registry of APIs, by key.
 
 ApiVersions is answered from it, so that it lists exactly the APIs served. ``OPTIONAL`` APIs are
-served only where the configuration enables them.
+served only where the configuration enables them. Another package adds its APIs to the table of one
+server with ``ApiTable.with_apis``: the test broker does.
 """
 
 from __future__ import annotations
@@ -121,6 +122,11 @@ RARE: Final = (
 )
 
 
+def is_offered(each: Api | Rare, *, controller: bool) -> bool:
+    """Return whether listeners of a kind serve an API."""
+    return each.on_controller if controller else each.on_broker
+
+
 class ApiTable(Mapping[int, "Api"]):
     """APIs by key, in the order of the keys; a rare one is imported when it is looked up."""
 
@@ -135,6 +141,29 @@ class ApiTable(Mapping[int, "Api"]):
         for key in self._rare.keys() & self._loaded.keys():
             raise RegisteredTwice(f"key {key}: {self._loaded[key].name} and a rare one")
         self._keys = sorted((*self._loaded, *self._rare))
+        self._ranges = {
+            controller: tuple(
+                ApiRange(each.key, each.min_version, each.max_version)
+                for each in self.declarations()
+                if is_offered(each, controller=controller)
+            )
+            for controller in (False, True)
+        }
+
+    def with_apis(self, apis: Iterable[Api]) -> ApiTable:
+        """Return the table of a server with further APIs; each replaces one that has its key.
+
+        Raises:
+            RegisteredTwice: two of them have the same key.
+        """
+        added = by_key(apis)
+        usual = (api for key, api in self._loaded.items() if key not in added)
+        rare = (each for key, each in self._rare.items() if key not in added)
+        return ApiTable((*usual, *added.values()), rare)
+
+    def ranges(self, *, controller: bool) -> tuple[ApiRange, ...]:
+        """Return the rows of ApiVersions for listeners of a kind, by key."""
+        return self._ranges[controller]
 
     def finder(self) -> Callable[[int], Api | None]:
         """Return a function from a key to its API, or None; one look-up in a dict."""
@@ -188,22 +217,6 @@ def apis(*, optional: bool = False) -> ApiTable:
     return _TABLES[optional]
 
 
-def is_offered(each: Api | Rare, *, controller: bool) -> bool:
-    """Return whether listeners of a kind serve an API."""
-    return each.on_controller if controller else each.on_broker
-
-
-_RANGES = {
-    (controller, optional): tuple(
-        ApiRange(each.key, each.min_version, each.max_version)
-        for each in table.declarations()
-        if is_offered(each, controller=controller)
-    )
-    for controller in (False, True)
-    for optional, table in _TABLES.items()
-}
-
-
 def api_ranges(*, controller: bool, optional: bool = False) -> tuple[ApiRange, ...]:
     """Return the rows of ApiVersions for listeners of a kind, by key."""
-    return _RANGES[controller, optional]
+    return _TABLES[optional].ranges(controller=controller)

@@ -5,6 +5,7 @@ waits. Before a client has authenticated, each of its frames waits in the ``Fair
 connection is held, and not read from once it has bytes that wait, while
 
     an update is in flight          its answer comes before the next request's
+    a response is delayed           as an update
     a large request is decoded      as an update
     a chunked response is built     as an update
     a mechanism verifies a token    as an update
@@ -22,12 +23,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.api.node import ACL_UPDATE
 from doorkeeper.authn.contract import Failure
-from doorkeeper.authorizer.awaitables import as_future
+from doorkeeper.authorizer.awaitables import as_future, forget
 from doorkeeper.connection.exchange import (
     Authenticating,
     ChunkedResponse,
     Closed,
     PendingDecoding,
+    PendingResponse,
     PendingUpdate,
     Refused,
 )
@@ -83,6 +85,7 @@ class Channel(Accepted):
         "_counted",
         "_decoding",
         "_delayed",
+        "_delayed_response",
         "_draining",
         "_end",
         "_fair_queue",
@@ -115,6 +118,7 @@ class Channel(Accepted):
         self._building: ResponseBuild | None = None
         self._decoding: asyncio.Future[Decoded] | None = None
         self._delayed: asyncio.TimerHandle | None = None
+        self._delayed_response: asyncio.Future[Any] | None = None
         self._in_turn: asyncio.Handle | QueuedWork | None = None
         self._end: Closed | Refused | None = None
         self._write_full = False
@@ -213,8 +217,15 @@ class Channel(Accepted):
         self._transport = None
         self._pending = None
         # ``_pending`` has no task to cancel: a change that has begun completes without its client.
-        begun = (self._authenticating, self._delayed, self._in_turn, self._building, self._decoding)
-        self._authenticating = self._delayed = self._in_turn = None
+        begun = (
+            self._authenticating,
+            self._delayed,
+            self._delayed_response,
+            self._in_turn,
+            self._building,
+            self._decoding,
+        )
+        self._authenticating = self._delayed = self._delayed_response = self._in_turn = None
         self._building = self._decoding = None
         for each in begun:
             if each is not None:
@@ -238,9 +249,14 @@ class Channel(Accepted):
         return self.last_active_s < deadline_s
 
     def drain(self) -> None:
-        """Answer the requests received so far, then close."""
+        """Answer the requests received so far, then close; a delayed response is dropped."""
         self._is_idle = False
         self._draining = True
+        delayed = self._delayed_response
+        if delayed is not None:
+            # Its event may be far away: a consumer asks again elsewhere.
+            self._delayed_response = None
+            delayed.cancel()
         self._settle()
 
     def abort(self, reason: str) -> None:
@@ -256,6 +272,7 @@ class Channel(Accepted):
         return (
             self._write_full
             or self._pending is not None
+            or self._delayed_response is not None
             or self._authenticating is not None
             or self._building is not None
             or self._decoding is not None
@@ -335,7 +352,10 @@ class Channel(Accepted):
         """Start the work that a request waits for; return an answer that is ready at once."""
         if isinstance(result, PendingUpdate):
             return self._start_update(result, began_s)
-        if isinstance(result, ChunkedResponse):
+        if isinstance(result, PendingResponse):
+            delayed = self._delayed_response = as_future(result.response, self._server.loop)
+            delayed.add_done_callback(partial(self._complete_delayed, result, began_s))
+        elif isinstance(result, ChunkedResponse):
             on_built = partial(self._complete_chunked, result, began_s)
             finish = result.response.rows.finish_builds
             self._building = self._server.chunked_responses.build(result.body, on_built, finish)
@@ -493,6 +513,20 @@ class Channel(Accepted):
         self._authenticating = None
         result = self._connection.complete_authentication(pending, _step_of(done), self._clock())
         self._resume(None if result is None else self._take(result, began_s), began_s)
+
+    def _complete_delayed(
+        self, pending: PendingResponse, began_s: float, done: asyncio.Future[Any]
+    ) -> None:
+        """Answer a delayed request, then continue with the next ones."""
+        if self._delayed_response is not done:
+            # The client has left.
+            forget(done)
+            return
+        self._delayed_response = None
+        error = asyncio.CancelledError() if done.cancelled() else done.exception()
+        result = done.result() if error is None else error
+        waited = Waited(0.0, self._clock() - began_s)
+        self._resume(self._connection.complete_response(pending, result), began_s, waited)
 
     def _complete_decoding(
         self, pending: PendingDecoding, began_s: float, done: asyncio.Future[Decoded]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from doorkeeper.api.declaration import Api
+    from doorkeeper.api.node import Response
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.connection.exchange import (
         Advance,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         ChunkedResponse,
         Decoded,
         Peer,
+        PendingResponse,
         PendingUpdate,
     )
     from doorkeeper.connection.session import SessionAction
@@ -72,6 +74,13 @@ class FaultyConnection(Connection):
         """Answer an update, unless a fault drops the response."""
         answer = super().complete(pending, values, error)
         return DROPPED if error is None and self._loses(pending.header) else answer
+
+    def complete_response(
+        self, pending: PendingResponse, result: Response | BaseException
+    ) -> bytes | Closed:
+        """Answer a delayed request, unless a fault drops the response."""
+        answer = super().complete_response(pending, result)
+        return DROPPED if self._loses(pending.header) else answer
 
     def complete_chunked(
         self, chunked: ChunkedResponse, answer: bytearray | Exception

@@ -1,0 +1,19 @@
+"""The test broker: a data path in memory for a Doorkeeper server.
+
+It adds the APIs of producers, consumers and their groups to the table of one server, and real
+offsets to those that a server has already. Records are kept in memory, up to a bound, and are lost
+when the server stops. The server does not import this package; it opens it by its name where
+``doorkeeper.test.broker`` is true.
+
+batches       record batches as bytes
+log           the log of a partition
+producers     sequence numbers and transactions of the producers of a log
+records       the logs of all partitions, and their memory
+produce       the handler that appends records
+fetch         the handler that reads them
+data_path     all of it, as the server opens it
+"""
+
+from doorkeeper_broker.data_path import open_data_path
+
+__all__ = ["open_data_path"]

@@ -1,0 +1,230 @@
+"""The log of one partition: segments of record batches, in memory that all logs share.
+
+Source: ``UnifiedLog`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.api.records import TimedOffset
+from doorkeeper_broker.batches import NO_PRODUCER, find_record, placed
+from doorkeeper_broker.producers import Producers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from doorkeeper_broker.batches import Batch
+    from doorkeeper_broker.producers import AbortedTransaction
+
+SEGMENT_BYTES_MAX: Final = 1_048_576
+SEGMENTS_MIN: Final = 64
+"""The number of segments that the memory has room for, so that little is dropped at a time."""
+
+BATCH_OVERHEAD: Final = 300
+"""The memory of the objects of a batch, beside its bytes (Python 3.11)."""
+
+
+class Memory:
+    """The memory of all logs: their segments, the oldest first."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self.bytes_max = bytes_max
+        self.segment_bytes = min(SEGMENT_BYTES_MAX, bytes_max // SEGMENTS_MIN)
+        self.used = 0
+        self._segments: deque[tuple[PartitionLog, Segment]] = deque()
+
+    def add(self, log: PartitionLog, segment: Segment) -> None:
+        """Take a new segment."""
+        self._segments.append((log, segment))
+
+    def trim(self) -> None:
+        """Drop the oldest segments while all logs together are too large."""
+        while self.used > self.bytes_max and self._segments:
+            log, segment = self._segments.popleft()
+            if log.segments and log.segments[0] is segment:
+                log.delete_before(segment.next_offset)
+        while self._segments and self._segments[0][1].is_dropped:
+            self._segments.popleft()
+
+
+class Segment:
+    """Batches that are dropped together."""
+
+    __slots__ = ("base_offset", "base_offsets", "batches", "is_dropped", "next_offset", "size")
+
+    def __init__(self, base_offset: int) -> None:
+        self.base_offset = base_offset
+        self.next_offset = base_offset
+        self.batches: list[Batch] = []
+        self.base_offsets: list[int] = []
+        self.size = 0
+        self.is_dropped = False
+
+
+class Slice(NamedTuple):
+    """Batches of a log, from one that has the wanted offset on."""
+
+    data: bytes
+    aborted: tuple[AbortedTransaction, ...] = ()
+
+
+class PartitionLog:
+    """The log of one partition; offsets begin at 0."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self.segments: list[Segment] = []
+        self.producers = Producers()
+        self.start_offset = 0
+        self.end_offset = 0
+        self.waiters: set[Callable[[], None]] = set()
+        """Called after each append, when a transaction ends, and when the topic is deleted."""
+        self.is_deleted = False
+
+    @property
+    def stable_offset(self) -> int:
+        """Return the first offset of an open transaction, else the end."""
+        found = self.producers.first_open_offset
+        return self.end_offset if found is None else max(found, self.start_offset)
+
+    # --- appending
+
+    def append(self, batch: Batch) -> int:
+        """Append a batch; return its base offset.
+
+        A batch that was appended before keeps its offset and is not appended again.
+
+        Raises:
+            ApiError: its producer is fenced, or its sequence number is wrong.
+        """
+        if batch.producer_id == NO_PRODUCER:
+            return self._append_and_notify(batch)
+        duplicate = self.producers.find_duplicate(batch)
+        if duplicate is not None:
+            return duplicate
+        self.producers.check(batch)
+        self.producers.append(batch, self.end_offset)
+        return self._append_and_notify(batch)
+
+    def _append_and_notify(self, batch: Batch) -> int:
+        offset = self._append(batch)
+        self.notify()
+        return offset
+
+    def append_marker(self, batch: Batch, *, commits: bool) -> None:
+        """Append the marker that ends a transaction."""
+        offset = self._append(batch)
+        self.producers.end_transaction(
+            batch.producer_id, batch.producer_epoch, offset, commits=commits
+        )
+        self.notify()
+
+    def _append(self, batch: Batch) -> int:
+        memory, offset = self._memory, self.end_offset
+        segment = self.segments[-1] if self.segments else None
+        if segment is None or segment.size >= memory.segment_bytes:
+            segment = Segment(offset)
+            self.segments.append(segment)
+            memory.add(self, segment)
+        segment.batches.append(batch._replace(data=placed(batch, offset)))
+        segment.base_offsets.append(offset)
+        size = len(batch.data) + BATCH_OVERHEAD
+        segment.size += size
+        memory.used += size
+        self.end_offset = segment.next_offset = offset + batch.last_offset_delta + 1
+        if memory.used > memory.bytes_max:
+            memory.trim()
+        return offset
+
+    def notify(self) -> None:
+        """Call the waiters."""
+        for waiter in tuple(self.waiters):
+            waiter()
+
+    # --- reading
+
+    def read(self, offset: int, bytes_max: int, *, committed: bool, at_least_one: bool) -> Slice:
+        """Return whole batches from an offset on, up to a size.
+
+        ``at_least_one`` returns the first batch even if it is larger. The offset is in the log.
+        """
+        end = self.stable_offset if committed else self.end_offset
+        parts: list[bytes] = []
+        size = 0
+        upper = offset
+        for base, batch in self._batches_from(offset):
+            if base >= end:
+                break
+            length = len(batch.data)
+            if size + length > bytes_max and (parts or not at_least_one):
+                break
+            parts.append(batch.data)
+            size += length
+            upper = base + batch.last_offset_delta + 1
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        if not committed or not parts:
+            return Slice(data)
+        return Slice(data, tuple(self.producers.aborted_between(offset, upper)))
+
+    def readable_bytes(self, offset: int, bytes_max: int, *, committed: bool) -> int:
+        """Return how many bytes ``read`` would return, counted up to a maximum."""
+        end = self.stable_offset if committed else self.end_offset
+        if offset >= end:
+            return 0
+        size = 0
+        for base, batch in self._batches_from(offset):
+            if base >= end or size >= bytes_max:
+                break
+            size += len(batch.data)
+        return min(size, bytes_max)
+
+    def _batches_from(self, offset: int) -> Iterator[tuple[int, Batch]]:
+        """Yield batches from the one that has an offset on, with their base offsets."""
+        if offset >= self.end_offset:
+            return
+        number = bisect_right(self.segments, offset, key=lambda each: each.base_offset) - 1
+        for segment in self.segments[max(number, 0) :]:
+            first = max(bisect_right(segment.base_offsets, offset) - 1, 0)
+            for place in range(first, len(segment.batches)):
+                yield segment.base_offsets[place], segment.batches[place]
+
+    def find_time(self, timestamp: int) -> TimedOffset | None:
+        """Return the first record of this time or a later one."""
+        for base, batch in self._batches_from(self.start_offset):
+            if batch.max_timestamp < timestamp or batch.is_control:
+                continue
+            found = find_record(batch, timestamp)
+            if found is not None and base + found[0] >= self.start_offset:
+                return TimedOffset(base + found[0], found[1])
+        return None
+
+    def find_largest_time(self) -> TimedOffset | None:
+        """Return the first record of the largest time."""
+        batches = (each for each in self._batches_from(self.start_offset) if not each[1].is_control)
+        latest = max(batches, key=lambda each: each[1].max_timestamp, default=None)
+        if latest is None:
+            return None
+        base, batch = latest
+        found = find_record(batch, batch.max_timestamp)
+        delta = batch.last_offset_delta if found is None else found[0]
+        return TimedOffset(base + delta, batch.max_timestamp)
+
+    # --- deleting
+
+    def delete_before(self, offset: int) -> None:
+        """Delete the records before an offset; a segment without records gives up its memory."""
+        self.start_offset = max(self.start_offset, offset)
+        while self.segments and self.segments[0].next_offset <= self.start_offset:
+            segment = self.segments.pop(0)
+            segment.is_dropped = True
+            self._memory.used -= segment.size
+        self.producers.forget_before(self.start_offset)
+
+    def delete(self) -> None:
+        """Delete all records, with the topic."""
+        self.delete_before(self.end_offset)
+        self.is_deleted = True
+        self.notify()

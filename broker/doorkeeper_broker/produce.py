@@ -1,0 +1,116 @@
+"""Produce (0): appends record batches; the server's handler authorizes them.
+
+A batch must be of magic 2 and alone in its partition (87), whole, and right by its checksum (2),
+not larger than ``max.message.bytes`` of the topic (10), and compressed in a way that the version
+knows (76). The acknowledgements that a client asks for are 0, 1 or -1 (21), and Kafka's own topics
+are written by a client named ``__admin_client`` alone (17). Sequence numbers are checked (45, 47).
+
+The times of records are not checked, and a compacted topic takes records without a key.
+
+Source: ``ReplicaManager.appendRecords`` and ``LogValidator`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.configs.topic import effective
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers import produce
+from doorkeeper.topics.names import INTERNAL_TOPICS
+from doorkeeper_broker.batches import read_batch, with_append_time
+from doorkeeper_wire.messages.produce import PartitionProduceResponse
+
+if TYPE_CHECKING:
+    from doorkeeper.api.declaration import Api
+    from doorkeeper.api.node import Node, Outcome
+    from doorkeeper.cluster.model import Topic
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper_broker.batches import Batch
+    from doorkeeper_broker.records import Records
+    from doorkeeper_wire.messages.produce import PartitionProduceData, ProduceRequest
+
+_ACKNOWLEDGEMENTS: Final = (-1, 0, 1)
+_ADMIN_CLIENT: Final = "__admin_client"
+
+
+class _Rules(NamedTuple):
+    """The configuration of a topic that concerns its batches, and where it was read."""
+
+    topic: Topic
+    settings: Settings
+    bytes_max: int
+    append_time: bool
+
+
+class Producing:
+    """Appends the records of producers."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._rules: dict[bytes, _Rules] = {}
+
+    def api(self) -> Api:
+        """Return the API, with the permissions of the server's handler."""
+        return produce.API._replace(handle=self.handle)
+
+    def handle(self, request: ProduceRequest, context: RequestContext, node: Node) -> Outcome:
+        """Append the records of each partition."""
+
+        def append(topic: Topic, data: PartitionProduceData) -> PartitionProduceResponse:
+            try:
+                return self._append(request, context, node, topic, data)
+            except ApiError as error:
+                return produce.refusal(data.index, error.code, error.message)
+
+        return produce.handle(request, context, node, append)
+
+    def _append(
+        self,
+        request: ProduceRequest,
+        context: RequestContext,
+        node: Node,
+        topic: Topic,
+        data: PartitionProduceData,
+    ) -> PartitionProduceResponse:
+        batch = read_batch(data.records or b"", context.authorizable.request_version)
+        if request.acks not in _ACKNOWLEDGEMENTS:
+            raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS)
+        if topic.name in INTERNAL_TOPICS and context.authorizable.client_id != _ADMIN_CLIENT:
+            text = f"Cannot append to internal topic {topic.name}"
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
+        rules = self._rules_of(topic, node)
+        if len(batch.data) > rules.bytes_max:
+            raise ApiError(ErrorCode.MESSAGE_TOO_LARGE, _too_large(batch, rules))
+        append_time_ms = -1
+        if rules.append_time:
+            append_time_ms = node.now_ms()
+            batch = with_append_time(batch, append_time_ms)
+        log = self._records.log_of(topic, data.index)
+        return PartitionProduceResponse(
+            index=data.index,
+            base_offset=log.append(batch),
+            log_append_time_ms=append_time_ms,
+            log_start_offset=log.start_offset,
+        )
+
+    def _rules_of(self, topic: Topic, node: Node) -> _Rules:
+        found = self._rules.get(topic.topic_id)
+        # Topics and settings are immutable: others are other objects.
+        if found is None or found.topic is not topic or found.settings is not node.settings:
+            configs = effective(topic.configs, node.settings.values_of)
+            found = self._rules[topic.topic_id] = _Rules(
+                topic,
+                node.settings,
+                int(configs["max.message.bytes"][0] or 0),
+                configs["message.timestamp.type"][0] == "LogAppendTime",
+            )
+        return found
+
+
+def _too_large(batch: Batch, rules: _Rules) -> str:
+    return (
+        f"The record batch size in the append to {rules.topic.name} is {len(batch.data)} bytes"
+        f" which exceeds the maximum configured value of {rules.bytes_max}."
+    )

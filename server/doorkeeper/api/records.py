@@ -1,0 +1,82 @@
+"""The records of partitions, as handlers see them.
+
+This server stores none: every log is empty. The test broker passes its own ``RecordReads`` to the
+handlers whose answers depend on records.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from doorkeeper.cluster.model import Topic
+
+
+class TimedOffset(NamedTuple):
+    """The offset of a record, and its time in milliseconds since 1970."""
+
+    offset: int
+    timestamp: int
+
+
+class LogReads(Protocol):
+    """The log of one partition."""
+
+    @property
+    def start_offset(self) -> int: ...
+
+    @property
+    def end_offset(self) -> int:
+        """Return the offset of the next record; it is the high watermark too."""
+        ...
+
+    @property
+    def stable_offset(self) -> int:
+        """Return the first offset that may belong to an open transaction, else the end."""
+        ...
+
+    def find_time(self, timestamp: int) -> TimedOffset | None:
+        """Return the first record of this time or a later one."""
+        ...
+
+    def find_largest_time(self) -> TimedOffset | None:
+        """Return the first record of the largest time."""
+        ...
+
+    def delete_before(self, offset: int) -> None:
+        """Delete the records before an offset, which is at most the end."""
+        ...
+
+
+class RecordReads(Protocol):
+    """The logs of all partitions."""
+
+    def log_of(self, topic: Topic, partition: int) -> LogReads:
+        """Return the log of a partition that exists."""
+        ...
+
+
+class _EmptyLog:
+    start_offset: Final = 0
+    end_offset: Final = 0
+    stable_offset: Final = 0
+
+    def find_time(self, timestamp: int) -> None:
+        pass
+
+    def find_largest_time(self) -> None:
+        pass
+
+    def delete_before(self, offset: int) -> None:
+        pass
+
+
+class _NoRecords:
+    _log: Final = _EmptyLog()
+
+    def log_of(self, topic: Topic, partition: int) -> _EmptyLog:  # noqa: ARG002 - every log is empty
+        return self._log
+
+
+NO_RECORDS: Final[RecordReads] = _NoRecords()
+"""The records of a server without a data path."""

@@ -1,0 +1,134 @@
+"""Record batches: what is read, what is refused, and what is written into them."""
+
+from __future__ import annotations
+
+import pytest
+from crc32c import crc32c
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper_broker.batches import (
+    find_record,
+    marker,
+    placed,
+    read_batch,
+    with_append_time,
+)
+from testkit.batches import batch, batch_bytes
+
+GZIP, SNAPPY, ZSTD = 1, 2, 4
+
+
+def test_a_batch_is_read() -> None:
+    """The header, and the bytes as they came."""
+    data = batch_bytes(b"a", b"b", times=[5, 9], producer=(7, 1, 30))
+
+    found = read_batch(data, 9)
+
+    assert found.data == data
+    assert (found.records, found.last_offset_delta) == (2, 1)
+    assert (found.base_timestamp, found.max_timestamp) == (5, 9)
+    assert (found.producer_id, found.producer_epoch, found.base_sequence) == (7, 1, 30)
+    assert found.last_sequence == 31
+    assert not found.is_transactional
+
+
+def test_sequence_numbers_begin_again() -> None:
+    """After 2**31 - 1 comes 0."""
+    assert batch(b"a", b"b", producer=(7, 1, 2**31 - 1)).last_sequence == 0
+
+
+def changed(data: bytes, at: int, new: bytes, *, sum_is_right: bool = True) -> bytes:
+    """Return a batch with other bytes at a place."""
+    data = data[:at] + new + data[at + len(new) :]
+    return data[:17] + crc32c(data[21:]).to_bytes(4) + data[21:] if sum_is_right else data
+
+
+GOOD = batch_bytes(b"a", b"b")
+
+
+@pytest.mark.parametrize(
+    ("data", "version", "code"),
+    [
+        (b"", 9, ErrorCode.INVALID_RECORD),
+        (GOOD[:11], 9, ErrorCode.INVALID_RECORD),
+        (GOOD[:-1], 9, ErrorCode.CORRUPT_MESSAGE),
+        (GOOD[:60], 9, ErrorCode.CORRUPT_MESSAGE),
+        (changed(GOOD, 8, b"\xff\xff\xff\xff"), 9, ErrorCode.CORRUPT_MESSAGE),
+        (changed(GOOD, 8, b"\x7f\xff\xff\xff"), 9, ErrorCode.CORRUPT_MESSAGE),
+        (changed(GOOD, 70, b"!", sum_is_right=False), 9, ErrorCode.CORRUPT_MESSAGE),
+        (changed(GOOD, 16, b"\1"), 9, ErrorCode.INVALID_RECORD),
+        (GOOD + GOOD, 9, ErrorCode.INVALID_RECORD),
+        (changed(GOOD, 22, b"\5"), 9, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+        (changed(GOOD, 22, b"\4"), 6, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+        (changed(GOOD, 22, b"\x20"), 9, ErrorCode.INVALID_RECORD),
+        (changed(GOOD, 22, b"\x10"), 9, ErrorCode.INVALID_RECORD),
+        (changed(GOOD, 57, b"\0\0\0\0"), 9, ErrorCode.INVALID_RECORD),
+        (changed(GOOD, 57, b"\0\0\0\5"), 9, ErrorCode.INVALID_RECORD),
+        (changed(GOOD, 43, (7).to_bytes(8)), 9, ErrorCode.INVALID_RECORD),
+    ],
+)
+def test_a_wrong_batch_is_refused(data: bytes, version: int, code: ErrorCode) -> None:
+    """With the code of a broker."""
+    with pytest.raises(ApiError) as refused:
+        read_batch(data, version)
+
+    assert refused.value.code is code
+
+
+def test_a_batch_is_placed_without_another_checksum() -> None:
+    """Base offset and epoch are in front of what the checksum covers."""
+    found = placed(batch(b"a"), 77)
+
+    assert found[:8] == (77).to_bytes(8)
+    assert found[12:16] == bytes(4)
+    assert found[16:] == batch_bytes(b"a")[16:]
+
+
+def test_the_time_of_appending_is_written() -> None:
+    """With LogAppendTime; the checksum is right again."""
+    found = with_append_time(batch(b"a", times=[5]), 99)
+
+    assert read_batch(found.data, 9) == found
+    assert found.max_timestamp == 99
+    assert find_record(found, 99) == (0, 99)
+    assert find_record(found, 100) is None
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_marker_is_a_control_record(commits: object) -> None:
+    """Its key has the type: 0 aborts, 1 commits; its value the epoch of the coordinator."""
+    found = marker(7, 3, 1000, commits=bool(commits))
+
+    assert found.is_control
+    assert found.is_transactional
+    assert (found.producer_id, found.producer_epoch, found.base_sequence) == (7, 3, -1)
+    assert found.data[17:21] == crc32c(found.data[21:]).to_bytes(4)
+    assert len(found.data) == 12 + int.from_bytes(found.data[8:12])
+    assert found.data[61:].hex() == "20000000" + "08" + "0000000" + f"{int(bool(commits))}" + (
+        "0c" + "000000000000" + "00"
+    )
+
+
+@pytest.mark.parametrize("attributes", [0, GZIP])
+def test_a_record_is_found_by_its_time(attributes: int) -> None:
+    """The first of that time or a later one; also in a compressed batch."""
+    found = batch(b"a", b"b", b"c", times=[5, 9, 7], attributes=attributes)
+
+    assert find_record(found, 0) == (0, 5)
+    assert find_record(found, 6) == (1, 9)
+    assert find_record(found, 10) is None
+
+
+def test_a_batch_that_cannot_be_opened_stands_as_a_whole() -> None:
+    """Snappy has no module in Python: the first record is answered."""
+    found = batch(b"a", b"b", times=[5, 9], attributes=SNAPPY)
+
+    assert find_record(found, 9) == (0, 9)
+
+
+def test_records_that_are_no_records_end_the_search() -> None:
+    """A producer may write anything behind a right checksum."""
+    data = changed(GOOD, 61, b"\xff" * (len(GOOD) - 61))
+
+    assert find_record(read_batch(data, 9), 0) is None
+    assert find_record(read_batch(changed(data, 22, b"\1"), 9), 0) == (0, 1000)

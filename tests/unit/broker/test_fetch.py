@@ -1,0 +1,192 @@
+"""Fetch: permissions, errors, sizes, and waiting for records."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation
+from doorkeeper.api.node import DelayedResponse
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper_broker import fetch
+from doorkeeper_broker.records import Records
+from doorkeeper_wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from testkit.acl import allow, topic
+from testkit.batches import base_offsets, batch
+from testkit.nodes import CLUSTER, ANode, a_topic, node_of, outcome
+
+if TYPE_CHECKING:
+    from doorkeeper.api.declaration import Api
+
+READ = AclOperation.READ
+
+
+async def a_node(*acls: Any) -> ANode:
+    return await node_of(*acls, topics=[a_topic("orders", 2), a_topic("secret")])
+
+
+def request(*names: str, offset: int = 0, **fields: Any) -> FetchRequest:
+    """Return a request for partition 0 of topics."""
+    asked = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=10_000)
+    topics = tuple(FetchTopic(topic=name, partitions=(asked,)) for name in names)
+    fields = {"max_wait_ms": 0, "min_bytes": 1, **fields}
+    return FetchRequest(topics=topics, **fields)
+
+
+def rows(response: Any) -> list[tuple[str, int, int, list[int]]]:
+    """Return topic, partition, error and base offsets of each row."""
+    assert isinstance(response, FetchResponse)
+    return [
+        (found.topic, row.partition_index, row.error_code, base_offsets(row.records or b""))
+        for found in response.responses
+        for row in found.partitions
+    ]
+
+
+def an_api(records: Records | None = None) -> Api:
+    return fetch.api(records or Records(1_000_000))
+
+
+async def test_records_are_read_with_read() -> None:
+    """Without it a row is 29 and has no offsets; refused rows come last."""
+    node = await a_node(allow("alice", READ, topic("orders")))
+    records = Records(1_000_000)
+    orders = node.topics.get("orders")
+    assert orders is not None
+    records.log_of(orders, 0).append(batch(b"a", b"b"))
+
+    found: Any = outcome(
+        an_api(records), request("secret", "orders", "absent"), node, version=11, user="alice"
+    )
+
+    assert rows(found) == [("orders", 0, 0, [0]), ("secret", 0, 29, []), ("absent", 0, 29, [])]
+    assert found.responses[0].partitions[0].high_watermark == 2
+    assert found.responses[1].partitions[0].high_watermark == -1
+    assert node.lines() == [
+        "INFO Denied READ Topic:LITERAL:secret 1",
+        "DEBUG Allowed READ Topic:LITERAL:orders 1",
+        "INFO Denied READ Topic:LITERAL:absent 1",
+    ]
+
+
+async def test_what_does_not_exist_is_said_to_those_that_may_read() -> None:
+    """3 for a name, 100 for an id, 1 for an offset, and 74 or 75 for another epoch."""
+    node = await a_node(allow("alice", READ, topic("*")))
+
+    named = outcome(an_api(), request("absent"), node, version=4, user="alice")
+    beyond = outcome(an_api(), request("orders", offset=1), node, version=4, user="alice")
+    unknown: Any = outcome(an_api(), request("x"), node, version=13, user="alice")
+
+    assert rows(named) == [("absent", 0, 3, [])]
+    assert rows(beyond) == [("orders", 0, 1, [])]
+    assert unknown.responses[0].partitions[0].error_code == 100
+
+
+async def test_a_replica_needs_cluster_action() -> None:
+    """In the field of old versions, or in the tag of new ones; else all rows are refused."""
+    node = await a_node(
+        allow("alice", READ, topic("*")), allow("bob", AclOperation.CLUSTER_ACTION, CLUSTER)
+    )
+    old = request("orders", replica_id=2)
+    new = request("orders", unknown_tags=((1, (2).to_bytes(4) + bytes(8) + b"\0"),))
+
+    for asked, version in ((old, 12), (new, 15)):
+        topics = (asked.topics[0].replace(topic_id=node.topics.get("orders").topic_id),)  # type: ignore[union-attr]
+        asked = asked.replace(topics=topics)  # noqa: PLW2901
+        denied: Any = outcome(an_api(), asked, node, version=version, user="alice")
+        allowed: Any = outcome(an_api(), asked, node, version=version, user="bob")
+
+        assert denied.responses[0].partitions[0].error_code == 29
+        assert allowed.responses[0].partitions[0].error_code == 0
+
+
+async def test_sessions_are_not_kept() -> None:
+    """A client that has one hears 70, and begins anew with id 0."""
+    node = await a_node()
+
+    gone: Any = outcome(an_api(), request("orders", session_id=5, session_epoch=1), node, 11)
+    full: Any = outcome(an_api(), request("orders", session_id=5, session_epoch=-1), node, 11)
+
+    assert gone.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert (full.error_code, full.session_id) == (0, 0)
+
+
+async def test_the_answer_waits_for_records() -> None:
+    """Until an append; a request that has what it needs does not wait."""
+    node = await a_node()
+    records = Records(1_000_000)
+    orders = node.topics.get("orders")
+    assert orders is not None
+    asked = request("orders", max_wait_ms=60_000)
+    delayed: Any = outcome(an_api(records), asked, node, version=11, user="admin")
+    assert isinstance(delayed, DelayedResponse)
+    task = asyncio.ensure_future(delayed.response)
+    await asyncio.sleep(0)
+
+    assert not task.done()
+    records.log_of(orders, 0).append(batch(b"a"))
+
+    assert rows(await task) == [("orders", 0, 0, [0])]
+    assert not records.log_of(orders, 0).waiters
+    again = outcome(an_api(records), asked, node, version=11, user="admin")
+    assert isinstance(again, FetchResponse)
+
+
+async def test_the_answer_comes_at_the_end_of_the_time() -> None:
+    """Empty, without an error."""
+    node = await a_node()
+    delayed: Any = outcome(
+        an_api(), request("orders", max_wait_ms=1), node, version=11, user="admin"
+    )
+
+    assert rows(await delayed.response) == [("orders", 0, 0, [])]
+
+
+async def test_an_error_does_not_wait() -> None:
+    """An offset out of range is said at once, and so is the end of a topic."""
+    node = await a_node()
+    records = Records(1_000_000)
+    orders = node.topics.get("orders")
+    assert orders is not None
+    wrong = request("orders", offset=9, max_wait_ms=60_000)
+
+    assert rows(outcome(an_api(records), wrong, node, version=11, user="admin")) == [
+        ("orders", 0, 1, [])
+    ]
+
+    delayed: Any = outcome(
+        an_api(records), request("orders", max_wait_ms=60_000), node, version=11, user="admin"
+    )
+    task = asyncio.ensure_future(delayed.response)
+    await asyncio.sleep(0)
+    records.delete_topic(orders.topic_id)
+
+    assert rows(await task) == [("orders", 0, 3, [])]
+
+
+async def test_the_size_of_an_answer_is_limited() -> None:
+    """Over all partitions; the first batch is sent all the same."""
+    node = await a_node()
+    records = Records(1_000_000)
+    for name in ("orders", "secret"):
+        found = node.topics.get(name)
+        assert found is not None
+        records.log_of(found, 0).append(batch(b"a" * 500))
+
+    asked = request("orders", "secret", max_bytes=100)
+
+    assert rows(outcome(an_api(records), asked, node, version=11, user="admin")) == [
+        ("orders", 0, 0, [0]),
+        ("secret", 0, 0, []),
+    ]
+
+
+@pytest.mark.parametrize("version", range(4, 19))
+def test_every_version_has_a_refusal(version: int) -> None:
+    """In every row before version 13, and at the top from 7 on."""
+    found = fetch.refuse(request("orders"), version, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
+
+    assert found.encode(version)
+    assert bool(found.responses) is (version < 13)
