@@ -11,6 +11,9 @@ producers     sequence numbers and transactions of the producers of a log
 records       the logs of all partitions, and their memory
 produce       the handler that appends records
 fetch         the handler that reads them
+classic_group the state machine of a group of the classic protocol
+classic_apis  the handlers of its members; later: answers that come at once or later
+coordinator   the live groups, their time-outs, and their publication
 data_path     all of it, as the server opens it
 """
 

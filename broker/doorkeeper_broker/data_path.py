@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from doorkeeper.handlers import delete_records, list_offsets, offset_for_leader_epoch
+from doorkeeper.api.node import Update
+from doorkeeper.errors import ErrorCode
+from doorkeeper.handlers import (
+    delete_groups,
+    delete_records,
+    list_offsets,
+    offset_commit,
+    offset_for_leader_epoch,
+)
 from doorkeeper.kinds.declared import TOPIC
 from doorkeeper_broker import fetch
+from doorkeeper_broker.classic_apis import ClassicApis
+from doorkeeper_broker.coordinator import Coordinator
 from doorkeeper_broker.produce import Producing
 from doorkeeper_broker.records import Records
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import ModuleType
 
     from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Node
+    from doorkeeper.api.node import Node, Outcome, Response
     from doorkeeper.kinds.change import Committed
+    from doorkeeper.request_context import RequestContext
     from doorkeeper.state.log import StateLog
+    from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+    from doorkeeper_wire.messages.offset_commit import OffsetCommitRequest
 
 
 class DataPath:
@@ -27,6 +41,8 @@ class DataPath:
         self._node = node
         self.records = Records(memory_bytes)
         self._producing = Producing(self.records)
+        self.coordinator = Coordinator(log, node.now_ms)
+        self._members = ClassicApis(self.coordinator)
         log.subscribe(self._forget_topics, TOPIC)
 
     @property
@@ -36,10 +52,43 @@ class DataPath:
             self._producing.api(),
             fetch.api(self.records),
             *(self._with_records(each) for each in _RECORD_APIS),
+            *self._members.apis(),
+            offset_commit.API._replace(handle=self._commit_offsets),
+            delete_groups.API._replace(handle=self._delete_groups),
         )
 
     def close(self) -> None:
         """Stop all timers."""
+        self.coordinator.close()
+
+    def _commit_offsets(
+        self, request: OffsetCommitRequest, context: RequestContext, node: Node
+    ) -> Outcome:
+        """Commit offsets as the server does; a commit is a sign of life too."""
+        outcome = offset_commit.handle(request, context, node)
+        group = self.coordinator.classic(request.group_id)
+        if group is not None and isinstance(outcome, Update):
+            group.touch(request.member_id, node.now_ms())
+            self.coordinator.update(group)
+        return outcome
+
+    def _delete_groups(
+        self, request: DeleteGroupsRequest, context: RequestContext, node: Node
+    ) -> Outcome:
+        """Delete groups as the server does; then they are no longer live."""
+        outcome = delete_groups.handle(request, context, node)
+        if not isinstance(outcome, Update):
+            return outcome
+        respond = outcome.respond
+
+        def respond_and_forget(codes: Sequence[Any]) -> Response:
+            response = cast("DeleteGroupsResponse", respond(codes))
+            for row in response.results:
+                if row.error_code == ErrorCode.NONE:
+                    self.coordinator.forget(row.group_id)
+            return response
+
+        return outcome._replace(respond=respond_and_forget)
 
     def _with_records(self, module: ModuleType) -> Api:
         """Return an API of the server, with the records of this data path."""

@@ -80,7 +80,7 @@ class LiveNode:
         if self.coordinator_id != self.node_id:
             return {}
         state = self._log.state
-        return all_groups(state.groups, state.offsets)
+        return all_groups(state.groups, state.offsets, state.live_groups)
 
     @property
     def state(self) -> State:

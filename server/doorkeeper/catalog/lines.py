@@ -113,7 +113,8 @@ def _row_of(group: Group) -> tuple[object, ...]:
         (*member[:-2], _text_of(member.metadata), _text_of(member.assignment))
         for member in group.members
     ]
-    return (*group[:-1], members)
+    # A declared group has no generation, the field behind the members.
+    return (*group[:-2], members)
 
 
 def _group_of(row: list[Any]) -> Group:

@@ -80,7 +80,11 @@ class GroupMember(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group from the catalog. ``group_type`` is ``classic`` or ``consumer``."""
+    """A group. ``group_type`` is ``classic`` or ``consumer``.
+
+    ``generation`` is that of a classic group with members that joined; None for a group that is
+    declared by the catalog or that commits have created.
+    """
 
     group_id: str
     state: str
@@ -88,3 +92,4 @@ class Group(NamedTuple):
     protocol_type: str
     protocol: str
     members: tuple[GroupMember, ...]
+    generation: int | None = None

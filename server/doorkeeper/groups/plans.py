@@ -1,7 +1,7 @@
 """Plans that commit and delete offsets, and delete groups.
 
-Members are those of declared groups alone: no member can join a group here. What a broker checks of
-a member is checked all the same, in its order.
+Members are those of declared groups, and with the test broker those that have joined. What a broker
+checks of a member is checked in its order.
 
 Source: ``OffsetMetadataManager``, ``ClassicGroup`` and ``ConsumerGroup`` (4.3.1).
 """
@@ -46,6 +46,7 @@ GROUPS_MAX: Final = 10_000
 
 EMPTY: Final = "Empty"
 DEAD: Final = "Dead"
+COMPLETING_REBALANCE: Final = "CompletingRebalance"
 CONSUMER: Final = "consumer"
 
 
@@ -83,7 +84,10 @@ def check_committer(group: Group | None, by: Committer) -> None:
         _check_instance(group.members, by.instance_id, by.member_id)
     _find_member(group.members, by.member_id)
     # A declared group has no generation that a client could know.
-    raise ApiError(ErrorCode.ILLEGAL_GENERATION)
+    if by.epoch != group.generation:
+        raise ApiError(ErrorCode.ILLEGAL_GENERATION)
+    if group.state == COMPLETING_REBALANCE:
+        raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 def _check_epoch(group: Group, by: Committer) -> None:

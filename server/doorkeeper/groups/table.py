@@ -7,9 +7,9 @@ O(log n).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 import immutables
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from doorkeeper.kinds.change import Change
 
 K = TypeVar("K")
+
+NO_GROUPS: Final[Mapping[str, Group]] = {}
 
 ROW_SIZE: Final = 256
 """What a row counts for, besides its texts; about the bytes of its objects."""
@@ -163,32 +165,33 @@ def group_of(group_id: str) -> Group:
     return Group(group_id, "Empty", "classic", "", "", ())
 
 
-def all_groups(declared: Mapping[str, Group], offsets: Offsets) -> Mapping[str, Group]:
-    """Return all groups by id; a declared group hides one of offsets with its id."""
-    return _AllGroups(declared, offsets) if offsets.groups() else declared
+def all_groups(
+    declared: Mapping[str, Group], offsets: Offsets, live: Mapping[str, Group] = NO_GROUPS
+) -> Mapping[str, Group]:
+    """Return all groups by id: a declared group hides a live one, and that one of offsets."""
+    if not live and not offsets.groups():
+        return declared
+    # A ChainMap only reads the mappings here, which its type requires to be mutable.
+    layers: tuple[Any, ...] = (declared, live, _OffsetGroups(offsets))
+    return ChainMap(*layers)
 
 
-class _AllGroups(Mapping[str, Group]):
-    """Declared groups, and those that have committed offsets."""
+class _OffsetGroups(Mapping[str, Group]):
+    """The groups that have committed offsets, as they are without members."""
 
-    def __init__(self, declared: Mapping[str, Group], offsets: Offsets) -> None:
-        self._declared = declared
-        self._others = offsets.groups()
+    def __init__(self, offsets: Offsets) -> None:
+        self._ids = offsets.groups()
 
     def __getitem__(self, group_id: str) -> Group:
-        declared = self._declared.get(group_id)
-        if declared is not None:
-            return declared
-        if group_id in self._others:
+        if group_id in self._ids:
             return group_of(group_id)
         raise KeyError(group_id)
 
     def __contains__(self, group_id: object) -> bool:
-        return group_id in self._declared or group_id in self._others
+        return group_id in self._ids
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._declared
-        yield from (group_id for group_id in self._others if group_id not in self._declared)
+        return iter(self._ids)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._ids)

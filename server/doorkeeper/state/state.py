@@ -36,9 +36,10 @@ ROWS_PER_SLICE: Final = 256
 class State(NamedTuple):
     """All data that a node serves, at one revision. Compare states with ``is``.
 
-    The fields after the stored kinds are local to this node: ``groups`` of its catalog, and
-    ``members``, the brokers of the cluster with this one. ``stale`` is True while the node has been
-    disconnected from its store for longer than its maximum age.
+    The fields after the stored kinds are local to this node: ``groups`` of its catalog,
+    ``live_groups`` that clients have joined (with the test broker alone), and ``members``, the
+    brokers of the cluster with this one. ``stale`` is True while the node has been disconnected
+    from its store for longer than its maximum age.
     """
 
     revision: int = 0
@@ -52,6 +53,7 @@ class State(NamedTuple):
     offsets: Offsets = Offsets()
     resource_configs: ResourceConfigs = ResourceConfigs()
     groups: Mapping[str, Group] = {}
+    live_groups: Mapping[str, Group] = {}
     members: tuple[Member, ...] = ()
     stale: bool = False
 

@@ -34,7 +34,7 @@ async def commit_offsets(
 
     def plan(state: State) -> Slices[Change]:
         nonlocal errors
-        group = all_groups(state.groups, state.offsets).get(rows[0].group_id)
+        group = all_groups(state.groups, state.offsets, state.live_groups).get(rows[0].group_id)
         change, errors = yield from plan_commit(state.offsets, group, by, rows)
         return change
 
@@ -54,7 +54,7 @@ async def delete_offsets(
 
     def plan(state: State) -> Slices[Change]:
         nonlocal errors
-        group = all_groups(state.groups, state.offsets).get(group_id)
+        group = all_groups(state.groups, state.offsets, state.live_groups).get(group_id)
         change, errors = yield from plan_deletion(state.offsets, group, group_id, asked)
         return change
 
@@ -74,7 +74,7 @@ async def delete_groups(
 
     def plan(state: State) -> Slices[Change]:
         nonlocal errors
-        groups = all_groups(state.groups, state.offsets)
+        groups = all_groups(state.groups, state.offsets, state.live_groups)
         change, errors = yield from plan_group_deletion(
             state.offsets, groups, group_ids, state.groups
         )

@@ -1,0 +1,239 @@
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup: the members of classic groups.
+
+Each needs READ on the group (30). An empty group id is 24. A declared group of the catalog cannot
+be joined (23); a member of a group that does not exist is 25.
+
+    JoinGroup 0-9     session time-outs below 6 s or above 30 minutes are 26; from version 4 on a
+                      new member joins a second time with the id that it gets (79)
+    SyncGroup 0-5     from version 5 on with type and name of the protocol, else 23
+    Heartbeat 0-4     27 asks the member to join again
+    LeaveGroup 0-5    from version 3 on several members, with an error for each
+
+The first rebalance of a group does not wait for further members: a broker does so for
+``group.initial.rebalance.delay.ms``.
+
+Source: ``KafkaApis`` and ``GroupCoordinatorService`` of the broker 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.api.declaration import Api
+from doorkeeper.api.permissions import is_allowed, needs
+from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.handlers import join_group
+from doorkeeper_broker.classic_group import Join, JoinAnswer, Sync, SyncAnswer
+from doorkeeper_broker.later import Answer
+from doorkeeper_wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from doorkeeper_wire.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+)
+from doorkeeper_wire.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+)
+from doorkeeper_wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+if TYPE_CHECKING:
+    from doorkeeper.api.node import Node, Outcome
+    from doorkeeper.api.permissions import Need
+    from doorkeeper.request_context import RequestContext
+    from doorkeeper_broker.coordinator import Coordinator
+
+_JOIN, _SYNC, _HEARTBEAT, _LEAVE = (needs(key)[0] for key in (11, 14, 12, 13))
+
+SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
+"""The defaults of ``group.min.session.timeout.ms`` and ``group.max.session.timeout.ms``."""
+
+KNOWN_ID_FROM: Final = 4
+SKIP_ASSIGNMENT_FROM: Final = 9
+PROTOCOL_FROM: Final = 5
+MEMBERS_FROM: Final = 3
+
+
+class ClassicApis:
+    """The handlers of classic groups."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+
+    def apis(self) -> tuple[Api, ...]:
+        return (
+            join_group.API._replace(handle=self.join),
+            Api(14, "SyncGroup", 0, 5, SyncGroupRequest, self.sync, _refuse_sync),
+            Api(12, "Heartbeat", 0, 4, HeartbeatRequest, self.heartbeat, _refuse_heartbeat),
+            Api(13, "LeaveGroup", 0, 5, LeaveGroupRequest, self.leave, _refuse_leave),
+        )
+
+    def join(self, request: JoinGroupRequest, context: RequestContext, node: Node) -> Outcome:
+        """Join a group; the answer comes when the rebalance ends."""
+        version = context.authorizable.request_version
+        error = _error_of(request.group_id, context, node, _JOIN)
+        low, high = SESSION_TIMEOUT_MS
+        if error is ErrorCode.NONE and not low <= request.session_timeout_ms <= high:
+            return join_group.refusal(version, ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id)
+        if error is ErrorCode.NONE:
+            error = self._join_error(request, node)
+        if error is not ErrorCode.NONE:
+            is_known = error is not _JOIN.refusal
+            return join_group.refusal(version, error, request.member_id if is_known else "")
+        group = self._coordinator.create(request.group_id)
+        wait = Answer[JoinAnswer]()
+        rebalance_timeout_ms = request.rebalance_timeout_ms
+        prefix = request.group_instance_id or context.authorizable.client_id
+        join = Join(
+            member_id=request.member_id,
+            new_id=self._coordinator.new_member_id(prefix),
+            instance_id=request.group_instance_id,
+            client_id=context.authorizable.client_id,
+            client_host=f"/{context.authorizable.client_address}",
+            session_timeout_ms=request.session_timeout_ms,
+            rebalance_timeout_ms=(
+                request.session_timeout_ms if rebalance_timeout_ms < 0 else rebalance_timeout_ms
+            ),
+            protocol_type=request.protocol_type,
+            protocols=tuple((each.name, each.metadata) for each in request.protocols),
+            requires_known_id=version >= KNOWN_ID_FROM,
+            can_skip_assignment=version >= SKIP_ASSIGNMENT_FROM,
+            answer=wait.take,
+        )
+        group.join(join, node.now_ms())
+        self._coordinator.update(group)
+        return wait.outcome(lambda answer: _joined(answer, version))
+
+    def _join_error(self, request: JoinGroupRequest, node: Node) -> ErrorCode:
+        if request.group_id in node.state.groups:
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        if request.member_id and self._coordinator.classic(request.group_id) is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return ErrorCode.NONE
+
+    def sync(self, request: SyncGroupRequest, context: RequestContext, node: Node) -> Outcome:
+        """Hand in assignments; the answer comes when the leader has done so."""
+        if context.authorizable.request_version >= PROTOCOL_FROM and None in (
+            request.protocol_type,
+            request.protocol_name,
+        ):
+            return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL.value)
+        error = _error_of(request.group_id, context, node, _SYNC)
+        group = self._coordinator.classic(request.group_id)
+        if error is ErrorCode.NONE and group is None:
+            error = ErrorCode.UNKNOWN_MEMBER_ID
+        if error is not ErrorCode.NONE or group is None:
+            return SyncGroupResponse(error_code=error.value)
+        wait = Answer[SyncAnswer]()
+        sync = Sync(
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id,
+            request.protocol_type,
+            request.protocol_name,
+            {each.member_id: each.assignment for each in request.assignments},
+            wait.take,
+        )
+        group.sync(sync, node.now_ms())
+        self._coordinator.update(group)
+        return wait.outcome(_synced)
+
+    def heartbeat(
+        self, request: HeartbeatRequest, context: RequestContext, node: Node
+    ) -> HeartbeatResponse:
+        """Extend the session of a member."""
+        error = _error_of(request.group_id, context, node, _HEARTBEAT)
+        group = self._coordinator.classic(request.group_id)
+        if error is ErrorCode.NONE and group is None:
+            error = ErrorCode.UNKNOWN_MEMBER_ID
+        if error is ErrorCode.NONE and group is not None:
+            error = group.heartbeat(
+                request.member_id, request.group_instance_id, request.generation_id, node.now_ms()
+            )
+            self._coordinator.update(group)
+        return HeartbeatResponse(error_code=error.value)
+
+    def leave(
+        self, request: LeaveGroupRequest, context: RequestContext, node: Node
+    ) -> LeaveGroupResponse:
+        """Remove members."""
+        version = context.authorizable.request_version
+        error = _error_of(request.group_id, context, node, _LEAVE)
+        if error is not ErrorCode.NONE:
+            return LeaveGroupResponse(error_code=error.value)
+        members = request.members
+        if version < MEMBERS_FROM:
+            members = (MemberIdentity(member_id=request.member_id),)
+        rows = tuple(self._leave(request.group_id, each, node) for each in members)
+        if version < MEMBERS_FROM:
+            return LeaveGroupResponse(error_code=rows[0].error_code)
+        return LeaveGroupResponse(members=rows)
+
+    def _leave(self, group_id: str, member: MemberIdentity, node: Node) -> MemberResponse:
+        group = self._coordinator.classic(group_id)
+        error = ErrorCode.UNKNOWN_MEMBER_ID
+        if group is not None:
+            error = group.leave(member.member_id, member.group_instance_id, node.now_ms())
+            self._coordinator.update(group)
+        return MemberResponse(
+            member_id=member.member_id,
+            group_instance_id=member.group_instance_id,
+            error_code=error.value,
+        )
+
+
+def _error_of(group_id: str, context: RequestContext, node: Node, need: Need) -> ErrorCode:
+    """Return why a group cannot be asked; NONE where it can."""
+    if not is_allowed(node, context, need, group_id):
+        return need.refusal
+    return ErrorCode.NONE if group_id else ErrorCode.INVALID_GROUP_ID
+
+
+def _joined(answer: JoinAnswer, version: int) -> JoinGroupResponse:
+    if answer.error is not ErrorCode.NONE:
+        return join_group.refusal(version, answer.error, answer.member_id)
+    return JoinGroupResponse(
+        generation_id=answer.generation,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol,
+        leader=answer.leader,
+        skip_assignment=answer.skip_assignment,
+        member_id=answer.member_id,
+        members=tuple(
+            JoinGroupResponseMember(
+                member_id=each.member_id,
+                group_instance_id=each.instance_id,
+                metadata=each.metadata,
+            )
+            for each in answer.members
+        ),
+    )
+
+
+def _synced(answer: SyncAnswer) -> SyncGroupResponse:
+    return SyncGroupResponse(
+        error_code=answer.error.value,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol,
+        assignment=answer.assignment,
+    )
+
+
+def _refuse_sync(
+    _request: SyncGroupRequest, _version: int, error: BaseException
+) -> SyncGroupResponse:
+    return SyncGroupResponse(error_code=answer_of(error)[0].value)
+
+
+def _refuse_heartbeat(
+    _request: HeartbeatRequest, _version: int, error: BaseException
+) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=answer_of(error)[0].value)
+
+
+def _refuse_leave(
+    _request: LeaveGroupRequest, _version: int, error: BaseException
+) -> LeaveGroupResponse:
+    return LeaveGroupResponse(error_code=answer_of(error)[0].value)

@@ -1,0 +1,91 @@
+"""The groups of a server that clients have joined, and the timers of their time-outs.
+
+Live groups are published as ``State.live_groups``: the handlers that list and describe groups, and
+those that commit and delete offsets, find them there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from doorkeeper_broker.classic_group import ClassicGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.cluster.model import Group
+    from doorkeeper.state.log import StateLog
+
+
+class Coordinator:
+    """The live groups of one server. For the event loop's thread."""
+
+    def __init__(self, log: StateLog, now_ms: Callable[[], int]) -> None:
+        self._log = log
+        self._now_ms = now_ms
+        self._groups: dict[str, ClassicGroup] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+
+    def classic(self, group_id: str) -> ClassicGroup | None:
+        """Return a live group; None if no client has joined it."""
+        return self._groups.get(group_id)
+
+    def create(self, group_id: str) -> ClassicGroup:
+        """Return a group, which is created if it is missing."""
+        found = self._groups.get(group_id)
+        if found is None:
+            found = self._groups[group_id] = ClassicGroup(group_id)
+        return found
+
+    def new_member_id(self, prefix: str) -> str:
+        """Return an id for a member: the id of its client or instance, then a random one."""
+        return f"{prefix}-{uuid4()}"
+
+    def update(self, group: ClassicGroup) -> None:
+        """Publish a group that may have changed, and set the timer of its next deadline."""
+        self._publish(group)
+        timer = self._timers.pop(group.group_id, None)
+        if timer is not None:
+            timer.cancel()
+        deadline_ms = group.next_deadline_ms
+        if deadline_ms is not None:
+            delay_s = max(deadline_ms - self._now_ms(), 1) / 1000
+            loop = asyncio.get_running_loop()
+            self._timers[group.group_id] = loop.call_later(delay_s, self._advance, group)
+
+    def _advance(self, group: ClassicGroup) -> None:
+        if self._groups.get(group.group_id) is group:
+            group.advance(self._now_ms())
+            self.update(group)
+
+    def _publish(self, group: ClassicGroup) -> None:
+        before = self._log.state.live_groups
+        found = group.describe()
+        # A group that only waits for a first member is not there for others.
+        if not found.members and group.generation == 0:
+            if group.group_id not in before:
+                return
+            after = {key: value for key, value in before.items() if key != group.group_id}
+        elif before.get(group.group_id) == found:
+            return
+        else:
+            after = {**before, group.group_id: found}
+        self._log.amend(live_groups=after)
+
+    def forget(self, group_id: str) -> None:
+        """Forget a group that was deleted."""
+        timer = self._timers.pop(group_id, None)
+        if timer is not None:
+            timer.cancel()
+        if self._groups.pop(group_id, None) is not None:
+            before: dict[str, Group] = dict(self._log.state.live_groups)
+            if before.pop(group_id, None) is not None:
+                self._log.amend(live_groups=before)
+
+    def close(self) -> None:
+        """Stop all timers."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
