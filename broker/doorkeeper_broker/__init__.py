@@ -14,6 +14,7 @@ fetch         the handler that reads them
 classic_group the state machine of a group of the classic protocol
 classic_apis  the handlers of its members; later: answers that come at once or later
 coordinator   the live groups, their time-outs, and their publication
+transactions  the state machine of transactions; transaction_apis: its handlers
 data_path     all of it, as the server opens it
 """
 

@@ -20,6 +20,7 @@ from doorkeeper_broker.classic_apis import ClassicApis
 from doorkeeper_broker.coordinator import Coordinator
 from doorkeeper_broker.produce import Producing
 from doorkeeper_broker.records import Records
+from doorkeeper_broker.transaction_apis import TransactionApis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +41,8 @@ class DataPath:
     def __init__(self, *, node: Node, log: StateLog, memory_bytes: int) -> None:
         self._node = node
         self.records = Records(memory_bytes)
-        self._producing = Producing(self.records)
+        self._transactions = TransactionApis(self.records, node)
+        self._producing = Producing(self.records, self._transactions.check_batch)
         self.coordinator = Coordinator(log, node.now_ms)
         self._members = ClassicApis(self.coordinator)
         log.subscribe(self._forget_topics, TOPIC)
@@ -53,6 +55,7 @@ class DataPath:
             fetch.api(self.records),
             *(self._with_records(each) for each in _RECORD_APIS),
             *self._members.apis(),
+            *self._transactions.apis(),
             offset_commit.API._replace(handle=self._commit_offsets),
             delete_groups.API._replace(handle=self._delete_groups),
         )
@@ -60,6 +63,7 @@ class DataPath:
     def close(self) -> None:
         """Stop all timers."""
         self.coordinator.close()
+        self._transactions.close()
 
     def _commit_offsets(
         self, request: OffsetCommitRequest, context: RequestContext, node: Node

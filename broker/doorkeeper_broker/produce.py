@@ -3,7 +3,8 @@
 A batch must be of magic 2 and alone in its partition (87), whole, and right by its checksum (2),
 not larger than ``max.message.bytes`` of the topic (10), and compressed in a way that the version
 knows (76). The acknowledgements that a client asks for are 0, 1 or -1 (21), and Kafka's own topics
-are written by a client named ``__admin_client`` alone (17). Sequence numbers are checked (45, 47).
+are written by a client named ``__admin_client`` alone (17). Sequence numbers are checked (45, 47),
+and that a transactional batch is part of its producer's transaction (47, 48, 49).
 
 The times of records are not checked, and a compacted topic takes records without a key.
 
@@ -12,13 +13,14 @@ Source: ``ReplicaManager.appendRecords`` and ``LogValidator`` of the broker 4.3.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers import produce
 from doorkeeper.topics.names import INTERNAL_TOPICS
 from doorkeeper_broker.batches import read_batch, with_append_time
+from doorkeeper_broker.transactions import Producer
 from doorkeeper_wire.messages.produce import PartitionProduceResponse
 
 if TYPE_CHECKING:
@@ -29,10 +31,22 @@ if TYPE_CHECKING:
     from doorkeeper.request_context import RequestContext
     from doorkeeper_broker.batches import Batch
     from doorkeeper_broker.records import Records
+    from doorkeeper_broker.transactions import Partition
     from doorkeeper_wire.messages.produce import PartitionProduceData, ProduceRequest
 
 _ACKNOWLEDGEMENTS: Final = (-1, 0, 1)
+ADDS_PARTITIONS_FROM: Final = 12
+"""The version whose batches make their partitions part of the transaction (KIP-890)."""
+
 _ADMIN_CLIENT: Final = "__admin_client"
+
+
+class CheckTransaction(Protocol):
+    """Checks that a transactional batch is part of its producer's transaction."""
+
+    def __call__(
+        self, transactional_id: str | None, producer: Producer, partition: Partition, *, adds: bool
+    ) -> None: ...
 
 
 class _Rules(NamedTuple):
@@ -47,8 +61,9 @@ class _Rules(NamedTuple):
 class Producing:
     """Appends the records of producers."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, check_transaction: CheckTransaction) -> None:
         self._records = records
+        self._check_transaction = check_transaction
         self._rules: dict[bytes, _Rules] = {}
 
     def api(self) -> Api:
@@ -87,6 +102,13 @@ class Producing:
         if rules.append_time:
             append_time_ms = node.now_ms()
             batch = with_append_time(batch, append_time_ms)
+        if batch.is_transactional:
+            self._check_transaction(
+                request.transactional_id,
+                Producer(batch.producer_id, batch.producer_epoch),
+                (topic.name, data.index),
+                adds=context.authorizable.request_version >= ADDS_PARTITIONS_FROM,
+            )
         log = self._records.log_of(topic, data.index)
         return PartitionProduceResponse(
             index=data.index,

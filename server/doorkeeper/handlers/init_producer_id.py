@@ -4,9 +4,9 @@ With a transactional id it needs WRITE on that id (53); without one, IDEMPOTENT_
 or, from 2.8 on, WRITE on any topic (31). An id without an epoch, or an epoch without an id, is 42.
 
 A producer that is only idempotent gets a random id of 63 bits and epoch 0, also where it has
-one: ids differ between nodes and starts without being stored, and no record ever carries one.
-There is no coordinator of transactions: an empty id is 42, a time-out below 1 ms or above 15
-minutes 50, everything else 35, which producers do not send again.
+one: ids differ between nodes and starts without being stored. An empty transactional id is 42, and
+a time-out below 1 ms or above 15 minutes 50. Without the test broker there is no coordinator of
+transactions, and everything else is 35, which producers do not send again.
 
     v2  flexible     v3  the id and the epoch that the producer has     v4-5  further error codes
 
@@ -26,6 +26,8 @@ from doorkeeper_wire.messages.init_producer_id import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from doorkeeper.api.node import Node
     from doorkeeper.request_context import RequestContext
 
@@ -37,10 +39,18 @@ _TIMEOUT_MS_MAX: Final = 900_000
 """The default of ``transaction.max.timeout.ms``."""
 
 
+def _refuse_transactions(request: InitProducerIdRequest) -> InitProducerIdResponse:
+    # A code that says "try again", such as NOT_COORDINATOR, would keep producers trying for ever.
+    raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+
+
 def handle(
-    request: InitProducerIdRequest, context: RequestContext, node: Node
+    request: InitProducerIdRequest,
+    context: RequestContext,
+    node: Node,
+    begin: Callable[[InitProducerIdRequest], InitProducerIdResponse] = _refuse_transactions,
 ) -> InitProducerIdResponse:
-    """Return a new id to a producer without transactions.
+    """Return a new id to a producer without transactions; ``begin`` answers the others.
 
     Raises:
         ApiError: a permission is missing, or the request has another fault.
@@ -56,8 +66,7 @@ def handle(
         raise ApiError(ErrorCode.INVALID_REQUEST)
     if not 0 < request.transaction_timeout_ms <= _TIMEOUT_MS_MAX:
         raise ApiError(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
-    # A code that says "try again", such as NOT_COORDINATOR, would keep producers trying for ever.
-    raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+    return begin(request)
 
 
 def _check_allowed(transactional_id: str | None, context: RequestContext, node: Node) -> None:
