@@ -18,6 +18,6 @@ transactions  the state machine of transactions; transaction_apis: its handlers
 data_path     all of it, as the server opens it
 """
 
-from doorkeeper_broker.data_path import open_data_path
+from doorkeeper_broker.data_path import API_KEYS, open_data_path
 
-__all__ = ["open_data_path"]
+__all__ = ["API_KEYS", "open_data_path"]

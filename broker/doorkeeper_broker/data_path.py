@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.api.node import Update
 from doorkeeper.errors import ErrorCode
@@ -111,6 +111,10 @@ class DataPath:
 
 _RECORD_APIS = (list_offsets, delete_records, offset_for_leader_epoch)
 """Modules of the server whose answers depend on records."""
+
+
+API_KEYS: Final = (0, 1, 2, 8, 11, 12, 13, 14, 21, 22, 23, 24, 25, 26, 28, 42)
+"""The keys of ``DataPath.apis``."""
 
 
 def open_data_path(*, node: Node, log: StateLog, memory_bytes: int) -> DataPath:

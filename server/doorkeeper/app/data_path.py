@@ -31,6 +31,12 @@ class DataPath(Protocol):
         ...
 
 
+def data_path_keys() -> Sequence[int]:
+    """Return the keys of all APIs that the package adds or serves."""
+    keys: Sequence[int] = import_module(PACKAGE).API_KEYS
+    return keys
+
+
 def open_data_path(settings: Settings, node: LiveNode, log: StateLog) -> DataPath | None:
     """Open the data path for the running event loop; None where it is not enabled."""
     memory_bytes = settings.test_broker_memory_bytes

@@ -55,6 +55,9 @@ if TYPE_CHECKING:
         [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]],
         "RecordedDecision | None",
     ]
+    OnTypeDecision = Callable[
+        [AuthorizableRequestContext, AclOperation, ResourceType, AuthorizationResult], None
+    ]
     OnRepeat = Callable[["RecordedDecision", bytes], None]
     OnUpdate = Callable[[Sequence[Any], Sequence[Any], AuthorizableRequestContext], None]
 
@@ -145,6 +148,8 @@ class GuardedAuthorizer(Authorizer):
 
         Returns a record that can be repeated; None if nothing was recorded.
         """
+        self.on_type_decision: OnTypeDecision | None = None
+        """Called with each result of ``authorize_by_resource_type``. Must not block."""
         self.on_repeat: OnRepeat | None = None
         """Called with a result of ``on_decision`` when a cached response repeats the decisions.
 
@@ -402,6 +407,8 @@ class GuardedAuthorizer(Authorizer):
             self.allowed += 1
         else:
             self.denied += 1
+        if self.on_type_decision is not None:
+            self.on_type_decision(context, operation, resource_type, found)
         return found
 
     def authorized_operations(

@@ -72,16 +72,24 @@ def question_of(
         ValueError: the principal has no type, the operation or resource is unknown, or the host is
             not an address.
     """
-    given = dict(resource)
-    host = host_of(str(given.pop("host", "127.0.0.1")))
+    host = host_of(str(resource.get("host", "127.0.0.1")))
+    return Question(
+        str(Principal.parse(principal)), host, operation_of(operation), *resource_of(resource)
+    )
+
+
+def resource_of(resource: ResourceOption) -> tuple[ResourceType, str]:
+    """Return the type and the name of a resource.
+
+    Raises:
+        ValueError: there is none, more than one, or it is unknown.
+    """
+    given = {key: value for key, value in resource.items() if key != "host"}
     if len(given) != 1 or not given.keys() <= _TYPES.keys():
         found = ", ".join(sorted(given)) or "none"
         raise ValueError(f"resource: found {found}; allowed: exactly one of {', '.join(_TYPES)}")
     ((kind, value),) = given.items()
-    name = CLUSTER_NAME if kind == "cluster" else str(value)
-    return Question(
-        str(Principal.parse(principal)), host, operation_of(operation), _TYPES[kind], name
-    )
+    return _TYPES[kind], CLUSTER_NAME if kind == "cluster" else str(value)
 
 
 def host_of(given: str) -> str:

@@ -64,6 +64,7 @@ class Configuration:
     catalog: Path | None
     listeners: tuple[str, ...]
     mechanisms: tuple[str, ...]
+    records: bool
     properties: Mapping[str, str] = field(repr=False)
 
     @property
@@ -107,6 +108,7 @@ def configuration_of(options: Options) -> Configuration:
         catalog=None if catalog is None else Path(catalog),
         listeners=listeners,
         mechanisms=mechanisms,
+        records=options.get("records", False),
         properties=dict(options.get("properties", {})),
     )
     if users and not config.authenticates:
@@ -136,6 +138,8 @@ def keys_of(
         "doorkeeper.shutdown.drain.ms": "200",
         **tls,
     }
+    if config.records:
+        keys["doorkeeper.test.broker"] = "true"
     if config.authenticates:
         keys["sasl.enabled.mechanisms"] = ",".join(config.mechanisms)
         keys["sasl.mechanism.inter.broker.protocol"] = config.mechanisms[0]

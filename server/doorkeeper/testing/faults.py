@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Self
 
+from doorkeeper.app.data_path import data_path_keys
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers import registry
 from doorkeeper_wire.api_keys import API_NAMES
@@ -172,7 +173,8 @@ def key_of(api: str) -> int:
     Raises:
         ValueError: the name is unknown.
     """
-    names: dict[str, int] = {API_NAMES[key]: key for key in (*registry.APIS, *registry.OPTIONAL)}
+    keys = (*registry.APIS, *registry.OPTIONAL, *data_path_keys())
+    names: dict[str, int] = {API_NAMES[key]: key for key in keys}
     if api not in names:
         near = _nearest(api, names)
         hint = f"did you mean {near}?" if near else f"allowed: {', '.join(names)}"

@@ -32,6 +32,7 @@ class Options(TypedDict, total=False):
     catalog         a catalog file instead of them
     listeners       names of ``configuration.LISTENERS``; the first is the default one
     mechanisms      of SASL; default: PLAIN and both of SCRAM
+    records         whether producers and consumers work too: ``doorkeeper.test.broker``
     properties      other keys of server.properties
     """
 
@@ -44,6 +45,7 @@ class Options(TypedDict, total=False):
     catalog: str | Path
     listeners: Sequence[str]
     mechanisms: Sequence[str]
+    records: bool
     properties: Mapping[str, str]
 
 

@@ -35,12 +35,19 @@ _INI = (
 )
 
 
+_FLAGS = (
+    ("allow_everyone", "allow operations on resources without ACLs"),
+    ("records", "serve producers and consumers, with records in memory"),
+)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     for name, kind, help_text in _INI:
         text = f"doorkeeper_server: {help_text}"
         parser.addini(f"doorkeeper_{name}", text, type=kind, default=None)  # type: ignore[arg-type]
-    text = "doorkeeper_server: allow operations on resources without ACLs"
-    parser.addini("doorkeeper_allow_everyone", text, type="bool", default=None)
+    for name, help_text in _FLAGS:
+        text = f"doorkeeper_server: {help_text}"
+        parser.addini(f"doorkeeper_{name}", text, type="bool", default=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -154,7 +161,7 @@ def merge(options: Options, others: Options) -> Options:
 def ini_options(config: pytest.Config) -> Options:
     """Return the options of the ini file; relative files are relative to it."""
     found: dict[str, Any] = {}
-    for name in (*(each for each, _, _ in _INI), "allow_everyone"):
+    for name in (*(each for each, _, _ in _INI), *(each for each, _ in _FLAGS)):
         value = config.getini(f"doorkeeper_{name}")
         if value in (None, "", []):
             continue

@@ -19,6 +19,7 @@ from doorkeeper.testing.fast_imports import fast_imports
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
+    from contextlib import AbstractContextManager
     from typing import Unpack
 
     from doorkeeper.acl.decision import Policy
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from doorkeeper.logs.pipeline import Logs
     from doorkeeper.offline.acls import OfflineAcls
     from doorkeeper.testing.answers import Answer
+    from doorkeeper.testing.denials import Denial, Denials
     from doorkeeper.testing.faults import LocalFaults
     from doorkeeper.testing.loop_thread import LoopThread
     from doorkeeper.testing.options import Options, ResourceOption
@@ -55,6 +57,7 @@ class DoorkeeperServer(AnyServer):
         self._assembly: Assembly | None = None
         self._initial: Change | None = None
         self._faults: LocalFaults | None = None
+        self._denials: Denials | None = None
 
     def start(self) -> None:
         """Start; return when clients can connect. Does nothing if the server runs."""
@@ -79,6 +82,7 @@ class DoorkeeperServer(AnyServer):
             self._thread.close()
             self._thread = None
             raise
+        self._follow_denials(self._assembly)
         self._addresses = dict(self._assembly.addresses)
 
     def stop(self) -> None:
@@ -105,6 +109,66 @@ class DoorkeeperServer(AnyServer):
     def authorizer(self) -> Authorizer | None:
         """Return the authorizer itself; use it on the server's thread only. None without one."""
         return self._running().authorizer
+
+    def denied(self, principal: str | None = None) -> list[Denial]:
+        """Return the refusals since the start, of a principal or of all: ``denied("User:a")``.
+
+        Each has the rule that decided, and shows it in a failed assertion.
+        """
+        self._running()
+        return [] if self._denials is None else self._denials.found(principal)
+
+    def expect_denied(
+        self,
+        principal: str,
+        operation: str | AclOperation | None = None,
+        **resource: Unpack[ResourceOption],
+    ) -> AbstractContextManager[list[Denial]]:
+        """Expect a refusal within a ``with`` block; its list has the refusals after the block.
+
+            with server.expect_denied("User:svc", "WRITE", topic="orders"):
+                service.run()
+
+        Without an operation, or without a resource, any counts.
+
+        Raises:
+            AssertionError: nothing was refused; the text has the refusals of others.
+        """
+        from doorkeeper.testing.answers import operation_of, resource_of  # noqa: PLC0415
+        from doorkeeper.testing.denials import expect  # noqa: PLC0415
+
+        wanted_operation = None if operation is None else operation_of(operation)
+        wanted_resource = resource_of(resource) if resource else None
+
+        def matches(denial: Denial) -> bool:
+            _, _, denied_operation, *denied_resource = denial.question
+            return (
+                denial.principal == principal
+                and wanted_operation in (None, denied_operation)
+                and wanted_resource in (None, tuple(denied_resource))
+            )
+
+        what = "an operation" if wanted_operation is None else wanted_operation.name
+        where = ""
+        if wanted_resource is not None:
+            where = f" on {wanted_resource[0].name} {wanted_resource[1]!r}"
+        return expect(self.denied, matches, f"{principal} {what}{where}")
+
+    def _follow_denials(self, assembly: Assembly) -> None:
+        from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
+        from doorkeeper.testing.denials import Denials  # noqa: PLC0415
+
+        authorizer, guarded = assembly.authorizer, assembly.guarded
+        self._denials = None
+        if guarded is None:
+            return
+
+        def state() -> tuple[Policy, Snapshot] | None:
+            if isinstance(authorizer, StandardAuthorizer):
+                return authorizer.policy, authorizer.snapshot
+            return None
+
+        self._denials = Denials(guarded, state)
 
     def acls(self) -> list[AclBinding]:
         from doorkeeper.acl.model import ANY_BINDING  # noqa: PLC0415

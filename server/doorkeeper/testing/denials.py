@@ -1,0 +1,158 @@
+"""The refusals of a test server: what was denied to a client, and the rule that decided.
+
+A broker asks its authorizer some questions whose answer only filters a list, or chooses another
+question; such a denial is no refusal and is not listed.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.acl.decision import Question
+from doorkeeper.authorizer.contract import AuthorizationResult
+from doorkeeper_wire.api_keys import API_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.explanation import Explanation
+    from doorkeeper.acl.model import AclOperation, ResourceType
+    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.authorizer.contract import Action
+    from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision
+    from doorkeeper.request_context import AuthorizableRequestContext
+
+_ANY: Final = "*"
+
+KEPT: Final = 10_000
+"""The refusals that are kept, the newest ones: a client may try again all day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """One refusal. ``api`` is the request, such as ``Produce``; ``client_id`` the client's own.
+
+    The name of the resource is ``*`` where a permission on any resource of a type is missing.
+    """
+
+    question: Question
+    api: str
+    client_id: str
+    _state: tuple[Policy, Snapshot] | None
+
+    @property
+    def principal(self) -> str:
+        return self.question.principal
+
+    @property
+    def operation(self) -> str:
+        return self.question.operation.name
+
+    @property
+    def resource(self) -> str:
+        """Return type and name, such as ``TOPIC orders``."""
+        return f"{self.question.resource_type.name} {self.question.name}"
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """Return the rule that decided, by the ACLs of that moment; None with a plug-in."""
+        if self._state is None:
+            return None
+        from doorkeeper.acl.explanation import explanation  # noqa: PLC0415
+
+        return explanation(*self._state, self.question)
+
+    def __repr__(self) -> str:
+        from doorkeeper.testing.answers import reason_of  # noqa: PLC0415
+
+        explained = self.explanation
+        reason = "" if explained is None else f" because {reason_of(explained)}"
+        what = f"{self.operation} on {self.resource}"
+        return f"<{self.principal} was denied {what} in {self.api}{reason}>"
+
+
+class Denials:
+    """Records the refusals of an authorizer; the server's thread appends, tests read."""
+
+    def __init__(
+        self, guarded: GuardedAuthorizer, state: Callable[[], tuple[Policy, Snapshot] | None]
+    ) -> None:
+        """Follow the decisions; a recorder that is there already, the audit log, stays."""
+        self._state = state
+        self._next = guarded.on_decision
+        self._found: list[Denial] = []
+        guarded.on_decision = self._record
+        guarded.on_type_decision = self._record_type
+
+    def found(self, principal: str | None = None) -> list[Denial]:
+        """Return the refusals of a principal, or of all, in order."""
+        return [each for each in tuple(self._found) if principal in (None, each.principal)]
+
+    def _record(
+        self,
+        context: AuthorizableRequestContext,
+        actions: Sequence[Action],
+        results: Sequence[AuthorizationResult],
+    ) -> RecordedDecision | None:
+        for action, result in zip(actions, results, strict=True):
+            if result is AuthorizationResult.DENIED and action.log_if_denied:
+                resource = action.resource
+                question = _question(
+                    context, action.operation, resource.resource_type, resource.name
+                )
+                self._add(context, question, self._state())
+        return None if self._next is None else self._next(context, actions, results)
+
+    def _record_type(
+        self,
+        context: AuthorizableRequestContext,
+        operation: AclOperation,
+        resource_type: ResourceType,
+        result: AuthorizationResult,
+    ) -> None:
+        """Record that a permission on any resource of a type is missing."""
+        if result is AuthorizationResult.DENIED:
+            self._add(context, _question(context, operation, resource_type, _ANY), None)
+
+    def _add(
+        self,
+        context: AuthorizableRequestContext,
+        question: Question,
+        state: tuple[Policy, Snapshot] | None,
+    ) -> None:
+        api = API_NAMES[context.request_type]
+        self._found.append(Denial(question, api, context.client_id, state))
+        if len(self._found) > 2 * KEPT:
+            self._found = self._found[-KEPT:]
+
+
+def _question(
+    context: AuthorizableRequestContext,
+    operation: AclOperation,
+    resource_type: ResourceType,
+    name: str,
+) -> Question:
+    principal = str(context.principal)
+    return Question(principal, context.client_address, operation, resource_type, name)
+
+
+@contextmanager
+def expect(
+    found: Callable[[], list[Denial]], matches: Callable[[Denial], bool], wanted: str
+) -> Iterator[list[Denial]]:
+    """Expect a matching refusal within the block; the list has them after it.
+
+    Raises:
+        AssertionError: there was none; its text has the refusals that there were.
+    """
+    before = len(found())
+    hits: list[Denial] = []
+    yield hits
+    new = found()[before:]
+    hits += [each for each in new if matches(each)]
+    if not hits:
+        others = "".join(f"\n  {each!r}" for each in new) or " nothing"
+        raise AssertionError(f"expected: {wanted} is denied; denied was:{others}")

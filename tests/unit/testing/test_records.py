@@ -1,0 +1,132 @@
+"""Records in test servers: the denied producer, refusals, revocation, faults of the data path."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import TopicAuthorizationFailedError
+
+from doorkeeper.testing import DoorkeeperServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SVC = "User:svc"
+READ = {"resourceType": "TOPIC", "name": "orders", "principal": SVC, "operation": "READ"}
+WRITE = {**READ, "operation": "WRITE"}
+GROUP = {**READ, "resourceType": "GROUP", "name": "readers"}
+PART = TopicPartition("orders", 0)
+
+
+@pytest.fixture
+def server() -> Iterator[DoorkeeperServer]:
+    options: Any = {"users": {"svc": "secret"}, "topics": ["orders"], "records": True}
+    with DoorkeeperServer(**options) as running:
+        yield running
+
+
+def producer(server: DoorkeeperServer, user: str = "svc") -> KafkaProducer:
+    settings = server.client_config(user).kafka_python()
+    return KafkaProducer(**settings, enable_idempotence=False, max_block_ms=10_000)
+
+
+def consumer(server: DoorkeeperServer, **options: Any) -> KafkaConsumer:
+    settings = server.client_config("svc").kafka_python()
+    return KafkaConsumer(**settings, auto_offset_reset="earliest", **options)
+
+
+def produce(server: DoorkeeperServer, *values: bytes, user: str = "admin") -> None:
+    with closing(producer(server, user)) as client:
+        for value in values:
+            client.send("orders", value).get(10)
+
+
+def test_a_producer_without_write_is_refused(server: DoorkeeperServer) -> None:
+    """The client raises its own error, and the server says which rule decided."""
+    server.add_acls([{**READ, "operation": "DESCRIBE"}])
+
+    with (
+        server.expect_denied(SVC, "WRITE", topic="orders") as denials,
+        pytest.raises(TopicAuthorizationFailedError),
+    ):
+        produce(server, b"a", user="svc")
+
+    assert denials[0].api == "Produce"
+    assert repr(denials[0]).startswith("<User:svc was denied WRITE on TOPIC orders in Produce")
+    assert "no ACL allows it" in repr(denials[0])
+    assert server.denied(SVC) == denials
+    assert server.denied("User:other") == []
+
+
+def test_a_refusal_that_does_not_come_fails_the_test(server: DoorkeeperServer) -> None:
+    """The text has what was refused instead."""
+    with (
+        pytest.raises(AssertionError, match=r"User:svc READ on TOPIC 'orders' is denied.*\n.*WRITE"),
+        server.expect_denied(SVC, "READ", topic="orders"),
+    ):
+        server.add_acls([{**READ, "operation": "DESCRIBE"}])
+        with pytest.raises(TopicAuthorizationFailedError):
+            produce(server, b"a", user="svc")
+
+    with pytest.raises(AssertionError, match="denied was: nothing"), server.expect_denied(SVC):
+        pass
+
+
+def test_records_are_produced_and_consumed_in_a_group(server: DoorkeeperServer) -> None:
+    """With WRITE and READ; committed offsets stay with the group."""
+    server.add_acls([WRITE, READ, GROUP])
+    produce(server, b"a", b"b", user="svc")
+
+    for expected in (b"a", b"b"):
+        options: Any = {"group_id": "readers", "max_poll_records": 1, "enable_auto_commit": False}
+        with closing(consumer(server, **options)) as client:
+            client.subscribe(["orders"])
+            assert next(client).value == expected
+            client.commit()
+
+    assert server.denied() == []
+
+
+def test_a_permission_is_revoked_under_a_running_consumer(server: DoorkeeperServer) -> None:
+    """Its next request is refused; until then it reads on."""
+    server.add_acls([READ])
+    produce(server, b"a")
+    with closing(consumer(server, fetch_max_wait_ms=100)) as client:
+        client.assign([PART])
+        assert next(client).value == b"a"
+
+        server.remove_acls([READ])
+
+        with (
+            server.expect_denied(SVC, topic="orders"),
+            pytest.raises(TopicAuthorizationFailedError),
+        ):
+            produce(server, b"b")
+            for _ in range(100):
+                client.poll(timeout_ms=500)
+
+
+@pytest.mark.parametrize("api", ["Produce", "Fetch", "JoinGroup", "OffsetCommit"])
+def test_faults_strike_the_data_path(server: DoorkeeperServer, api: str) -> None:
+    """An error that clients retry once; then everything goes on."""
+    retriable = {"JoinGroup": "COORDINATOR_NOT_AVAILABLE", "OffsetCommit": "NOT_COORDINATOR"}
+    server.add_acls([WRITE, READ, GROUP])
+
+    with server.faults.error(api, retriable.get(api, "NOT_LEADER_OR_FOLLOWER"), times=1) as fault:
+        produce(server, b"a", user="svc")
+        options: Any = {"group_id": "readers", "enable_auto_commit": False}
+        with closing(consumer(server, **options)) as client:
+            client.subscribe(["orders"])
+            assert next(client).value == b"a"
+            client.commit()
+
+    assert fault.struck == 1
+
+
+def test_a_server_without_records_refuses_them() -> None:
+    """The option is off unless a test asks for it."""
+    with DoorkeeperServer(topics=["orders"]) as server:
+        assert not server.configuration.records
