@@ -268,7 +268,6 @@ def _refusal(index: int, code: ErrorCode) -> PartitionData:
         partition_index=index,
         error_code=code.value,
         high_watermark=-1,
-        aborted_transactions=None,
         records=b"",
     )
 

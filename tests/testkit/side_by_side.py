@@ -90,6 +90,7 @@ SETS = (
     "synonyms",
     "topics",
     "responses",
+    "results_by_topic_v3_and_below",
     "credential_infos",
     "entries",
     "values",

@@ -34,6 +34,7 @@ class World:
         self.is_lost = False
         self.is_loaded, self.is_draining = True, False
         self.authorizer: Any = object()
+        self.notice = ""
 
     def status(self) -> StoreStatus:
         return self.sight_now
@@ -48,6 +49,7 @@ class World:
             loaded=lambda: self.is_loaded,
             draining=lambda: self.is_draining,
             history=None,
+            notice=self.notice,
         )
 
     def verdicts(self) -> dict[str, tuple[bool, str]]:
@@ -67,6 +69,15 @@ def test_a_server_where_all_is_well_is_ready() -> None:
         "store": (True, "reachable; revision 4 of 4, 0.0 s old"),
         "tls": (True, "loaded"),
     }
+
+
+def test_a_test_broker_says_that_it_is_one() -> None:
+    """It is ready all the same."""
+    world = World()
+    world.notice = "records are in memory"
+
+    assert world.verdicts()["records"] == (True, "records are in memory")
+    assert world.wrong() == []
 
 
 def test_each_check_fails_by_itself() -> None:

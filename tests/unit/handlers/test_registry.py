@@ -167,6 +167,24 @@ def test_some_are_served_only_where_that_is_asked_for() -> None:
     assert api_ranges(controller=True, optional=True) == api_ranges(controller=True)
 
 
+def test_a_package_adds_apis_to_one_table() -> None:
+    """A new one, one instead of a usual one, and one instead of a rare one; others do not change."""
+    listed = {each.api_key: each for each in APIS.ranges(controller=False)}
+    fetch = APIS[3]._replace(key=1, name="Fetch", min_version=4, max_version=18)
+    metadata, produce = (APIS[key]._replace(max_version=2) for key in (3, 0))
+
+    table = APIS.with_apis([fetch, metadata, produce])
+
+    assert [table[key] for key in (0, 1, 3)] == [produce, fetch, metadata]
+    ranges = {each.api_key: each for each in table.ranges(controller=False)}
+    assert ranges[1] == (1, 4, 18)
+    assert ranges[0].max_version == ranges[3].max_version == 2
+    assert ranges.keys() - listed.keys() == {1}
+    assert 1 not in APIS
+    with pytest.raises(RegisteredTwice, match="key 1: Fetch and Fetch"):
+        APIS.with_apis([fetch, fetch])
+
+
 def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
     """No Metadata and no groups; ACLs, topics, configurations, and the cluster."""
     assert [each.api_key for each in api_ranges(controller=True)] == [

@@ -64,7 +64,9 @@ def test_a_producer_without_write_is_refused(server: DoorkeeperServer) -> None:
 def test_a_refusal_that_does_not_come_fails_the_test(server: DoorkeeperServer) -> None:
     """The text has what was refused instead."""
     with (
-        pytest.raises(AssertionError, match=r"User:svc READ on TOPIC 'orders' is denied.*\n.*WRITE"),
+        pytest.raises(
+            AssertionError, match=r"User:svc READ on TOPIC 'orders' is denied.*\n.*WRITE"
+        ),
         server.expect_denied(SVC, "READ", topic="orders"),
     ):
         server.add_acls([{**READ, "operation": "DESCRIBE"}])

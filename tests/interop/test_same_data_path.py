@@ -1,0 +1,57 @@
+"""Producers, consumers and groups as beside a real broker: random requests under random ACLs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testkit.data_frame_cases import data_scenarios
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.pairs import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from testkit.frame_steps import Scenario
+    from testkit.oracle_totals import Totals
+
+pytestmark = pytest.mark.interop
+
+FEW, MANY = 12, 125
+"""Scenarios; the many are 5,125 exchanges."""
+
+RANDOM = list(data_scenarios(MANY))
+
+
+@pytest.fixture(scope="module")
+def pair(totals: Totals) -> Iterator[Pair]:
+    """Give a real broker, and a Doorkeeper with the test broker."""
+    try:
+        running = Pair.start(totals, "4.3.1", doorkeeper_test_broker="true")
+    except Unavailable as missing:
+        cannot(str(missing))
+    yield running
+    running.close()
+
+
+def differences(pair: Pair, scenario: Scenario) -> list[str]:
+    pair.clear(scenario.topics)
+    return [line for step in scenario.steps for line in pair.differences(step)]
+
+
+@pytest.mark.parametrize("scenario", RANDOM[:FEW], ids=lambda each: each.name)
+def test_scenario(scenario: Scenario, pair: Pair) -> None:
+    """Every answer of the scenario equals the broker's."""
+    found = differences(pair, scenario)
+
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", RANDOM[FEW:], ids=lambda each: each.name)
+def test_further_scenario(scenario: Scenario, pair: Pair) -> None:
+    """As above, for as many as it takes to trust it."""
+    found = differences(pair, scenario)
+
+    assert not found, "\n".join(found)
