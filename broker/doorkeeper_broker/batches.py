@@ -29,6 +29,7 @@ _CRC_FROM: Final = 21
 _START: Final = Struct(">q")
 _EPOCH: Final = Struct(">i")
 _LENGTH: Final = slice(8, 12)
+_CRC: Final = slice(17, 21)
 
 _COMPRESSION: Final = 0x07
 _LOG_APPEND_TIME: Final = 0x08
@@ -71,10 +72,10 @@ class Batch(NamedTuple):
 
 
 def read_batch(records: bytes, version: int) -> Batch:
-    """Return the one batch of a partition in a Produce request, after its checks.
+    """Return the one batch of a partition in a Produce request; ``check_batch`` comes later.
 
     Raises:
-        ApiError: there is no batch or more than one, or it is corrupt.
+        ApiError: there is no batch or more than one, or it cannot be read.
     """
     start = f"Produce requests with version {version}"
     if len(records) < _PREFIX_BYTES:
@@ -87,7 +88,7 @@ def read_batch(records: bytes, version: int) -> Batch:
         _,
         _,
         magic,
-        crc,
+        _,
         attributes,
         last_delta,
         base_time,
@@ -103,14 +104,10 @@ def read_batch(records: bytes, version: int) -> Batch:
     if size != len(records):
         only = "are only allowed to contain exactly one record batch per partition"
         raise ApiError(ErrorCode.INVALID_RECORD, f"{start} {only}")
-    if attributes & _COMPRESSION > _ZSTD:
-        raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     if attributes & _COMPRESSION == _ZSTD and version < 7:
         text = f"{start} are not allowed to use ZStandard compression"
         raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, text)
-    if crc32c(memoryview(records)[_CRC_FROM:]) != crc:
-        raise ApiError(ErrorCode.CORRUPT_MESSAGE, "The checksum of the batch is wrong.")
-    batch = Batch(
+    return Batch(
         records,
         attributes,
         last_delta,
@@ -121,16 +118,18 @@ def read_batch(records: bytes, version: int) -> Batch:
         base_sequence,
         count,
     )
-    _check_header(batch)
-    return batch
 
 
-def _check_header(batch: Batch) -> None:
-    """Check what a broker checks of the header of a client's batch.
+def check_batch(batch: Batch) -> None:
+    """Check the checksum of a client's batch, and the fields of its header.
 
     Raises:
-        ApiError: a field is wrong.
+        ApiError: one of them is wrong.
     """
+    if crc32c(memoryview(batch.data)[_CRC_FROM:]) != int.from_bytes(batch.data[_CRC]):
+        raise ApiError(ErrorCode.CORRUPT_MESSAGE)
+    if batch.attributes & _COMPRESSION > _ZSTD:
+        raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     if batch.records <= 0 or batch.last_offset_delta != batch.records - 1:
         text = f"Inconsistent batch offset range: {batch.records} records"
         raise ApiError(ErrorCode.INVALID_RECORD, text)
@@ -144,7 +143,7 @@ def _check_header(batch: Batch) -> None:
         raise ApiError(ErrorCode.INVALID_RECORD, "A transactional batch without a producer")
 
 
-def placed(batch: Batch, offset: int) -> bytes:
+def place(batch: Batch, offset: int) -> bytes:
     """Return the bytes of a batch at an offset of the log."""
     data = batch.data
     return b"".join((_START.pack(offset), data[8:12], _EPOCH.pack(LEADER_EPOCH), data[16:]))
@@ -156,7 +155,7 @@ def with_append_time(batch: Batch, now_ms: int) -> Batch:
     attributes = batch.attributes | _LOG_APPEND_TIME
     data[21:23] = attributes.to_bytes(2)
     data[_MAX_TIME] = _START.pack(now_ms)
-    data[17:21] = crc32c(memoryview(data)[_CRC_FROM:]).to_bytes(4)
+    data[_CRC] = crc32c(memoryview(data)[_CRC_FROM:]).to_bytes(4)
     return batch._replace(data=bytes(data), attributes=attributes, max_timestamp=now_ms)
 
 

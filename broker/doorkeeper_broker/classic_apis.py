@@ -104,7 +104,7 @@ class ClassicApis:
         )
         group.join(join, node.now_ms())
         self._coordinator.update(group)
-        return wait.outcome(lambda answer: _joined(answer, version))
+        return wait.outcome(lambda answer: _join_response(answer, version))
 
     def _join_error(self, request: JoinGroupRequest, node: Node) -> ErrorCode:
         if request.group_id in node.state.groups:
@@ -138,7 +138,7 @@ class ClassicApis:
         )
         group.sync(sync, node.now_ms())
         self._coordinator.update(group)
-        return wait.outcome(_synced)
+        return wait.outcome(_sync_response)
 
     def heartbeat(
         self, request: HeartbeatRequest, context: RequestContext, node: Node
@@ -191,7 +191,7 @@ def _error_of(group_id: str, context: RequestContext, node: Node, need: Need) ->
     return ErrorCode.NONE if group_id else ErrorCode.INVALID_GROUP_ID
 
 
-def _joined(answer: JoinAnswer, version: int) -> JoinGroupResponse:
+def _join_response(answer: JoinAnswer, version: int) -> JoinGroupResponse:
     if answer.error is not ErrorCode.NONE:
         return join_group.refusal(version, answer.error, answer.member_id)
     return JoinGroupResponse(
@@ -212,7 +212,7 @@ def _joined(answer: JoinAnswer, version: int) -> JoinGroupResponse:
     )
 
 
-def _synced(answer: SyncAnswer) -> SyncGroupResponse:
+def _sync_response(answer: SyncAnswer) -> SyncGroupResponse:
     return SyncGroupResponse(
         error_code=answer.error.value,
         protocol_type=answer.protocol_type,

@@ -169,7 +169,7 @@ class ClassicGroup:
             return
         member.deadline_ms = now_ms + member.join.session_timeout_ms
         if self.state == STABLE:
-            sync.answer(self._synced(member))
+            sync.answer(self._sync_answer(member))
             return
         member.reply_sync(SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS))
         member.answer_sync = sync.answer
@@ -324,7 +324,7 @@ class ClassicGroup:
         # The member has missed the answer: it gets that of the present generation again.
         member.deadline_ms = now_ms + member.join.session_timeout_ms
         shows_members = leads and self.state == COMPLETING
-        join.answer(self._joined(member, shows_members=shows_members))
+        join.answer(self._join_answer(member, shows_members=shows_members))
 
     def _replace_static(self, join: Join, now_ms: int) -> None:
         """Give a static member that has started anew another member id."""
@@ -342,7 +342,7 @@ class ClassicGroup:
         if self.state != STABLE or old.join.protocols != join.protocols:
             self._wait(member, join, now_ms)
             return
-        answer = self._joined(member, shows_members=led and join.can_skip_assignment)
+        answer = self._join_answer(member, shows_members=led and join.can_skip_assignment)
         if led and not join.can_skip_assignment:
             # An old client that is not told that it leads makes no assignments.
             answer = answer._replace(leader=old.member_id)
@@ -393,9 +393,9 @@ class ClassicGroup:
         for member in joined:
             member.deadline_ms = now_ms + member.join.session_timeout_ms
             shows_members = member.member_id == self._leader
-            member.reply_join(self._joined(member, shows_members=shows_members))
+            member.reply_join(self._join_answer(member, shows_members=shows_members))
 
-    def _joined(self, member: _Member, *, shows_members: bool) -> JoinAnswer:
+    def _join_answer(self, member: _Member, *, shows_members: bool) -> JoinAnswer:
         members: tuple[JoinedMember, ...] = ()
         if shows_members:
             members = tuple(
@@ -432,9 +432,9 @@ class ClassicGroup:
             member.assignment = assignments.get(member.member_id, b"")
             if member.answer_sync is not None:
                 member.deadline_ms = now_ms + member.join.session_timeout_ms
-            member.reply_sync(self._synced(member))
+            member.reply_sync(self._sync_answer(member))
 
-    def _synced(self, member: _Member) -> SyncAnswer:
+    def _sync_answer(self, member: _Member) -> SyncAnswer:
         return SyncAnswer(ErrorCode.NONE, self.protocol_type, self._protocol, member.assignment)
 
     def _check_sync(self, sync: Sync) -> None:

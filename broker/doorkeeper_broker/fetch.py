@@ -1,8 +1,9 @@
 """Fetch (1), versions 4-18: reads records, and waits for them.
 
-A consumer needs READ on each topic (29); a replica CLUSTER_ACTION on the cluster, without which all
-rows are 29. A partition that does not exist is 3, or 100 for an unknown id. An offset before the
-first or beyond the end is 1. The rows of refused partitions come last.
+A consumer needs READ on each topic (29). A replica needs CLUSTER_ACTION on the cluster, without
+which all rows are 29, and with which they are 6: no other broker has replicas. A partition that
+does not exist is 3, or 100 for an unknown id. An offset before the first or beyond the end is 1.
+The rows of refused partitions come last.
 
     v5  the first offset    v7  sessions    v9  leader epochs (74, 75)    v12 flexible
     v13 ids instead of names
@@ -50,6 +51,13 @@ _CLUSTER_ACTION, _READ = needs(1)
 _IDS_FROM: Final = 13
 _REPLICA_STATE_TAG: Final = 1
 _READ_COMMITTED: Final = 1
+_REFUSALS: Final = (
+    _READ.refusal,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+)
+"""The errors of partitions whose logs are not looked at."""
+
 _FULL: Final = (-1, 0)
 """The epochs of requests that name all their partitions."""
 
@@ -102,19 +110,23 @@ def _resolve(
         (each, node.topics.by_id(each.topic_id) if by_id else node.topics.get(each.topic))
         for each in request.topics
     ]
+    replica_id = _replica_of(request)
+    if replica_id >= 0 and not is_allowed(node, context, _CLUSTER_ACTION):
+        return [], [
+            _Row(each, _refusal(asked.partition, _READ.refusal))
+            for each in request.topics
+            for asked in each.partitions
+        ]
     names = [each.topic if topic is None else topic.name for each, topic in topics]
     known = [not by_id or topic is not None for _, topic in topics]
-    allowed = _allowed(
-        request,
-        context,
-        node,
-        [
-            name
-            for (each, _), name, is_known in zip(topics, names, known, strict=True)
-            if is_known
-            for _ in each.partitions
-        ],
-    )
+    named = [
+        name
+        for (each, _), name, is_known in zip(topics, names, known, strict=True)
+        if is_known
+        for _ in each.partitions
+    ]
+    # Once for each partition, as a broker asks: the audit log counts them.
+    allowed = frozenset(named) if replica_id >= 0 else allowed_names(node, context, _READ, named)
     places = Places(node.registered_brokers(context.authorizable.listener_name))
     reads: list[_Read] = []
     refused: list[_Row] = []
@@ -128,20 +140,16 @@ def _resolve(
             else:
                 epoch = asked.current_leader_epoch
                 error = error_of_leader(topic, asked.partition, places, node.node_id, epoch)
+            if error is ErrorCode.NONE and replica_id >= 0:
+                # No other broker has a replica of it.
+                error = ErrorCode.NOT_LEADER_OR_FOLLOWER
             if error is ErrorCode.NONE and topic is not None:
                 reads.append(_Read(each, asked, records.log_of(topic, asked.partition)))
-            else:
+            elif error in _REFUSALS:
                 refused.append(_Row(each, _refusal(asked.partition, error)))
+            else:
+                refused.append(_Row(each, _failure(asked.partition, error)))
     return reads, refused
-
-
-def _allowed(
-    request: FetchRequest, context: RequestContext, node: Node, names: Sequence[str]
-) -> frozenset[str]:
-    if _replica_of(request) < 0:
-        # Once for each partition, as a broker asks: the audit log counts them.
-        return allowed_names(node, context, _READ, names)
-    return frozenset(names if is_allowed(node, context, _CLUSTER_ACTION) else ())
 
 
 def _replica_of(request: FetchRequest) -> int:
@@ -210,13 +218,13 @@ class _Fetch:
             left -= len(data.records or b"")
             is_empty = is_empty and not data.records
             rows.append(_Row(read.topic, data))
-        return FetchResponse(responses=_grouped((*rows, *self._refused)))
+        return FetchResponse(responses=_group_rows((*rows, *self._refused)))
 
     def _read(self, read: _Read, left: int, *, at_least_one: bool) -> PartitionData:
         _, asked, log = read
         error = _error_of(asked, log)
         if error is not ErrorCode.NONE:
-            return _refusal(asked.partition, error)
+            return _failure(asked.partition, error)
         found = log.read(
             asked.fetch_offset,
             min(asked.partition_max_bytes, max(left, 0)),
@@ -247,7 +255,7 @@ def _error_of(asked: FetchPartition, log: PartitionLog) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _grouped(rows: Iterable[_Row]) -> tuple[FetchableTopicResponse, ...]:
+def _group_rows(rows: Iterable[_Row]) -> tuple[FetchableTopicResponse, ...]:
     """Return rows by topic; as on a broker only neighbours are put together."""
     topics: list[tuple[FetchTopic, list[PartitionData]]] = []
     for topic, data in rows:
@@ -272,6 +280,11 @@ def _refusal(index: int, code: ErrorCode) -> PartitionData:
     )
 
 
+def _failure(index: int, code: ErrorCode) -> PartitionData:
+    """Return the row of a partition whose log cannot be read: it has no list of transactions."""
+    return _refusal(index, code).replace(aborted_transactions=None)
+
+
 def refuse(request: FetchRequest, version: int, error: BaseException) -> FetchResponse:
     """Answer an error; before version 13 in every row too."""
     code, _ = answer_of(error)
@@ -283,5 +296,5 @@ def refuse(request: FetchRequest, version: int, error: BaseException) -> FetchRe
             for each in topic.partitions
         )
     return FetchResponse(
-        error_code=code.value, session_id=request.session_id, responses=_grouped(rows)
+        error_code=code.value, session_id=request.session_id, responses=_group_rows(rows)
     )

@@ -10,7 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.api.records import TimedOffset
-from doorkeeper_broker.batches import NO_PRODUCER, find_record, placed
+from doorkeeper_broker.batches import NO_PRODUCER, find_record, place
 from doorkeeper_broker.producers import Producers
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class PartitionLog:
             segment = Segment(offset)
             self.segments.append(segment)
             memory.add(self, segment)
-        segment.batches.append(batch._replace(data=placed(batch, offset)))
+        segment.batches.append(batch._replace(data=place(batch, offset)))
         segment.base_offsets.append(offset)
         size = len(batch.data) + BATCH_OVERHEAD
         segment.size += size
@@ -167,7 +167,7 @@ class PartitionLog:
         data = parts[0] if len(parts) == 1 else b"".join(parts)
         if not committed or not parts:
             return Slice(data)
-        return Slice(data, tuple(self.producers.aborted_between(offset, upper)))
+        return Slice(data, tuple(self.producers.find_aborted(offset, upper)))
 
     def readable_bytes(self, offset: int, bytes_max: int, *, committed: bool) -> int:
         """Return how many bytes ``read`` would return, counted up to a maximum."""
@@ -188,8 +188,8 @@ class PartitionLog:
         number = bisect_right(self.segments, offset, key=lambda each: each.base_offset) - 1
         for segment in self.segments[max(number, 0) :]:
             first = max(bisect_right(segment.base_offsets, offset) - 1, 0)
-            for place in range(first, len(segment.batches)):
-                yield segment.base_offsets[place], segment.batches[place]
+            for number in range(first, len(segment.batches)):
+                yield segment.base_offsets[number], segment.batches[number]
 
     def find_time(self, timestamp: int) -> TimedOffset | None:
         """Return the first record of this time or a later one."""

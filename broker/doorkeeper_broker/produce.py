@@ -19,7 +19,7 @@ from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers import produce
 from doorkeeper.topics.names import INTERNAL_TOPICS
-from doorkeeper_broker.batches import read_batch, with_append_time
+from doorkeeper_broker.batches import check_batch, read_batch, with_append_time
 from doorkeeper_broker.transactions import Producer
 from doorkeeper_wire.messages.produce import PartitionProduceResponse
 
@@ -95,13 +95,6 @@ class Producing:
         if topic.name in INTERNAL_TOPICS and context.authorizable.client_id != _ADMIN_CLIENT:
             text = f"Cannot append to internal topic {topic.name}"
             raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
-        rules = self._rules_of(topic, node)
-        if len(batch.data) > rules.bytes_max:
-            raise ApiError(ErrorCode.MESSAGE_TOO_LARGE, _too_large(batch, rules))
-        append_time_ms = -1
-        if rules.append_time:
-            append_time_ms = node.now_ms()
-            batch = with_append_time(batch, append_time_ms)
         if batch.is_transactional:
             self._check_transaction(
                 request.transactional_id,
@@ -109,6 +102,14 @@ class Producing:
                 (topic.name, data.index),
                 adds=context.authorizable.request_version >= ADDS_PARTITIONS_FROM,
             )
+        check_batch(batch)
+        rules = self._rules_of(topic, node)
+        if len(batch.data) > rules.bytes_max:
+            raise ApiError(ErrorCode.MESSAGE_TOO_LARGE, _too_large(batch, rules))
+        append_time_ms = -1
+        if rules.append_time:
+            append_time_ms = node.now_ms()
+            batch = with_append_time(batch, append_time_ms)
         log = self._records.log_of(topic, data.index)
         return PartitionProduceResponse(
             index=data.index,

@@ -125,7 +125,7 @@ class Producers:
         ]
         return min(open_, default=None)
 
-    def aborted_between(self, start: int, end: int) -> list[AbortedTransaction]:
+    def find_aborted(self, start: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions with records or a marker in these offsets."""
         return [
             each for each in self.aborted if each.last_offset >= start and each.first_offset < end

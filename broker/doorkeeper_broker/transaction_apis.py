@@ -328,15 +328,15 @@ class TransactionApis:
         except ApiError as error:
             return EndTxnResponse(error_code=_for_client(version, error.code).value)
         if isinstance(found, Producer):
-            return _ended(found)
+            return _end_response(found)
         if not found.offsets:
             self._finish(found)
-            return _ended(found.producer)
+            return _end_response(found.producer)
         return Update(
             "offsets",
             1,
             partial(self._commit, found, context),
-            lambda _values: _ended(found.producer),
+            lambda _values: _end_response(found.producer),
         )
 
     # --- the end of a transaction
@@ -422,7 +422,7 @@ def _offset(group_id: str, row: TxnOffsetCommitRequestPartition, topic: Topic) -
     )
 
 
-def _ended(producer: Producer) -> EndTxnResponse:
+def _end_response(producer: Producer) -> EndTxnResponse:
     # Versions without these fields leave them out.
     return EndTxnResponse(producer_id=producer.producer_id, producer_epoch=producer.epoch)
 

@@ -1,4 +1,4 @@
-"""The transactions of producers: who owns an id, which partitions and offsets belong to it.
+"""The transactions of each transactional id: its producer, its partitions and offsets.
 
 A state machine without a clock. ``Ending`` names what the driver must write: markers into
 partitions, and on a commit offsets of groups; then it calls ``complete``.
@@ -41,7 +41,7 @@ class Producer(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """A transaction that ends: what must be written."""
+    """A transaction that ends, with all that must be written."""
 
     transaction: Transaction
     producer: Producer
@@ -137,7 +137,7 @@ class Transactions:
     ) -> Producer | Ending:
         """Give the id to a producer, with the next epoch; or end an open transaction first.
 
-        ``present`` is what the producer has of an earlier call (KIP-360). After an ``Ending`` the
+        ``present`` is the result of an earlier call (KIP-360). After an ``Ending`` the
         producer must ask again.
 
         Raises:

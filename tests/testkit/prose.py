@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-COMPONENTS = ("server", "protocol", "pipeline")
+COMPONENTS = ("server", "protocol", "pipeline", "broker")
 
 SUBJECTS = frozenset(
     {"who", "what", "whoever", "whatever", "nobody", "somebody", "anybody", "everybody"}

@@ -19,7 +19,7 @@ NOTICE: Final = "test broker: records are in memory, bounded, not replicated, lo
 
 
 class DataPath(Protocol):
-    """What the package opens for one server."""
+    """The data path of one server."""
 
     @property
     def apis(self) -> Sequence[Api]:

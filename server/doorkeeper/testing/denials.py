@@ -1,4 +1,4 @@
-"""The refusals of a test server: what was denied to a client, and the rule that decided.
+"""The refusals of a test server, each with the rule that decided.
 
 A broker asks its authorizer some questions whose answer only filters a list, or chooses another
 question; such a denial is no refusal and is not listed.
@@ -87,7 +87,7 @@ class Denials:
         guarded.on_decision = self._record
         guarded.on_type_decision = self._record_type
 
-    def found(self, principal: str | None = None) -> list[Denial]:
+    def refusals(self, principal: str | None = None) -> list[Denial]:
         """Return the refusals of a principal, or of all, in order."""
         return [each for each in tuple(self._found) if principal in (None, each.principal)]
 
@@ -141,17 +141,17 @@ def _question(
 
 @contextmanager
 def expect(
-    found: Callable[[], list[Denial]], matches: Callable[[Denial], bool], wanted: str
+    refusals: Callable[[], list[Denial]], matches: Callable[[Denial], bool], wanted: str
 ) -> Iterator[list[Denial]]:
     """Expect a matching refusal within the block; the list has them after it.
 
     Raises:
         AssertionError: there was none; its text has the refusals that there were.
     """
-    before = len(found())
+    before = len(refusals())
     hits: list[Denial] = []
     yield hits
-    new = found()[before:]
+    new = refusals()[before:]
     hits += [each for each in new if matches(each)]
     if not hits:
         others = "".join(f"\n  {each!r}" for each in new) or " nothing"

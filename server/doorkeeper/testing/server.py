@@ -116,7 +116,7 @@ class DoorkeeperServer(AnyServer):
         Each has the rule that decided, and shows it in a failed assertion.
         """
         self._running()
-        return [] if self._denials is None else self._denials.found(principal)
+        return [] if self._denials is None else self._denials.refusals(principal)
 
     def expect_denied(
         self,

@@ -7,9 +7,10 @@ from crc32c import crc32c
 
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_broker.batches import (
+    check_batch,
     find_record,
     marker,
-    placed,
+    place,
     read_batch,
     with_append_time,
 )
@@ -70,14 +71,14 @@ GOOD = batch_bytes(b"a", b"b")
 def test_a_wrong_batch_is_refused(data: bytes, version: int, code: ErrorCode) -> None:
     """With the code of a broker."""
     with pytest.raises(ApiError) as refused:
-        read_batch(data, version)
+        check_batch(read_batch(data, version))
 
     assert refused.value.code is code
 
 
 def test_a_batch_is_placed_without_another_checksum() -> None:
     """Base offset and epoch are in front of what the checksum covers."""
-    found = placed(batch(b"a"), 77)
+    found = place(batch(b"a"), 77)
 
     assert found[:8] == (77).to_bytes(8)
     assert found[12:16] == bytes(4)
