@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.errors import ErrorCode
 from doorkeeper.handlers import join_group
 from doorkeeper_broker.classic_group import Join, JoinAnswer, Sync, SyncAnswer
 from doorkeeper_broker.later import Answer
@@ -40,6 +40,7 @@ from doorkeeper_wire.messages.leave_group import (
 from doorkeeper_wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 if TYPE_CHECKING:
+    from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome
     from doorkeeper.api.permissions import Need
     from doorkeeper.request_context import RequestContext
@@ -65,9 +66,9 @@ class ClassicApis:
     def apis(self) -> tuple[Api, ...]:
         return (
             join_group.API._replace(handle=self.join),
-            Api(14, "SyncGroup", 0, 5, SyncGroupRequest, self.sync, _refuse_sync),
-            Api(12, "Heartbeat", 0, 4, HeartbeatRequest, self.heartbeat, _refuse_heartbeat),
-            Api(13, "LeaveGroup", 0, 5, LeaveGroupRequest, self.leave, _refuse_leave),
+            declare(SyncGroupRequest, self.sync, refuse_as(SyncGroupResponse)),
+            declare(HeartbeatRequest, self.heartbeat, refuse_as(HeartbeatResponse)),
+            declare(LeaveGroupRequest, self.leave, refuse_as(LeaveGroupResponse)),
         )
 
     def join(self, request: JoinGroupRequest, context: RequestContext, node: Node) -> Outcome:
@@ -219,21 +220,3 @@ def _sync_response(answer: SyncAnswer) -> SyncGroupResponse:
         protocol_name=answer.protocol,
         assignment=answer.assignment,
     )
-
-
-def _refuse_sync(
-    _request: SyncGroupRequest, _version: int, error: BaseException
-) -> SyncGroupResponse:
-    return SyncGroupResponse(error_code=answer_of(error)[0].value)
-
-
-def _refuse_heartbeat(
-    _request: HeartbeatRequest, _version: int, error: BaseException
-) -> HeartbeatResponse:
-    return HeartbeatResponse(error_code=answer_of(error)[0].value)
-
-
-def _refuse_leave(
-    _request: LeaveGroupRequest, _version: int, error: BaseException
-) -> LeaveGroupResponse:
-    return LeaveGroupResponse(error_code=answer_of(error)[0].value)

@@ -22,7 +22,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import DelayedResponse
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -41,6 +41,7 @@ from doorkeeper_wire.messages.fetch import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome
     from doorkeeper.request_context import RequestContext
     from doorkeeper_broker.log import PartitionLog
@@ -79,15 +80,7 @@ class _Row(NamedTuple):
 
 def api(records: Records) -> Api:
     """Return the API over the logs of a server."""
-    return Api(
-        key=1,
-        name="Fetch",
-        min_version=4,
-        max_version=18,
-        request=FetchRequest,
-        handle=partial(handle, records),
-        refuse=refuse,
-    )
+    return declare(FetchRequest, partial(handle, records), refuse)
 
 
 def handle(records: Records, request: FetchRequest, context: RequestContext, node: Node) -> Outcome:

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from doorkeeper.api.declaration import Api
+from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.node import Update
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -64,6 +64,7 @@ from doorkeeper_wire.messages.txn_offset_commit import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.cluster.model import Topic
     from doorkeeper.request_context import RequestContext
@@ -100,34 +101,10 @@ class TransactionApis:
     def apis(self) -> tuple[Api, ...]:
         return (
             init_producer_id.API._replace(handle=partial(init_producer_id.handle, begin=self.init)),
-            Api(
-                24,
-                "AddPartitionsToTxn",
-                0,
-                5,
-                AddPartitionsToTxnRequest,
-                self.add_partitions,
-                _refuse_partitions,
-            ),
-            Api(
-                25,
-                "AddOffsetsToTxn",
-                0,
-                4,
-                AddOffsetsToTxnRequest,
-                self.add_offsets,
-                _refuse_offsets,
-            ),
-            Api(26, "EndTxn", 0, 5, EndTxnRequest, self.end, _refuse_end),
-            Api(
-                28,
-                "TxnOffsetCommit",
-                0,
-                5,
-                TxnOffsetCommitRequest,
-                self.commit_offsets,
-                _refuse_commit,
-            ),
+            declare(AddPartitionsToTxnRequest, self.add_partitions, _refuse_partitions),
+            declare(AddOffsetsToTxnRequest, self.add_offsets, refuse_as(AddOffsetsToTxnResponse)),
+            declare(EndTxnRequest, self.end, refuse_as(EndTxnResponse)),
+            declare(TxnOffsetCommitRequest, self.commit_offsets, _refuse_commit),
         )
 
     def close(self) -> None:
@@ -473,14 +450,6 @@ def _refuse_partitions(
         return AddPartitionsToTxnResponse(error_code=code.value)
     rows = _partition_rows(request.v3_and_below_topics, lambda _partition: code)
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=rows)
-
-
-def _refuse_offsets(_request: Any, _version: int, error: BaseException) -> AddOffsetsToTxnResponse:  # noqa: ANN401 - the form of Api.refuse
-    return AddOffsetsToTxnResponse(error_code=answer_of(error)[0].value)
-
-
-def _refuse_end(_request: Any, _version: int, error: BaseException) -> EndTxnResponse:  # noqa: ANN401 - as above
-    return EndTxnResponse(error_code=answer_of(error)[0].value)
 
 
 def _refuse_commit(
