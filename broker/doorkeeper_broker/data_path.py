@@ -12,6 +12,7 @@ from doorkeeper.handlers import (
     delete_records,
     list_offsets,
     offset_commit,
+    offset_fetch,
     offset_for_leader_epoch,
 )
 from doorkeeper.kinds.declared import TOPIC
@@ -50,6 +51,7 @@ class DataPath:
     @property
     def apis(self) -> tuple[Api, ...]:
         """Return the APIs that are added, or served instead of those of the server."""
+        is_pending = self._transactions.transactions.is_pending
         return (
             self._producing.api(),
             fetch.api(self.records),
@@ -57,6 +59,7 @@ class DataPath:
             *self._members.apis(),
             *self._transactions.apis(),
             offset_commit.API._replace(handle=self._commit_offsets),
+            offset_fetch.API._replace(handle=partial(offset_fetch.handle, is_pending=is_pending)),
             delete_groups.API._replace(handle=self._delete_groups),
         )
 
@@ -113,7 +116,7 @@ _RECORD_APIS = (list_offsets, delete_records, offset_for_leader_epoch)
 """Modules of the server whose answers depend on records."""
 
 
-API_KEYS: Final = (0, 1, 2, 8, 11, 12, 13, 14, 21, 22, 23, 24, 25, 26, 28, 42)
+API_KEYS: Final = (0, 1, 2, 8, 9, 11, 12, 13, 14, 21, 22, 23, 24, 25, 26, 28, 42)
 """The keys of ``DataPath.apis``."""
 
 

@@ -224,6 +224,10 @@ class Transactions:
             raise ApiError(ErrorCode.INVALID_TXN_STATE)
         found.offsets.update(((group_id, row.partition), row) for row in rows)
 
+    def is_pending(self, group_id: str, partition: str) -> bool:
+        """Return whether an open transaction has an offset of a group for a partition."""
+        return any((group_id, partition) in each.offsets for each in self._by_id.values())
+
     def end(
         self, transactional_id: str, producer: Producer, *, commits: bool, raises_epoch: bool
     ) -> Ending | Producer:

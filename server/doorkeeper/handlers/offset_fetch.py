@@ -6,7 +6,7 @@ also where the group, the topic or the partition does not exist. A group without
 whichever member asks; a member of a declared one with the new protocol must be known (25, 113).
 
     v2  all topics; an error of the group     v3  throttling     v5  leader epochs
-    v6  flexible     v7  stable offsets: all are, without transactions     v8  several groups
+    v6  flexible     v7  stable offsets: 88 while a transaction has another     v8  several groups
     v9  members and their epochs (KIP-848)    v10 ids instead of names; unknown ones are 100
 
 Nodes other than the coordinator answer 16 for the group. Refused topics come last.
@@ -16,6 +16,8 @@ Source: ``handleOffsetFetchRequest`` and ``OffsetMetadataManager`` of the broker
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
@@ -52,9 +54,24 @@ IDS_FROM = 10
 """The version that has ids of topics instead of names."""
 
 
-def handle(request: OffsetFetchRequest, context: RequestContext, node: Node) -> OffsetFetchResponse:
+IsPending = Callable[[str, str], bool]
+"""Whether an open transaction has an offset of a group for a partition, such as ``orders-0``."""
+
+
+def _is_stable(group_id: str, partition: str) -> bool:
+    return False
+
+
+def handle(
+    request: OffsetFetchRequest,
+    context: RequestContext,
+    node: Node,
+    is_pending: IsPending = _is_stable,
+) -> OffsetFetchResponse:
     version = context.authorizable.request_version
-    groups = [_group(asked, context, node) for asked in _groups_of(request, version)]
+    if not request.require_stable:
+        is_pending = _is_stable
+    groups = [_group(asked, context, node, is_pending) for asked in _groups_of(request, version)]
     return _response(groups, version)
 
 
@@ -72,7 +89,7 @@ def _groups_of(request: OffsetFetchRequest, version: int) -> Sequence[OffsetFetc
 
 
 def _group(
-    asked: OffsetFetchRequestGroup, context: RequestContext, node: Node
+    asked: OffsetFetchRequestGroup, context: RequestContext, node: Node, is_pending: IsPending
 ) -> OffsetFetchResponseGroup:
     version = context.authorizable.request_version
     if not is_allowed(node, context, _DESCRIBE_GROUP, asked.group_id):
@@ -101,7 +118,8 @@ def _group(
             refused.append(_without_offsets(each, _DESCRIBE.refusal))
         else:
             wanted.append(each)
-            shown.append(_topic(each, name, topic, rows))
+            is_in_transaction = partial(is_pending, asked.group_id)
+            shown.append(_topic(each, name, topic, rows, is_in_transaction))
     error = _error_of(asked, node)
     if error is not ErrorCode.NONE:
         failed = _refusal(asked.replace(topics=tuple(wanted)), error, version)
@@ -150,10 +168,15 @@ def _topic(
     name: str,
     topic: Topic | None,
     rows: Mapping[str, StoredOffset],
+    is_in_transaction: Callable[[str], bool],
 ) -> OffsetFetchResponseTopics:
     found = []
     for index in asked.partition_indexes:
-        row = rows.get(partition_text(name, index))
+        partition = partition_text(name, index)
+        if is_in_transaction(partition):
+            found.append(_no_offset(index, ErrorCode.UNSTABLE_OFFSET_COMMIT))
+            continue
+        row = rows.get(partition)
         found.append(_partition(index, row if row and is_of(row, topic) else None))
     return OffsetFetchResponseTopics(
         name=asked.name, topic_id=asked.topic_id, partitions=tuple(found)

@@ -95,6 +95,19 @@ def test_a_transaction_is_committed() -> None:
     )
 
 
+def test_offsets_are_pending_until_the_end() -> None:
+    """Those that ask for stable offsets hear so."""
+    transactions, producer = begun()
+    transactions.stage_offsets("tx", producer, "g", [ROW])
+
+    assert transactions.is_pending("g", "t-0")
+    assert not transactions.is_pending("g", "t-1")
+    ending = end(transactions, producer)
+    assert isinstance(ending, Ending)
+    ending.transaction.complete()
+    assert not transactions.is_pending("g", "t-0")
+
+
 def test_an_aborted_transaction_stores_no_offsets() -> None:
     """Its partitions get markers all the same."""
     transactions, producer = begun()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.groups.table import Offsets
+from doorkeeper.handlers import offset_fetch
 from doorkeeper.handlers.offset_fetch import API
 from doorkeeper.kinds.declared import StoredOffset
 from doorkeeper_wire.messages.offset_fetch import (
@@ -177,3 +179,19 @@ async def test_an_error_of_the_request(version: int) -> None:
     found = rows_of(response, version)
 
     assert found == ((16, [("a", 1, -1, -1, "", 16)]) if version == 1 else (16, []))
+
+
+async def test_an_offset_in_a_transaction_is_not_stable() -> None:
+    """88 for those that ask for stable offsets; others get the committed one."""
+    node = await node_of(topics=[a_topic("orders")])
+
+    def ask(*, require_stable: bool) -> Any:
+        topic = OffsetFetchRequestTopic(name="orders", partition_indexes=(0,))
+        request = OffsetFetchRequest(group_id="g", topics=(topic,), require_stable=require_stable)
+        handle = partial(offset_fetch.handle, is_pending=lambda *place: place == ("g", "orders-0"))
+        return answer(API._replace(handle=handle), request, node, 7)
+
+    codes = [
+        ask(require_stable=stable).topics[0].partitions[0].error_code for stable in (True, False)
+    ]
+    assert codes == [88, 0]
