@@ -1,7 +1,7 @@
 """Plans that commit and delete offsets, and delete groups.
 
-Members are those of declared groups, and with the test broker those that have joined. What a broker
-checks of a member is checked in its order.
+Members are those of declared groups, and with the test broker those that have joined. A broker
+checks them in this order.
 
 Source: ``OffsetMetadataManager``, ``ClassicGroup`` and ``ConsumerGroup`` (4.3.1).
 """
