@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ErrorCode
-from doorkeeper.handlers import join_group
+from doorkeeper.handlers import join_group, leave_group
 from doorkeeper_broker.classic_group import Join, JoinAnswer, Sync, SyncAnswer
 from doorkeeper_broker.later import Answer
 from doorkeeper_wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -30,12 +30,6 @@ from doorkeeper_wire.messages.join_group import (
     JoinGroupRequest,
     JoinGroupResponse,
     JoinGroupResponseMember,
-)
-from doorkeeper_wire.messages.leave_group import (
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberIdentity,
-    MemberResponse,
 )
 from doorkeeper_wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -45,8 +39,13 @@ if TYPE_CHECKING:
     from doorkeeper.api.permissions import Need
     from doorkeeper.request_context import RequestContext
     from doorkeeper_broker.coordinator import Coordinator
+    from doorkeeper_wire.messages.leave_group import (
+        LeaveGroupRequest,
+        LeaveGroupResponse,
+        MemberIdentity,
+    )
 
-_JOIN, _SYNC, _HEARTBEAT, _LEAVE = (needs(key)[0] for key in (11, 14, 12, 13))
+_JOIN, _SYNC, _HEARTBEAT = (needs(key)[0] for key in (11, 14, 12))
 
 SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
 """The defaults of ``group.min.session.timeout.ms`` and ``group.max.session.timeout.ms``."""
@@ -54,7 +53,6 @@ SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
 KNOWN_ID_FROM: Final = 4
 SKIP_ASSIGNMENT_FROM: Final = 9
 PROTOCOL_FROM: Final = 5
-MEMBERS_FROM: Final = 3
 
 
 class ClassicApis:
@@ -68,7 +66,7 @@ class ClassicApis:
             join_group.API._replace(handle=self.join),
             declare(SyncGroupRequest, self.sync, refuse_as(SyncGroupResponse)),
             declare(HeartbeatRequest, self.heartbeat, refuse_as(HeartbeatResponse)),
-            declare(LeaveGroupRequest, self.leave, refuse_as(LeaveGroupResponse)),
+            leave_group.API._replace(handle=self.leave),
         )
 
     def join(self, request: JoinGroupRequest, context: RequestContext, node: Node) -> Outcome:
@@ -159,30 +157,17 @@ class ClassicApis:
     def leave(
         self, request: LeaveGroupRequest, context: RequestContext, node: Node
     ) -> LeaveGroupResponse:
-        """Remove members."""
-        version = context.authorizable.request_version
-        error = _error_of(request.group_id, context, node, _LEAVE)
-        if error is not ErrorCode.NONE:
-            return LeaveGroupResponse(error_code=error.value)
-        members = request.members
-        if version < MEMBERS_FROM:
-            members = (MemberIdentity(member_id=request.member_id),)
-        rows = tuple(self._leave(request.group_id, each, node) for each in members)
-        if version < MEMBERS_FROM:
-            return LeaveGroupResponse(error_code=rows[0].error_code)
-        return LeaveGroupResponse(members=rows)
+        """Remove members, of groups that clients have joined too."""
 
-    def _leave(self, group_id: str, member: MemberIdentity, node: Node) -> MemberResponse:
-        group = self._coordinator.classic(group_id)
-        error = ErrorCode.UNKNOWN_MEMBER_ID
-        if group is not None:
+        def leave(group_id: str, member: MemberIdentity) -> ErrorCode:
+            group = self._coordinator.classic(group_id)
+            if group is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
             error = group.leave(member.member_id, member.group_instance_id, node.now_ms())
             self._coordinator.update(group)
-        return MemberResponse(
-            member_id=member.member_id,
-            group_instance_id=member.group_instance_id,
-            error_code=error.value,
-        )
+            return error
+
+        return leave_group.handle(request, context, node, leave)
 
 
 def _error_of(group_id: str, context: RequestContext, node: Node, need: Need) -> ErrorCode:

@@ -1,9 +1,9 @@
 """LeaveGroup (13), versions 0-5: takes members out of a group.
 
-Needs READ on the group (30). Groups cannot be joined, so that each member is unknown (25), and so
-are those of a group that does not exist. Declared members stay (44, POLICY_VIOLATION); one whose
-name is declared with another id is 82. An empty group id is 24. Nodes other than the coordinator
-answer 16.
+Needs READ on the group (30). Without the test broker groups cannot be joined, so that each member
+is unknown (25), and so are those of a group that does not exist. Declared members stay (44,
+POLICY_VIOLATION); one whose name is declared with another id is 82. An empty group id is 24. Nodes
+other than the coordinator answer 16.
 
     v0-2  one member, whose code is that of the response     v3  several, each with its code
 
@@ -13,6 +13,7 @@ Source: ``handleLeaveGroupRequest``, ``GroupMetadataManager.classicGroupLeave`` 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import Api
@@ -38,7 +39,17 @@ OF_SEVERAL = 3
 """The first version that names several members."""
 
 
-def handle(request: LeaveGroupRequest, context: RequestContext, node: Node) -> LeaveGroupResponse:
+Leave = Callable[[str, MemberIdentity], ErrorCode]
+"""Removes a member of a group that clients have joined; returns the error, or NONE."""
+
+
+def _is_unknown(group_id: str, member: MemberIdentity) -> ErrorCode:
+    return ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def handle(
+    request: LeaveGroupRequest, context: RequestContext, node: Node, leave: Leave = _is_unknown
+) -> LeaveGroupResponse:
     if not is_allowed(node, context, _READ, request.group_id):
         raise ApiError(_READ.refusal)
     if not request.group_id:
@@ -46,16 +57,21 @@ def handle(request: LeaveGroupRequest, context: RequestContext, node: Node) -> L
     if node.coordinator_id != node.node_id:
         raise ApiError(ErrorCode.NOT_COORDINATOR)
     group = node.groups.get(request.group_id)
-    declared = () if group is None else group.members
+
+    def code_of(member: MemberIdentity) -> ErrorCode:
+        if group is not None and group.generation is None and group.members:
+            return _code_of(member, group.members)
+        return leave(request.group_id, member)
+
     if context.authorizable.request_version < OF_SEVERAL:
-        code = _code_of(MemberIdentity(member_id=request.member_id), declared)
+        code = code_of(MemberIdentity(member_id=request.member_id))
         return LeaveGroupResponse(error_code=code.value)
     return LeaveGroupResponse(
         members=tuple(
             MemberResponse(
                 member_id=each.member_id,
                 group_instance_id=each.group_instance_id,
-                error_code=_code_of(each, declared).value,
+                error_code=code_of(each).value,
             )
             for each in request.members
         )
