@@ -119,7 +119,7 @@ def _row_of(group: Group) -> tuple[object, ...]:
 
 def _group_of(row: list[Any]) -> Group:
     *fields, members = row
-    return Group._make((*fields, tuple(map(_member_of, members))))
+    return Group._make((*fields, tuple(map(_member_of, members)), None))
 
 
 def _member_of(row: list[Any]) -> GroupMember:
