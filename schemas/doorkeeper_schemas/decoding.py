@@ -138,11 +138,16 @@ def _tags(section: TagSection, block: Block) -> None:
         block.lines += inner.lines
         word = "elif"
     if section.refused:
-        block.line(f"{word} tag in {section.refused!r}:", 1)
+        one = len(section.refused) == 1
+        listed = f"== {section.refused[0]}" if one else f"in {section.refused!r}"
+        block.line(f"{word} tag {listed}:", 1)
         block.line(f'raise Malformed("{name}", at, f"tag {{tag}} is not valid in this version")', 2)
-    block.line("else:", 1)
-    block.line(f'value, at = tag_value(data, at, size, "{name}")', 2)
-    block.line("unknown.append((tag, value))", 2)
+    # Behind a sole refusal, which raises, an else would be superfluous.
+    depth = 2 if section.known else 1
+    if section.known:
+        block.line("else:", 1)
+    block.line(f'value, at = tag_value(data, at, size, "{name}")', depth)
+    block.line("unknown.append((tag, value))", depth)
     block.line("item.unknown_tags = tuple(unknown)")
 
 

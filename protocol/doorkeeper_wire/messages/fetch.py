@@ -1213,9 +1213,8 @@ def _decode_fetch_request_topics_partitions_v12(
                 raise Malformed(
                     "topics.partitions.unknown_tags", at, f"tag {tag} is not valid in this version"
                 )
-            else:
-                value, at = tag_value(data, at, size, "topics.partitions.unknown_tags")
-                unknown.append((tag, value))
+            value, at = tag_value(data, at, size, "topics.partitions.unknown_tags")
+            unknown.append((tag, value))
         item.unknown_tags = tuple(unknown)
         item.__class__ = FetchPartition
         found.append(item)
@@ -1788,7 +1787,7 @@ def _decode_fetch_request_topics_partitions_v17(
                         data, at, "16s", "topics.partitions.replica_directory_id"
                     ) from None
                 at += 16
-            elif tag in (1,):
+            elif tag == 1:
                 raise Malformed(
                     "topics.partitions.unknown_tags", at, f"tag {tag} is not valid in this version"
                 )

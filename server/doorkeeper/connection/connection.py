@@ -4,7 +4,7 @@
     advance(now_s)    handles the next complete frame and returns one of:
         bytes             the answer, ready for the socket
         PendingUpdate     a change must be made first: ``complete`` builds the answer
-        PendingResponse   an event must happen first: ``complete_response`` builds the answer
+        PendingResponse   an event must happen first: ``complete`` builds the answer
         PendingDecoding   a large request is decoded first: ``complete_decoding`` handles it
         ChunkedResponse   the body is built in chunks: ``complete_chunked`` builds the answer
         Authenticating    a mechanism verifies a token: ``complete_authentication`` answers
@@ -20,7 +20,6 @@ Source: ``SocketServer``, ``RequestContext``, ``SaslServerAuthenticator`` of Kaf
 from __future__ import annotations
 
 from collections import deque
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -69,7 +68,7 @@ from doorkeeper_wire.headers import decode_request_header, encode_response
 from doorkeeper_wire.reading import limit_elements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Response
@@ -305,33 +304,22 @@ class Connection:
             self._cache.client_changed()
 
     def complete(
-        self, pending: PendingUpdate, values: Sequence[Any], error: BaseException | None = None
-    ) -> bytes | Closed:
-        """Build the answer to an update from the values of its results, or from its error."""
-        respond = partial(pending.update.respond, values)
-        return self._complete(pending, respond, error)
-
-    def complete_response(
-        self, pending: PendingResponse, result: Response | BaseException
-    ) -> bytes | Closed:
-        """Build the answer to a delayed request from its response, or from its error."""
-        if isinstance(result, BaseException):
-            return self._complete(pending, None, result)
-        return self._complete(pending, lambda: result, None)
-
-    def _complete(
         self,
         pending: PendingUpdate | PendingResponse,
-        respond: Callable[[], Response] | None,
-        error: BaseException | None,
+        result: Any,  # noqa: ANN401 - see below
+        error: BaseException | None = None,
     ) -> bytes | Closed:
-        """Build an answer from a response, or from the error that took its place."""
-        _, api, request, header = pending
+        """Build the answer to a request that waited, or answer with the error.
+
+        ``result`` is the list of values of an update's results, or the response of a delayed
+        request.
+        """
+        waited, api, request, header = pending
         try:
             if error is None:
-                assert respond is not None, "there is a response or an error"
                 try:
-                    return self._answer(api, request, header, respond())
+                    response = waited.respond(result) if isinstance(waited, Update) else result
+                    return self._answer(api, request, header, response)
                 except Exception as fault:  # noqa: BLE001 - whatever a handler raises is answered
                     error = fault
             if isinstance(error, End):
@@ -448,7 +436,12 @@ class Connection:
                 effects = cache.end(recording)
         # Exact classes, not isinstance: this is the path of every request.
         if outcome.__class__ in _WAITING:
-            return _pending(outcome, api, request, header)
+            waiting: Any = outcome
+            return (
+                PendingUpdate(waiting, api, request, header)
+                if waiting.__class__ is Update
+                else PendingResponse(waiting.response, api, request, header)
+            )
         # A long body would hold up all other connections if it were built in one turn.
         if outcome.__class__ is Description and outcome.is_long:
             kept = effects if counters == self._effect_counters() else None
@@ -714,17 +707,6 @@ class Connection:
             header,
             reason,
         )
-
-
-def _pending(
-    outcome: Any,  # noqa: ANN401 - one of _WAITING
-    api: Api,
-    request: object,
-    header: RequestHeader,
-) -> PendingUpdate | PendingResponse:
-    if isinstance(outcome, Update):
-        return PendingUpdate(outcome, api, request, header)
-    return PendingResponse(outcome.response, api, request, header)
 
 
 def _principal_fault(error: BaseException) -> LogEvent:

@@ -524,9 +524,9 @@ class Channel(Accepted):
             return
         self._delayed_response = None
         error = asyncio.CancelledError() if done.cancelled() else done.exception()
-        result = done.result() if error is None else error
+        result = done.result() if error is None else None
         waited = Waited(0.0, self._clock() - began_s)
-        self._resume(self._connection.complete_response(pending, result), began_s, waited)
+        self._resume(self._connection.complete(pending, result, error), began_s, waited)
 
     def _complete_decoding(
         self, pending: PendingDecoding, began_s: float, done: asyncio.Future[Decoded]

@@ -11,11 +11,10 @@ from doorkeeper.connection.exchange import Authenticating, Closed
 from doorkeeper.testing.faults import FaultKind
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping
     from typing import NoReturn
 
     from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import Response
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism, Step
     from doorkeeper.connection.exchange import (
         Advance,
@@ -69,18 +68,14 @@ class FaultyConnection(Connection):
         return self._resume(lambda: pending.proceed(now_s))
 
     def complete(
-        self, pending: PendingUpdate, values: Sequence[Any], error: BaseException | None = None
+        self,
+        pending: PendingUpdate | PendingResponse,
+        result: Any,  # noqa: ANN401 - as in the class
+        error: BaseException | None = None,
     ) -> bytes | Closed:
-        """Answer an update, unless a fault drops the response."""
-        answer = super().complete(pending, values, error)
+        """Answer a request that waited, unless a fault drops the response."""
+        answer = super().complete(pending, result, error)
         return DROPPED if error is None and self._loses(pending.header) else answer
-
-    def complete_response(
-        self, pending: PendingResponse, result: Response | BaseException
-    ) -> bytes | Closed:
-        """Answer a delayed request, unless a fault drops the response."""
-        answer = super().complete_response(pending, result)
-        return DROPPED if self._loses(pending.header) else answer
 
     def complete_chunked(
         self, chunked: ChunkedResponse, answer: bytearray | Exception

@@ -44,6 +44,17 @@ def produce(server: DoorkeeperServer, *values: bytes, user: str = "admin") -> No
             client.send("orders", value).get(10)
 
 
+def produce_without_write(server: DoorkeeperServer) -> None:
+    server.add_acls([{**READ, "operation": "DESCRIBE"}])
+    with pytest.raises(TopicAuthorizationFailedError):
+        produce(server, b"a", user="svc")
+
+
+def poll_often(client: KafkaConsumer) -> None:
+    for _ in range(100):
+        client.poll(timeout_ms=500)
+
+
 def test_a_producer_without_write_is_refused(server: DoorkeeperServer) -> None:
     """The client raises its own error, and the server says which rule decided."""
     server.add_acls([{**READ, "operation": "DESCRIBE"}])
@@ -69,9 +80,7 @@ def test_a_refusal_that_does_not_come_fails_the_test(server: DoorkeeperServer) -
         ),
         server.expect_denied(SVC, "READ", topic="orders"),
     ):
-        server.add_acls([{**READ, "operation": "DESCRIBE"}])
-        with pytest.raises(TopicAuthorizationFailedError):
-            produce(server, b"a", user="svc")
+        produce_without_write(server)
 
     with pytest.raises(AssertionError, match="denied was: nothing"), server.expect_denied(SVC):
         pass
@@ -102,13 +111,12 @@ def test_a_permission_is_revoked_under_a_running_consumer(server: DoorkeeperServ
 
         server.remove_acls([READ])
 
+        produce(server, b"b")
         with (
             server.expect_denied(SVC, topic="orders"),
             pytest.raises(TopicAuthorizationFailedError),
         ):
-            produce(server, b"b")
-            for _ in range(100):
-                client.poll(timeout_ms=500)
+            poll_often(client)
 
 
 @pytest.mark.parametrize("api", ["Produce", "Fetch", "JoinGroup", "OffsetCommit"])
