@@ -20,6 +20,7 @@ _NEEDED_TO_START = (
     "concurrent.futures.thread",
     "doorkeeper.app.assembly",
     "doorkeeper.net",
+    "doorkeeper.testing.denials",
     "doorkeeper.testing.faulty_connection",
     "doorkeeper.testing.log",
     "doorkeeper.testing.loop_thread",
