@@ -13,7 +13,6 @@ catalogs         the declared topics and groups
 config_changes   dynamic configuration, also of other nodes
 reconfiguration  use of a new configuration in a running server
 reload           reload on SIGHUP
-history          the history of the configured store
 config_check     check of a configuration without a start
 stores           opening of the configured store
 history          reading of its history, for the operations port
