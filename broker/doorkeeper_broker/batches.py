@@ -12,7 +12,7 @@ import zlib
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from crc32c import crc32c
+from google_crc32c import value as crc32c
 
 from doorkeeper.errors import ApiError, ErrorCode
 
@@ -126,7 +126,7 @@ def check_batch(batch: Batch) -> None:
     Raises:
         ApiError: one of them is wrong.
     """
-    if crc32c(memoryview(batch.data)[_CRC_FROM:]) != int.from_bytes(batch.data[_CRC]):
+    if crc32c(batch.data[_CRC_FROM:]) != int.from_bytes(batch.data[_CRC]):
         raise ApiError(ErrorCode.CORRUPT_MESSAGE)
     if batch.attributes & _COMPRESSION > _ZSTD:
         raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
@@ -155,7 +155,7 @@ def with_append_time(batch: Batch, now_ms: int) -> Batch:
     attributes = batch.attributes | _LOG_APPEND_TIME
     data[21:23] = attributes.to_bytes(2)
     data[_MAX_TIME] = _START.pack(now_ms)
-    data[_CRC] = crc32c(memoryview(data)[_CRC_FROM:]).to_bytes(4)
+    data[_CRC] = crc32c(bytes(data[_CRC_FROM:])).to_bytes(4)
     return batch._replace(data=bytes(data), attributes=attributes, max_timestamp=now_ms)
 
 
@@ -169,7 +169,7 @@ def marker(producer_id: int, producer_epoch: int, now_ms: int, *, commits: bool)
     attributes = _TRANSACTIONAL | _CONTROL
     fields = (attributes, 0, now_ms, now_ms, producer_id, producer_epoch, -1, 1)
     data = _HEADER.pack(0, HEADER_BYTES - _PREFIX_BYTES + len(record), 0, 2, 0, *fields) + record
-    crc = crc32c(memoryview(data)[_CRC_FROM:]).to_bytes(4)
+    crc = crc32c(data[_CRC_FROM:]).to_bytes(4)
     return Batch(data[:17] + crc + data[_CRC_FROM:], *fields)
 
 
