@@ -114,8 +114,9 @@ def _error_of_plan(error: BaseException) -> Exception:
 class _Submission:
     """A submitted change that is not complete.
 
-    ``deadline_s`` is the deadline of ``submit`` if ``has_timeout``, else that of an unavailable
-    store.
+    With ``has_timeout`` the deadline is the caller's, and ends the wait for a change that is being
+    written too. Otherwise it is the store's, and ends only the wait of a change that is queued or
+    in doubt.
     """
 
     plan: Plan
@@ -148,7 +149,8 @@ class _Submission:
 class _Batch(NamedTuple):
     """Planned changes that share one transaction.
 
-    ``state`` is the state before ``last``, the last change; that is applied during the write.
+    ``state`` lacks only ``last``, the last item that changes anything: ``final_state`` applies it
+    during the write.
     """
 
     batch_id: UUID | None
@@ -178,8 +180,8 @@ class StateLog:
     ) -> None:
         """Load all rows of a store except the ACLs, which ``start`` loads.
 
-        ``clock`` has a resolution of microseconds. With ``max_age_s`` the state becomes ``stale``
-        when the store has not confirmed for so long that there is nothing newer.
+        ``clock`` has a resolution of microseconds. With ``max_age_s`` the state is ``stale``
+        once so much time has passed since the store last confirmed that there is nothing newer.
         """
         self.store = store
         self.state = state_without_acls(store.revision, store.rows)
@@ -337,7 +339,7 @@ class StateLog:
             completion.set_exception(self._load_error or StoreUnavailable("the store is closed"))
             return completion
         away_s = self.store.timeout_s
-        # The shorter limit decides the error: that of the store also says that nothing changed.
+        # The shorter limit applies. The error of the store's also says that nothing changed.
         has_timeout = timeout_s is not None and (away_s is None or timeout_s < away_s)
         if not has_timeout:
             timeout_s = away_s
@@ -369,7 +371,7 @@ class StateLog:
         now_s = self._loop.time()
         doubt = self._doubt
         if doubt is not None and doubt.items[0].is_expired(now_s):
-            # If the log does contain it, this node will follow it like another node's change.
+            # If it was committed after all, this node later applies it like another node's change.
             self._doubt = None
             for each in doubt.items:
                 each.fail(OutcomeUnknown("the store became unavailable during the commit"))
@@ -381,7 +383,8 @@ class StateLog:
                 away = StoreUnavailable(f"the store was unavailable for {self.store.timeout_s} s")
                 each.fail(TimeoutError() if each.has_timeout else away)
         self._queue = deque(each for each in self._queue if not each.completion.done())
-        # A change that is being written may pass its deadline; it is checked again later.
+        # Not before a pause: a change that is being written may be past its deadline, and would
+        # schedule this at once, again and again.
         self._expire_later(now_s + _RETRY_S[0])
 
     async def _run_writer(self) -> None:
@@ -407,7 +410,8 @@ class StateLog:
                 # A store may raise CancelledError itself, which does not end this task.
                 if _is_cancelled():
                     raise
-                # A fault after the commit may have left the state behind the store: reload it.
+                # The state may be behind the store: with a shared one, reload it before the next
+                # change.
                 self._can_follow = not self.store.is_shared
                 self._log.error("the state log failed", exc_info=error)
                 self._fail_all(StorageError(f"the state log failed: {error!r}"))
@@ -461,8 +465,7 @@ class StateLog:
                 self._isolate_failing_change(batch, error)
                 return
             except Exception:
-                # A fault of the commit's own code: the log tells after the next lease whether it
-                # committed.
+                # A fault of the commit's own code: in doubt, so the waiters get OutcomeUnknown.
                 self._doubt = batch
                 raise
             self._batch_of_state = batch.batch_id

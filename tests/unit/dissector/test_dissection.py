@@ -139,11 +139,11 @@ def test_a_length_beyond_the_frame() -> None:
 
 def test_what_is_not_served_is_not_broken() -> None:
     """Brokers have APIs that are not declared here: the header is read, the body counted."""
-    fetch = with_size(b"\0\1" + b"\0\x0c" + b"\0\0\0\1" + b"\xff\xff" + b"\0" + b"body")
-    dissection = request_of(fetch)
+    vote = with_size(b"\0\x34" + b"\0\0" + b"\0\0\0\1" + b"\xff\xff" + b"\0" + b"body")
+    dissection = request_of(vote)
 
     assert fault(dissection) is None
-    assert dissection.note == "4 bytes not decoded: Doorkeeper does not serve Fetch"
+    assert dissection.note == "4 bytes not decoded: Doorkeeper does not serve Vote"
 
 
 def test_a_response_without_its_request() -> None:
@@ -184,7 +184,7 @@ def test_how_requests_begin() -> None:
 def test_what_is_declared() -> None:
     """Each API by name, and how many versions it has."""
     assert "DescribeAcls" in declared_apis()
-    assert "Fetch" not in declared_apis()
+    assert "Vote" not in declared_apis()
     assert version_count("DescribeAcls") == 4
     with pytest.raises(LookupError):
-        version_count("Fetch")
+        version_count("Vote")

@@ -148,7 +148,7 @@ def test_a_limit() -> None:
     [
         (b"", ("--response", "DescribeAcls"), "--response and --version need each other"),
         (b"", ("--version", "3"), "--response and --version need each other"),
-        (b"", ("--response", "Dance", "--version", "3"), "'Dance' is none of AlterClientQuotas,"),
+        (b"", ("--response", "Dance", "--version", "3"), "'Dance' is none of AddOffsetsToTxn,"),
         (b"", ("--response", "29", "--version", "4"), "4; DescribeAcls has the versions 0 to 3"),
         (pcap(()), RESPONSES, "--response is not for captures"),
         (b"", ("--port", "0"), "0 is not in the range"),
