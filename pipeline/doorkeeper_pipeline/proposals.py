@@ -52,11 +52,14 @@ def script_of(proposal: Proposal) -> str:
 def file_of(proposal: Proposal, how: Format) -> str:
     """Return the whole proposed set in one of the formats of ``doorkeeper.acl.formats``.
 
+    YAML begins with a comment for each risk; the other formats have no comments.
+
     Raises:
         FormatError: the format has no form for one of the bindings, or is only read.
 
     """
-    return choosing.write(proposal.bindings, how)
+    risks = _risks(proposal) if how is choosing.Format.YAML else []
+    return "".join(f"# {each}\n" for each in risks) + choosing.write(proposal.bindings, how)
 
 
 def summary_of(proposal: Proposal) -> list[str]:
@@ -76,9 +79,13 @@ def summary_of(proposal: Proposal) -> list[str]:
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
         *_covered_names(proposal),
-        # ascii() escapes whatever could end a comment of the script: names come from outside.
-        *(f"RISK: principals may lose access: {ascii(each)[1:-1]}" for each in proposal.risks),
+        *_risks(proposal),
     ]
+
+
+def _risks(proposal: Proposal) -> list[str]:
+    # ascii() escapes whatever could end a comment: names come from outside.
+    return [f"RISK: principals may lose access: {ascii(each)[1:-1]}" for each in proposal.risks]
 
 
 def changes_of(proposal: Proposal) -> list[str]:

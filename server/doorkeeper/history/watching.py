@@ -29,7 +29,9 @@ async def next_revisions(store: Portable, after: int) -> list[Revision]:
     """
     newest = (await store.position()).revision
     if after > newest:
-        raise BeforeHistory(f"{store.name}: there is no revision {after}: the newest is {newest}")
+        raise BeforeHistory(
+            f"{store.name}: there is no revision {after + 1} yet: the newest is {newest}"
+        )
     found = await read_revisions(store, after, min(newest, after + AT_ONCE))
     if after < newest and (not found or found[0].revision != after + 1):
         first = found[0].revision if found else newest

@@ -46,7 +46,7 @@ async def test_a_watcher_goes_on_where_it_stopped(store: Portable) -> None:
     """From any revision that the log has; one that does not exist yet is refused."""
     assert [each.revision for each in await next_revisions(store, 2)] == [3, 4]
     assert await next_revisions(store, 4) == []
-    with pytest.raises(BeforeHistory, match="there is no revision 5: the newest is 4"):
+    with pytest.raises(BeforeHistory, match="there is no revision 6 yet: the newest is 4"):
         await next_revisions(store, 5)
 
 

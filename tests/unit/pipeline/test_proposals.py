@@ -1,6 +1,7 @@
 """A proposal as a script and as a file."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,14 @@ def test_summary() -> None:
         "of the whole history it newly forbids 2,000 decisions and newly allows 1,000",
     ]
     assert all(f"# {line}" in script_of(made) for line in summary_of(made))
+
+
+def test_a_file_names_its_risks() -> None:
+    """A set that was proposed on too little evidence says so where it is applied from."""
+    risky = replace(proposal(), risks=("7 days are needed,\nnot 2",))
+
+    assert file_of(risky, Format.YAML).startswith(
+        "# RISK: principals may lose access: 7 days are needed,\\nnot 2\nversion:"
+    )
+    assert choosing.read(file_of(risky, Format.YAML), Format.YAML) == list(risky.bindings)
+    assert "RISK" not in file_of(risky, Format.CSV)

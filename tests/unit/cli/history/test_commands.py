@@ -191,4 +191,4 @@ def test_changes_are_watched(run: Run, data_dir: Path) -> None:
         if line
     ]
     assert found == [1, 4]
-    assert "there is no revision 8" in run("watch", *store, "--from", "9").output
+    assert "there is no revision 9 yet" in run("watch", *store, "--from", "9").output
