@@ -21,10 +21,10 @@ import pyarrow.compute as pc
 
 from doorkeeper.acl.decision import RuleKind
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
+from doorkeeper.acl.privileges import grant_of
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.deciding import NO_BINDING, decisions
-from doorkeeper_pipeline.evaluation.privileges import grant_of
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
     FIRST,

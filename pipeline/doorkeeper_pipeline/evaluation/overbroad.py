@@ -32,9 +32,9 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acl.privileges import Need, history_names, least
 from doorkeeper_pipeline.evaluation.matching import matches
 from doorkeeper_pipeline.evaluation.needs import NEED, NEEDS
-from doorkeeper_pipeline.evaluation.privileges import Need, history_names, least
 from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, encode, texts_of
 from doorkeeper_pipeline.evaluation.usage import BINDING, blocks_of
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from doorkeeper.acl.model import AclPermissionType
+from doorkeeper.acl.privileges import history_names, least
 from doorkeeper_pipeline.bindings import command_of, row_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.acl_sets import in_force
@@ -15,7 +16,6 @@ from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.evaluation.needs import NEEDS, grants_of, logged_needs, needs_of, sum_needs
 from doorkeeper_pipeline.evaluation.overbroad import need_of
-from doorkeeper_pipeline.evaluation.privileges import history_names, least
 from doorkeeper_pipeline.evaluation.questions import COUNT, PRINCIPAL, QUESTION
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.jobs.backtest import changes_by
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper_pipeline.evaluation.privileges import Need, Privilege
+    from doorkeeper.acl.privileges import Need, Privilege
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
 _LOGGED = (*QUESTION, "outcome")

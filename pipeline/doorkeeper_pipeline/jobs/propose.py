@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper_pipeline.evaluation.privileges import Privilege
+    from doorkeeper.acl.privileges import Privilege
 
 KINDS = ("least-privilege", "unused", "overbroad")
 

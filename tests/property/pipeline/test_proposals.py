@@ -15,10 +15,10 @@ from doorkeeper.acl.model import (
     PatternType,
     ResourceType,
 )
+from doorkeeper.acl.privileges import Need, grant_of, history_names, least
 from doorkeeper_pipeline.evaluation import needs as needed
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.evaluation.overbroad import need_of
-from doorkeeper_pipeline.evaluation.privileges import Need, grant_of, history_names, least
 from doorkeeper_pipeline.evaluation.unused import keepers_of, rank_bindings, unused_bindings
 from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
 from testkit import reference

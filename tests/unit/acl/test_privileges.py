@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
-from doorkeeper_pipeline.evaluation.privileges import (
+from doorkeeper.acl.privileges import (
     Known,
     Need,
     Privilege,
