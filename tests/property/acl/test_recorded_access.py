@@ -1,0 +1,99 @@
+"""The least ACLs of recorded requests, beside every smaller set of them."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorkeeper.acl.bulk import load
+from doorkeeper.acl.by_type import allowed_on_some
+from doorkeeper.acl.decision import Policy, Question, allows
+from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acl.recorded_access import RecordedAccess, least_acls, unneeded_acls
+from testkit.acl_worlds import worlds
+
+FIRST = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
+NAMES = {ResourceType.CLUSTER: (CLUSTER_NAME,)}
+questions = st.sampled_from(
+    [
+        Question(principal, "10.0.0.1", operation, resource_type, name)
+        for principal in ("User:a", "User:b")
+        for resource_type in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER)
+        for operation in SUPPORTED_OPERATIONS[resource_type]
+        for name in NAMES.get(resource_type, ("a", "ab"))
+    ]
+)
+any_topic = st.sampled_from(
+    [
+        Question(principal, "10.0.0.1", AclOperation.WRITE, ResourceType.TOPIC, "*")
+        for principal in ("User:a", "User:b")
+    ]
+)
+accesses = st.lists(
+    st.builds(
+        lambda question, uses: RecordedAccess(question, "Api", True, True, uses, FIRST),
+        questions,
+        st.integers(1, 3),
+    )
+    | any_topic.map(
+        lambda question: RecordedAccess(question, "Api", True, True, 1, FIRST, on_any=True)
+    ),
+    max_size=12,
+)
+
+
+def is_allowed(bindings: Sequence[AclBinding], access: RecordedAccess) -> bool:
+    """Decide as a broker does: any topic is asked about behind IDEMPOTENT_WRITE."""
+    snapshot = load(("", each) for each in bindings)
+    question = access.question
+    if not access.on_any:
+        return allows(Policy(), snapshot, question)
+    wide = Question(
+        question.principal,
+        question.host,
+        AclOperation.IDEMPOTENT_WRITE,
+        ResourceType.CLUSTER,
+        CLUSTER_NAME,
+    )
+    return allows(Policy(), snapshot, wide) or allowed_on_some(
+        snapshot,
+        question.resource_type,
+        question.operation,
+        principal=question.principal,
+        host=question.host,
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(recorded=accesses)
+def test_the_least_acls_are_enough_and_none_is_too_many(recorded: list[RecordedAccess]) -> None:
+    """All accesses are allowed; without any one ACL some access is denied, and it is a reason."""
+    found = least_acls(recorded)
+
+    bindings = [each.binding for each in found]
+    assert all(is_allowed(bindings, each) for each in recorded)
+    for needed in found:
+        others = [each for each in bindings if each != needed.binding]
+        denied = [each for each in recorded if not is_allowed(others, each)]
+        assert denied
+        assert set(denied) <= set(needed.reasons) | {each for each in denied if each.on_any}
+
+
+@settings(max_examples=100, deadline=None)
+@given(bindings=worlds, recorded=accesses)
+def test_unneeded_acls_change_no_recorded_decision(
+    bindings: list[AclBinding], recorded: list[RecordedAccess]
+) -> None:
+    """Without all of them each access stays allowed; each other ALLOW is needed by one."""
+    snapshot = load(("", each) for each in bindings)
+    recorded = [
+        each for each in recorded if not each.on_any and allows(Policy(), snapshot, each.question)
+    ]
+
+    found = unneeded_acls(bindings, recorded)
+
+    left = [each for each in bindings if each not in found]
+    assert all(is_allowed(left, each) for each in recorded)
+    assert unneeded_acls(left, recorded) == []
