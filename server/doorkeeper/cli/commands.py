@@ -25,6 +25,9 @@ _MEMBERS = {
     "watch": Member(
         "doorkeeper.cli.history.watch:command", "Print the changes of a store as they are made."
     ),
+    "learn": Member(
+        "doorkeeper.cli.learn.commands:command", "Find the least ACLs that a command needs."
+    ),
     "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit log."),
     "config": Member(
         "doorkeeper.cli.config:command",

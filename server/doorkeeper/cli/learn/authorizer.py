@@ -1,0 +1,63 @@
+"""The authorizer of ``doorkeeper learn``: it allows everything, so that a command runs to its end.
+
+Brokers ask some wide questions first, such as for CREATE on the cluster, and narrow ones only if
+the wide one is denied. It denies the wide ones, so that the narrow ones, which need smaller ACLs,
+are asked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acl.operations import full_mask
+from doorkeeper.api.operations import REQUIRED
+from doorkeeper.authorizer.contract import AuthorizationResult
+from doorkeeper.authorizer.standard import StandardAuthorizer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.acl.model import ResourcePattern
+    from doorkeeper.authorizer.contract import Action
+    from doorkeeper.request_context import AuthorizableRequestContext
+
+WIDE_QUESTIONS = frozenset(
+    (api_key, AclOperation[row.operation], ResourceType[row.resource])
+    for api_key, rows in REQUIRED.items()
+    for at, row in enumerate(rows)
+    if not row.refusal and any(f"without {row.operation}" in each.when for each in rows[at + 1 :])
+)
+"""By API: the questions whose denial leads to a narrower one."""
+
+
+class LearningAuthorizer(StandardAuthorizer):
+    """Allows every request; stores ACLs as usual, but does not ask them."""
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        """Allow all actions except wide questions."""
+        return [
+            AuthorizationResult.DENIED
+            if (context.request_type, each.operation, each.resource.resource_type) in WIDE_QUESTIONS
+            else AuthorizationResult.ALLOWED
+            for each in actions
+        ]
+
+    def authorize_by_resource_type(
+        self,
+        context: AuthorizableRequestContext,  # noqa: ARG002  of the contract
+        operation: AclOperation,  # noqa: ARG002
+        resource_type: ResourceType,  # noqa: ARG002
+    ) -> AuthorizationResult:
+        """Allow it."""
+        return AuthorizationResult.ALLOWED
+
+    def authorized_operations(
+        self,
+        context: AuthorizableRequestContext,  # noqa: ARG002  of the contract
+        resources: Sequence[ResourcePattern],
+    ) -> list[int]:
+        """Return all operations for each resource."""
+        return [full_mask(each.resource_type) for each in resources]

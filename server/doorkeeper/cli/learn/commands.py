@@ -1,0 +1,218 @@
+"""``doorkeeper learn``: the least ACLs of a command, found by running it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from doorkeeper.acl.formats.choosing import read
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
+from doorkeeper.acl.recorded_access import least_acls, unneeded_acls
+from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.completion import files
+from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.learn.printing import OUTPUTS, lines_of
+from doorkeeper.cli.terminal import FAILED, fail, say, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.recorded_access import NeededAcl, RecordedAccess
+    from doorkeeper.cli.learn.server import Run
+
+_NOT_STARTED = 127
+"""The status of a command that cannot be started, as in a shell."""
+
+
+@click.command(
+    name="learn",
+    epilog="""
+\b
+The server is in memory, on a free port of the loopback interface. COMMAND finds its address
+(127.0.0.1:PORT, without TLS and login) in these environment variables:
+  KAFKA_BOOTSTRAP_SERVERS, BOOTSTRAP_SERVERS, DOORKEEPER_BOOTSTRAP_SERVERS
+
+\b
+Everything is allowed, and the ACLs are printed when COMMAND has ended. With --check exactly the
+ACLs of a file are enforced instead; missing ones are printed, and those never needed on stderr.
+Signals are passed on to COMMAND.
+
+\b
+Exit statuses: 0 done; 1 with --check: something was refused, or the server does not start;
+2 wrong usage; 127 COMMAND cannot be started; otherwise the status of COMMAND, 128 + n if signal n
+ended it.
+
+\b
+Examples:
+  doorkeeper learn --principal User:svc -- pytest -m integration
+  doorkeeper learn --principal User:svc --output yaml --to acls.yaml -- ./my-service
+  doorkeeper learn --check acls.yaml -- ./my-service
+""",
+)
+@click.option(
+    "--principal",
+    metavar="PRINCIPAL",
+    help="The principal of COMMAND in the ACLs, such as User:svc."
+    f"  [default: {ANONYMOUS}; with --check the only one of the file]",
+)
+@click.option(
+    "--output",
+    type=click.Choice(OUTPUTS),
+    default=OUTPUTS[0],
+    show_default=True,
+    help="The form of the ACLs: rows, lines of kafka-acls.sh, or YAML for acls plan.",
+)
+@click.option(
+    "--to",
+    "out_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    shell_complete=files,
+    help="Write the ACLs to a file.  [default: standard output]",
+)
+@click.option(
+    "--check",
+    "acl_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    shell_complete=files,
+    help="Enforce exactly the ACLs of a file, in any format of acls import.",
+)
+@click.option(
+    "--catalog",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    shell_complete=files,
+    help="The topics that exist (doorkeeper.catalog.file).  [default: none; created when used]",
+)
+@click.option(
+    "--include-optional",
+    is_flag=True,
+    help="Count requests whose refusal only shortens a response, such as a list of topics.",
+)
+@click.argument("words", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(
+    words: tuple[str, ...],
+    *,
+    principal: str | None,
+    output: str,
+    out_file: Path | None,
+    acl_file: Path | None,
+    catalog: Path | None,
+    include_optional: bool,
+) -> None:
+    """Run COMMAND against a server of its own, and print the least ACLs that it needs."""
+    if principal is not None and ":" not in principal:
+        raise click.BadParameter(
+            f"{principal!r}: expected is type:name, as User:svc", param_hint="--principal"
+        )
+    enforced = None if acl_file is None else _read_file(acl_file)
+    if enforced is not None:
+        principal = principal or _only_principal(enforced)
+    name = principal or str(ANONYMOUS)
+    own = None if enforced is None else _rename(enforced, name, str(ANONYMOUS))
+    run = _observe(words, own, catalog)
+    accesses = _of_principal(run.accesses, name)
+    counted = [
+        each
+        for each in accesses
+        if each.allowed == (enforced is None) and (each.reported or include_optional)
+    ]
+    needed = least_acls(counted)
+    _write(needed, output, out_file)
+    _report_created_topics(needed)
+    if enforced is None:
+        raise SystemExit(run.status)
+    _report_check(needed, unneeded_acls(_relevant(enforced, name), accesses))
+    raise SystemExit(FAILED if counted else run.status)
+
+
+def _observe(words: Sequence[str], acls: Iterable[AclBinding] | None, catalog: Path | None) -> Run:
+    # Imported here: help and completion need no server.
+    from doorkeeper.app.errors import StartError  # noqa: PLC0415
+    from doorkeeper.cli.learn.server import observe  # noqa: PLC0415
+    from doorkeeper.config.errors import ConfigError  # noqa: PLC0415
+
+    try:
+        return observe(words, acls=acls, catalog=catalog)
+    except (ConfigError, StartError) as error:
+        fail(error.problems)
+    except OSError as error:
+        fail([f"{words[0]}: {error.strerror}"], _NOT_STARTED)
+
+
+def _read_file(path: Path) -> list[AclBinding]:
+    try:
+        return read(path.read_text(encoding="utf-8"), name=path.name)
+    except (FormatError, UnicodeDecodeError) as error:
+        fail([f"{path}: {error}"])
+    except OSError as error:
+        fail([f"{path}: {error.strerror}"])
+
+
+def _only_principal(bindings: Iterable[AclBinding]) -> str:
+    found = sorted({each.entry.principal for each in bindings} - {WILDCARD_PRINCIPAL})
+    if len(found) > 1:
+        raise click.UsageError(
+            f"the file has ACLs of {len(found)} principals: {', '.join(found)};"
+            " name one of them with --principal"
+        )
+    return found[0] if found else str(ANONYMOUS)
+
+
+def _rename(bindings: Iterable[AclBinding], old: str, new: str) -> list[AclBinding]:
+    """Return the bindings of one principal with another name, and those of all users."""
+    return [
+        each._replace(entry=each.entry._replace(principal=new))
+        if each.entry.principal == old
+        else each
+        for each in _relevant(bindings, old)
+    ]
+
+
+def _relevant(bindings: Iterable[AclBinding], principal: str) -> list[AclBinding]:
+    return [each for each in bindings if each.entry.principal in (principal, WILDCARD_PRINCIPAL)]
+
+
+def _of_principal(accesses: Iterable[RecordedAccess], principal: str) -> list[RecordedAccess]:
+    """Return the accesses with a principal: on the wire everyone is ANONYMOUS."""
+    return [
+        each._replace(question=each.question._replace(principal=principal)) for each in accesses
+    ]
+
+
+def _write(needed: Sequence[NeededAcl], output: str, out_file: Path | None) -> None:
+    lines = lines_of(needed, output)
+    if out_file is None:
+        if needed or output == "yaml":
+            show(lines)
+        return
+    try:
+        write_whole(out_file, "".join(f"{line}\n" for line in lines).encode())
+    except OSError as error:
+        fail([f"{out_file}: {error.strerror}"])
+
+
+def _report_created_topics(needed: Iterable[NeededAcl]) -> None:
+    created = [
+        each.binding.pattern.name
+        for each in needed
+        if each.binding.entry.operation is AclOperation.CREATE
+        and any(one.api == "Metadata" for one in each.reasons)
+    ]
+    if created:
+        say(
+            f"note: CREATE is needed because topics did not exist: {', '.join(created)};"
+            " declare them with --catalog if they exist where the ACLs will be"
+        )
+
+
+def _report_check(missing: Sequence[NeededAcl], unneeded: Sequence[AclBinding]) -> None:
+    if missing:
+        say(f"{len(missing)} missing")
+    for each in unneeded:
+        say(f"never needed: {row(each)}")

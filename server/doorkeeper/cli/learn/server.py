@@ -1,0 +1,99 @@
+"""The server of ``doorkeeper learn``: in memory, on a free port of the loopback interface."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.logs.pipeline import Logs
+
+# The log first: it prevents structlog from importing unused modules.
+from doorkeeper.app.assembly import Assembly  # isort: skip
+from doorkeeper.app.stores import initial_rows
+from doorkeeper.authorizer.plans import BindingIds
+from doorkeeper.cli.learn.child import run_command
+from doorkeeper.cli.learn.recorder import Recorder
+from doorkeeper.cluster.uuids import random_uuid
+from doorkeeper.config.loading import load_values
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.net import new_runner
+from doorkeeper.state.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.recorded_access import RecordedAccess
+    from doorkeeper.config.settings import Settings
+
+_STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_LEARNING = "doorkeeper.cli.learn.authorizer.LearningAuthorizer"
+_STDERR = 2
+
+
+class Run(NamedTuple):
+    """The exit status of a command, and its authorization requests."""
+
+    status: int
+    accesses: list[RecordedAccess]
+
+
+def observe(
+    words: Sequence[str], *, acls: Iterable[AclBinding] | None, catalog: Path | None
+) -> Run:
+    """Run a command against a server of its own.
+
+    ``acls`` are enforced; with None everything is allowed.
+
+    Raises:
+        ConfigError: the catalog is no file.
+        StartError: the server does not start, or the test broker is not installed.
+        OSError: the command cannot be started.
+    """
+    keys = {
+        "listeners": "PLAINTEXT://127.0.0.1:0",
+        "authorizer.class.name": _LEARNING if acls is None else _STANDARD,
+        "super.users": "",
+        "doorkeeper.test.broker": "true",
+        # The output is that of the command.
+        "doorkeeper.log.levels": "root=ERROR",
+        "doorkeeper.shutdown.drain.ms": "200",
+    }
+    if catalog is not None:
+        keys["doorkeeper.catalog.file"] = str(catalog)
+    settings = load_values(keys, "learn").settings
+    logs = Logs(
+        descriptor=_STDERR,
+        form=settings.log_format,
+        terminal=os.isatty(_STDERR),
+        levels=settings.log_levels,
+        now_ns=time.time_ns,
+    )
+    try:
+        with new_runner() as runner:
+            return runner.run(_observe(words, settings, logs, tuple(acls or ())))
+    finally:
+        logs.close()
+
+
+async def _observe(
+    words: Sequence[str], settings: Settings, logs: Logs, acls: Sequence[AclBinding]
+) -> Run:
+    new_id = BindingIds()
+    stored = [StoredBinding(new_id(), each) for each in dict.fromkeys(acls)]
+    store = MemoryStore(
+        {**initial_rows(settings), **edit(ACL, set=stored)},
+        cluster_id=random_uuid(os.urandom),
+        salt_key=os.urandom(32),
+    )
+    async with Assembly(settings, logs, store=store) as assembly:
+        await assembly.start()
+        assert assembly.guarded is not None, "the configuration names an authorizer"
+        recorder = Recorder(assembly.guarded, time.time_ns)
+        (address,) = assembly.addresses.values()
+        status = await run_command(words, address)
+    return Run(status, recorder.accesses())

@@ -1,0 +1,59 @@
+"""The questions that the authorizer of ``doorkeeper learn`` denies, and those that count."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acl.decision import Question
+from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.cli.learn.authorizer import WIDE_QUESTIONS
+from doorkeeper.cli.learn.recorder import is_reported
+
+METADATA, LIST_GROUPS, CREATE_TOPICS, INIT_PRODUCER_ID, CREATE_ACLS = 3, 16, 19, 22, 30
+CLUSTER, TOPIC = ResourceType.CLUSTER, ResourceType.TOPIC
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        (METADATA, AclOperation.CREATE, CLUSTER),
+        (LIST_GROUPS, AclOperation.DESCRIBE, CLUSTER),
+        (CREATE_TOPICS, AclOperation.CREATE, CLUSTER),
+        (INIT_PRODUCER_ID, AclOperation.IDEMPOTENT_WRITE, CLUSTER),
+    ],
+)
+def test_a_wide_question_is_followed_by_a_narrow_one(
+    question: tuple[int, AclOperation, ResourceType],
+) -> None:
+    """A denial of the wide one leads to the narrow one."""
+    assert question in WIDE_QUESTIONS
+
+
+def test_other_questions_are_allowed() -> None:
+    """A denial of ALTER on the cluster would end CreateAcls."""
+    assert (CREATE_ACLS, AclOperation.ALTER, CLUSTER) not in WIDE_QUESTIONS
+
+
+@pytest.mark.parametrize(
+    ("api_key", "operation", "resource_type", "log_if_denied", "expected"),
+    [
+        (METADATA, AclOperation.DESCRIBE, TOPIC, True, True),
+        (METADATA, AclOperation.DESCRIBE, TOPIC, False, False),
+        (METADATA, AclOperation.DESCRIBE, CLUSTER, True, False),
+        (METADATA, AclOperation.CREATE, TOPIC, True, True),
+        (LIST_GROUPS, AclOperation.DESCRIBE, ResourceType.GROUP, False, False),
+        (CREATE_TOPICS, AclOperation.DESCRIBE_CONFIGS, TOPIC, False, False),
+    ],
+)
+def test_refusals_that_a_client_sees(
+    *,
+    api_key: int,
+    operation: AclOperation,
+    resource_type: ResourceType,
+    log_if_denied: bool,
+    expected: bool,
+) -> None:
+    """A named topic has an error; a list of all, and the operations of the cluster, have none."""
+    question = Question("User:a", "10.0.0.1", operation, resource_type, "n")
+
+    assert is_reported(api_key, question, log_if_denied=log_if_denied) is expected

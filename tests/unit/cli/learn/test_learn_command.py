@@ -1,0 +1,96 @@
+"""The options of ``doorkeeper learn``, and the forms of its output."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from doorkeeper.acl.decision import Question
+from doorkeeper.acl.formats.choosing import Format, read, write
+from doorkeeper.acl.model import ResourceType
+from doorkeeper.acl.recorded_access import NeededAcl, RecordedAccess
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.cli.learn.printing import lines_of
+from testkit.acl import DESCRIBE, READ, WRITE, allow, topic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.acl.model import AclOperation
+
+FIRST = dt.datetime(2026, 11, 26, 12, 46, 6, tzinfo=dt.UTC)
+
+
+def access(api: str, operation: AclOperation, uses: int) -> RecordedAccess:
+    question = Question("User:svc", "127.0.0.1", operation, ResourceType.TOPIC, "orders")
+    return RecordedAccess(question, api, allowed=True, reported=True, uses=uses, first=FIRST)
+
+
+NEEDED = [
+    NeededAcl(
+        allow("svc", WRITE, topic("orders")),
+        (access("Produce", WRITE, 1), access("Metadata", DESCRIBE, 3)),
+    )
+]
+REASON = "# Produce: WRITE (1 time), Metadata: DESCRIBE (3 times); first at 2026-11-26T12:46:06Z"
+
+
+def test_rows() -> None:
+    """The reason of an ACL stands before its row."""
+    assert list(lines_of(NEEDED, "rows")) == [REASON, "User:svc,TOPIC,LITERAL,orders,WRITE,ALLOW,*"]
+
+
+def test_commands() -> None:
+    """The lines are those of kafka-acls.sh, for a cluster still to be named."""
+    assert list(lines_of(NEEDED, "commands")) == [
+        REASON,
+        (
+            "kafka-acls.sh --bootstrap-server HOST:PORT --add --allow-principal User:svc"
+            " --operation Write --topic orders"
+        ),
+    ]
+
+
+def test_yaml_is_read_by_acls_plan() -> None:
+    """Comments do not matter to a reader; without ACLs it is an empty set."""
+    text = "\n".join(lines_of(NEEDED, "yaml"))
+
+    assert REASON in text
+    assert read(text, Format.YAML) == [NEEDED[0].binding]
+    assert read("\n".join(lines_of([], "yaml")), Format.YAML) == []
+
+
+def test_a_principal_without_a_type_is_wrong_usage() -> None:
+    """The message says what is expected."""
+    result = CliRunner().invoke(doorkeeper, ["learn", "--principal", "svc", "--", "true"])
+
+    assert result.exit_code == 2
+    assert "'svc': expected is type:name, as User:svc" in result.output
+
+
+def test_a_file_of_several_principals_needs_one_of_them(tmp_path: Path) -> None:
+    """The message names them."""
+    acls = tmp_path / "acls.yaml"
+    both = [allow("a", READ, topic("t")), allow("b", READ, topic("t"))]
+    acls.write_text(write(both, Format.YAML), encoding="utf-8")
+
+    result = CliRunner().invoke(doorkeeper, ["learn", "--check", str(acls), "--", "true"])
+
+    assert result.exit_code == 2
+    assert (
+        "ACLs of 2 principals: User:a, User:b; name one of them with --principal" in result.output
+    )
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    """It is an error of one line."""
+    missing = tmp_path / "none.yaml"
+
+    result = CliRunner().invoke(doorkeeper, ["learn", "--check", str(missing), "--", "true"])
+
+    assert (result.exit_code, result.stderr) == (
+        1,
+        f"doorkeeper: {missing}: No such file or directory\n",
+    )
