@@ -4,6 +4,7 @@ PipelineError          the job cannot go on
 ├── Unreadable         an input is not in the expected format
 │   ├── Damaged        a compressed file is cut off, or broken, from some place on
 │   └── Unavailable    it is there, and cannot be opened as things are: no permission, a lost disk
+├── Conflicting        inputs or options do not belong together; nothing was changed
 ├── TooManyUnread      more lines went to quarantine than allowed; nothing was replaced
 ├── BrokenContract     rows break a rule of severity error; nothing was replaced
 ├── Busy               another process writes the same tables
@@ -27,6 +28,10 @@ class Damaged(Unreadable):
 
 class Unavailable(Unreadable):
     """An input is there and cannot be opened now: its content is unknown."""
+
+
+class Conflicting(PipelineError):
+    """Inputs or options do not belong together; the text names both, and the remedy."""
 
 
 class TooManyUnread(PipelineError):

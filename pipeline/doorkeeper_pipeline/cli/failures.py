@@ -2,7 +2,7 @@
 
 0  done
 1  backtest: someone would lose access
-2  wrong usage
+2  wrong usage, or inputs that do not belong together; nothing was changed
 3  it could not be done; nothing was changed
 4  run: the tables were written, and log, ACLs and options do not belong together
 5  run: more lines could not be read than --max-quarantined allows; nothing was changed
@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from doorkeeper_pipeline.errors import PipelineError, TooManyUnread
+from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LOSES = 1
+USAGE = 2
 FAILED = 3
 CONTRADICTED = 4
 OVER_BUDGET = 5
@@ -38,10 +39,10 @@ HELP = {"help_option_names": ["-h", "--help"]}
 """The settings of all commands."""
 
 STATUSES = """\b
-Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage;
-3 it could not be done, and nothing was changed; 4 (run) the tables were written,
-and log, ACLs and options do not belong together; 5 (run) too many lines could not
-be read, and nothing was changed; 130 ended by Ctrl-C."""
+Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage, or
+inputs that do not belong together; 3 it could not be done; 4 (run) the tables were
+written, and log, ACLs and options do not belong together; 5 (run) too many lines
+could not be read; 130 ended by Ctrl-C. Nothing is changed but with 0, 1 and 4."""
 
 
 @contextmanager
@@ -58,6 +59,9 @@ def report_failures() -> Iterator[None]:
     except TooManyUnread as error:
         _say(str(error))
         raise SystemExit(OVER_BUDGET) from None
+    except Conflicting as error:
+        _say(str(error))
+        raise SystemExit(USAGE) from None
     except PipelineError as error:
         _say(str(error))
     except ModuleNotFoundError as error:

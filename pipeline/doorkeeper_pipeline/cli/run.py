@@ -17,8 +17,10 @@ from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Callable
 
-    from doorkeeper_pipeline.jobs.run import RunSummary
+    from doorkeeper_pipeline.engines.contract import Engine
+    from doorkeeper_pipeline.jobs.run import RunSummary, Surroundings
 
 
 @click.command("run", epilog=STATUSES, context_settings=HELP)
@@ -52,6 +54,13 @@ if TYPE_CHECKING:
     metavar="PERCENT",
     help="The run fails if more of the lines that it reads cannot be understood.",
 )
+@click.option(
+    "--different-servers",
+    is_flag=True,
+    help="Audit logs and kafka-authorizer.log of the same time are of different servers, and count"
+    " both; without it they are refused, since a server that writes both records each decision"
+    " twice.",
+)
 @options.policy
 @options.evidence
 @options.engine
@@ -73,6 +82,7 @@ def command(  # noqa: PLR0913  one for each option
     rebuild: bool,
     since: dt.datetime | None,
     max_quarantined: float,
+    different_servers: bool,
     super_users: tuple[str, ...],
     allow_everyone: bool,
     min_days: float,
@@ -97,11 +107,7 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
       doorkeeper-pipeline run --master spark://m:7077 --audit /shared/logs --out /shared/access
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.jobs.run import (  # noqa: PLC0415  Polars is heavy
-        RunRequest,
-        Surroundings,
-        run,
-    )
+    from doorkeeper_pipeline.jobs.run import RunRequest, run  # noqa: PLC0415  Polars is heavy
 
     options.check_inputs(inputs, is_spark=engine_name == "spark" or master is not None)
     tell = Progress(time.monotonic, quiet=quiet)
@@ -115,6 +121,7 @@ def command(  # noqa: PLR0913  one for each option
         rebuild=rebuild,
         since=since,
         max_quarantined=max_quarantined,
+        different_servers=different_servers,
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
         thresholds=Thresholds(min_days, min_agreement, min_coverage),
         networks=options.RELEASES[release],
@@ -122,17 +129,22 @@ def command(  # noqa: PLR0913  one for each option
     with starting.engine(
         engine_name, master, tell, Settings(conf=conf, packages=packages)
     ) as engine:
-        around = Surroundings(
-            engine=engine,
-            now=starting.now,
-            run_id=starting.run_id(starting.now()),
-            version=starting.version(),
-            tell=tell,
-        )
-        summary = run(request, around)
+        summary = run(request, _surroundings(engine, tell))
     show(as_json(summary) if output == "json" else as_text(summary, out))
     if summary.evidence.contradicts:
         raise SystemExit(CONTRADICTED)
+
+
+def _surroundings(engine: Engine, tell: Callable[[str], None]) -> Surroundings:
+    from doorkeeper_pipeline.jobs.run import Surroundings  # noqa: PLC0415  as above
+
+    return Surroundings(
+        engine=engine,
+        now=starting.now,
+        run_id=starting.run_id(starting.now()),
+        version=starting.version(),
+        tell=tell,
+    )
 
 
 def as_json(summary: RunSummary) -> str:

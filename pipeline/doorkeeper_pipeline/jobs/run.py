@@ -17,6 +17,7 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.jobs.agreement import agreement, evidence
+from doorkeeper_pipeline.jobs.belonging import check_logs
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
 from doorkeeper_pipeline.jobs.read import (
@@ -70,6 +71,8 @@ class RunRequest:
         max_quarantined: The percentage of the lines read now that may go to quarantine.
         thresholds: The evidence that a recommendation to remove an ACL needs.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
+        different_servers: Whether audit logs and authorizer logs of the same time are of different
+            servers, and count both.
         slice_bytes: Bytes of a large file that a task reads.
 
     """
@@ -86,6 +89,7 @@ class RunRequest:
     max_quarantined: float = MAX_QUARANTINED
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     networks: bool = True
+    different_servers: bool = False
     slice_bytes: int = SLICE_BYTES
 
 
@@ -155,6 +159,8 @@ class _Run:
         results = self._read(work)
         self._check_quarantine(results)
         files = self._files(work, results)
+        if not self._request.different_servers:
+            check_logs(files.values())
         self._decisions(self._hours(work, files), files)
         rows = {"decisions files": len(self._change.parts("decisions"))}
         gold_rows, proof = self._gold(self._bindings(), is_new=bool(work.read))

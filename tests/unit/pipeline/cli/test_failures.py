@@ -10,6 +10,7 @@ import pytest
 
 from doorkeeper_pipeline.cli import main
 from doorkeeper_pipeline.cli.failures import printable, report_failures
+from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.tables import contents, delta
 
 if TYPE_CHECKING:
@@ -135,3 +136,12 @@ def test_the_answer_comes_before_it_is_kept(
 def test_names_move_no_cursor() -> None:
     """What does not print is written as an escape."""
     assert printable("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
+
+
+def test_inputs_that_do_not_belong_together(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are wrong usage: one line with the reason, and the status that the help names."""
+    with pytest.raises(SystemExit) as end, report_failures():
+        raise Conflicting("a and b: leave one out")
+
+    assert end.value.code == 2
+    assert capsys.readouterr().err == "doorkeeper-pipeline: a and b: leave one out\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import gzip
 import itertools
+import json
 import random
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
+from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
 from doorkeeper_pipeline.schemas import TABLES
@@ -406,3 +407,53 @@ def test_decisions_of_the_future(site: Site) -> None:
     (warning,) = [each for each in site.run().run["warnings"] if "future" in each]
 
     assert warning.startswith("the last decision is of 2026-11-23 07:10 UTC")
+
+
+def audit_event(name: str, time: dt.datetime) -> str:
+    """Return a decision of Doorkeeper's audit log: the same one as ``record`` has."""
+    ns = int(time.timestamp()) * 1_000_000_000
+    event = {
+        "kind": "decision",
+        "seq": 1,
+        "node": 1,
+        "ts_ns": ns,
+        "count": 1,
+        "first_ns": ns,
+        "last_ns": ns,
+        "principal": "User:alice",
+        "host": "10.0.0.7",
+        "operation": "READ",
+        "resource_type": "TOPIC",
+        "pattern_type": "LITERAL",
+        "resource_name": name,
+        "outcome": "DENIED",
+        "api": "Fetch",
+        "rule": "DefaultDeny",
+    }
+    return json.dumps(event) + "\n"
+
+
+def test_the_same_decision_in_two_kinds_of_logs(site: Site) -> None:
+    """It would count twice: the run is refused, and counts nothing, unless servers differ."""
+    site.log("kafka-authorizer.log", record("x"))
+    site.log("audit.jsonl", audit_event("x", dt.datetime(2026, 11, 22, 7, 10, tzinfo=dt.UTC)))
+
+    with pytest.raises(Conflicting, match=r"audit\.jsonl .* and .*kafka-authorizer\.log"):
+        site.run()
+
+    assert not delta.files_of(site.out, "decisions")
+    site.run(different_servers=True)
+    assert site.counts() == {"x": 2}
+
+
+def test_the_audit_log_comes_after_the_other_was_read(site: Site) -> None:
+    """What an earlier run read counts too, even if its file is gone."""
+    log = site.log("kafka-authorizer.log", record("x"))
+    site.run()
+    log.unlink()
+    site.log("audit.jsonl", audit_event("x", dt.datetime(2026, 11, 22, 7, 10, tzinfo=dt.UTC)))
+
+    with pytest.raises(Conflicting, match="would count twice"):
+        site.run()
+
+    assert site.counts() == {"x": 1}
