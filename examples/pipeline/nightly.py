@@ -41,7 +41,7 @@ class Site:
         """Return the command that reads what is new."""
         users = [word for user in self.super_users for word in ("--super-user", user)]
         return [
-            *("doorkeeper-pipeline", "run", "--quiet"),
+            *("doorkeeper-pipeline", "run", "--quiet", "--cluster", self.cluster),
             *("--audit", self.logs, "--acls", self.acls, "--out", f"{self.folder}/access"),
             *users,
         ]
@@ -50,7 +50,7 @@ class Site:
         """Return the command that writes the report, and what became of the findings."""
         return [
             *("doorkeeper-pipeline", "report", "--out", f"{self.folder}/access"),
-            *("--to", f"{self.folder}/report.html", "--title", self.cluster),
+            *("--to", f"{self.folder}/report.html"),
             *("--findings", f"{self.folder}/findings.json", "--data", f"{self.folder}/data"),
         ]
 

@@ -789,6 +789,12 @@ FILES = Table(
             meaning="The last decision, UTC; null without one.",
         ),
         Column(
+            name="clusters",
+            type=ListOf("string"),
+            nullable=True,
+            meaning="The clusters that its events name, sorted; null in rows of a release that did not know them.",
+        ),
+        Column(
             name="hours",
             type=ListOf("string"),
             meaning="The hours of UTC it has decisions of, as 2026-11-22T07.",
@@ -1169,6 +1175,12 @@ RUNS = Table(
         Column(name="engine", type="string", meaning="spark or local."),
         Column(name="master", type="string", meaning="Spark's master; empty for local."),
         Column(name="version", type="string", meaning="The version of the pipeline."),
+        Column(
+            name="cluster",
+            type="string",
+            nullable=True,
+            meaning="The cluster that the tables are about, as named by --cluster of this run or an earlier one; empty without a name, null in runs of a release that did not know it.",
+        ),
         Column(name="started", type="timestamp", meaning="UTC."),
         Column(name="finished", type="timestamp", meaning="UTC."),
         Column(name="files_read", type="int64", meaning="Files that were read."),

@@ -32,7 +32,11 @@ ROWS_MAX = 20_000
     type=click.Path(dir_okay=False, path_type=Path),
     help="The HTML file; one that is there is replaced.",
 )
-@click.option("--title", default="", help="What the report is about, such as the cluster's name.")
+@click.option(
+    "--title",
+    default="",
+    help="What the report is about.  [default: the name that run --cluster was given]",
+)
 @click.option(
     "--rows",
     type=click.IntRange(1, ROWS_MAX),

@@ -55,6 +55,18 @@ if TYPE_CHECKING:
     help="The run fails if more of the lines that it reads cannot be understood.",
 )
 @click.option(
+    "--cluster",
+    default="",
+    metavar="NAME",
+    help="The name of the cluster, shown in summary and report. Tables of another are refused.",
+)
+@click.option(
+    "--event-cluster",
+    default="",
+    metavar="ID",
+    help="Read only events of this cluster, of a topic that holds several, such as Confluent's.",
+)
+@click.option(
     "--different-servers",
     is_flag=True,
     help="Audit logs and kafka-authorizer.log of the same time are of different servers, and count"
@@ -82,6 +94,8 @@ def command(  # noqa: PLR0913  one for each option
     rebuild: bool,
     since: dt.datetime | None,
     max_quarantined: float,
+    cluster: str,
+    event_cluster: str,
     different_servers: bool,
     super_users: tuple[str, ...],
     allow_everyone: bool,
@@ -121,6 +135,8 @@ def command(  # noqa: PLR0913  one for each option
         rebuild=rebuild,
         since=since,
         max_quarantined=max_quarantined,
+        cluster=cluster,
+        event_cluster=event_cluster,
         different_servers=different_servers,
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
         thresholds=Thresholds(min_days, min_agreement, min_coverage),
@@ -175,6 +191,7 @@ def as_text(summary: RunSummary, out: Path | str) -> str:
     decided = row["lines"] - row["ignored"] - row["quarantined"]
     seconds = (row["finished"] - row["started"]).total_seconds()
     lines = [
+        *([f"cluster: {printable(row['cluster'])}"] if row["cluster"] else []),
         (
             f"{row['files_read']} files read, {row['files_unchanged']} known already,"
             f" in {seconds:.1f} s"

@@ -50,5 +50,41 @@ def check_logs(files: Iterable[File]) -> None:
                 )
 
 
+def check_clusters(files: Iterable[File]) -> None:
+    """Check that the events of all files name one cluster at most.
+
+    Raises:
+        Conflicting: they name several; lists them, each with a file.
+
+    """
+    found: dict[str, str] = {}
+    for file in files:
+        for cluster in file["clusters"] or ():
+            found.setdefault(cluster, file["path"])
+    if len(found) > 1:
+        named = [f"{cluster} (in {found[cluster]})" for cluster in sorted(found)]
+        more = [f"and {len(named) - LISTED_MAX} more"] if len(named) > LISTED_MAX else []
+        raise Conflicting(
+            f"the events are of {len(found)} clusters: {', '.join([*named[:LISTED_MAX], *more])}."
+            " Tables are about one: choose it by --event-cluster, and give each other one its own"
+            " --out"
+        )
+
+
+def check_name(known: str, given: str) -> str:
+    """Return the name of the cluster: the given one, or else that of earlier runs.
+
+    Raises:
+        Conflicting: the tables are about another cluster.
+
+    """
+    if known and given and known != given:
+        raise Conflicting(
+            f"--cluster: found {given!r}, and these tables are about {known!r}: give each cluster"
+            " its own --out"
+        )
+    return given or known
+
+
 def _text(time: dt.datetime) -> str:
     return f"{time:%Y-%m-%d %H:%M:%S}"

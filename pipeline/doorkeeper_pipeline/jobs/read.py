@@ -45,6 +45,7 @@ class ReadTask:
     head_sha256: str
     out: str
     pattern: str = ""
+    event_cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class ReadResult:
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
     hours: tuple[str, ...] = ()
+    clusters: frozenset[str] = frozenset()
     parts: tuple[DataFile, ...] = ()
     warnings: tuple[tuple[str, int], ...] = ()
     failure: str = ""
@@ -74,6 +76,7 @@ def tasks_of(
     out: str,
     size: int = SLICE_BYTES,
     pattern: str = "",
+    event_cluster: str = "",
 ) -> list[ReadTask]:
     """Return the tasks that read files, the largest first, so that no long one comes last."""
     found = [
@@ -84,6 +87,7 @@ def tasks_of(
             how=file.how,
             zone=zone,
             pattern=pattern,
+            event_cluster=event_cluster,
             number=number,
             start=start,
             end=end,
@@ -151,11 +155,9 @@ def _parse(task: ReadTask) -> Parsed:
         return authorizer_log.read(
             path, task.how, task.zone, task.start, task.end, pattern=task.pattern
         )
-    reader = {
-        trail.SOURCE: trail.read,
-        ocsf.SOURCE: ocsf.read,
-        cloudevents.SOURCE: cloudevents.read,
-    }[task.source]
+    if task.source == cloudevents.SOURCE:
+        return cloudevents.read(path, task.how, task.start, task.end, cluster=task.event_cluster)
+    reader = {trail.SOURCE: trail.read, ocsf.SOURCE: ocsf.read}[task.source]
     return reader(path, task.how, task.start, task.end)
 
 
@@ -208,6 +210,7 @@ def _write_rows(task: ReadTask, parsed: Parsed) -> ReadResult:
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
         hours=tuple(hours),
+        clusters=parsed.clusters,
         parts=tuple(parts),
         warnings=tuple(warnings.items()),
     )

@@ -17,7 +17,7 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.jobs.agreement import agreement, evidence
-from doorkeeper_pipeline.jobs.belonging import check_logs
+from doorkeeper_pipeline.jobs.belonging import check_clusters, check_logs, check_name
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
 from doorkeeper_pipeline.jobs.read import (
@@ -71,6 +71,8 @@ class RunRequest:
         max_quarantined: The percentage of the lines read now that may go to quarantine.
         thresholds: The evidence that a recommendation to remove an ACL needs.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
+        cluster: The name of the cluster; empty keeps that of earlier runs.
+        event_cluster: The cluster whose events are read, of those that name one; empty for all.
         different_servers: Whether audit logs and authorizer logs of the same time are of different
             servers, and count both.
         slice_bytes: Bytes of a large file that a task reads.
@@ -89,6 +91,8 @@ class RunRequest:
     max_quarantined: float = MAX_QUARANTINED
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     networks: bool = True
+    cluster: str = ""
+    event_cluster: str = ""
     different_servers: bool = False
     slice_bytes: int = SLICE_BYTES
 
@@ -152,6 +156,8 @@ class _Run:
         self._copied = 0
         self._texts: list[str] = []
         self._asked = ""
+        named = tables.read("runs")["cluster"].drop_nulls().to_list()
+        self._cluster = check_name(named[-1] if named else "", request.cluster)
 
     def whole(self) -> RunSummary:
         """Do all steps, then commit."""
@@ -161,6 +167,7 @@ class _Run:
         files = self._files(work, results)
         if not self._request.different_servers:
             check_logs(files.values())
+        check_clusters(files.values())
         self._decisions(self._hours(work, files), files)
         rows = {"decisions files": len(self._change.parts("decisions"))}
         gold_rows, proof = self._gold(self._bindings(), is_new=bool(work.read))
@@ -233,7 +240,9 @@ class _Run:
 
     def _options(self) -> str:
         pattern = {"pattern": self._request.pattern} if self._request.pattern else {}
-        return manifest.options_text({"zone": self._request.zone, **pattern})
+        only = self._request.event_cluster
+        cluster = {"event_cluster": only} if only else {}
+        return manifest.options_text({"zone": self._request.zone, **pattern, **cluster})
 
     def _read(self, work: manifest.Work) -> dict[str, list[ReadResult]]:
         request = self._request
@@ -241,7 +250,12 @@ class _Run:
             for table in ("lines", "quarantine"):
                 self._change.remove(table, places.of_file(file_id))
         tasks = tasks_of(
-            work.read, request.zone, self._tables.root, request.slice_bytes, request.pattern
+            work.read,
+            request.zone,
+            self._tables.root,
+            request.slice_bytes,
+            request.pattern,
+            request.event_cluster,
         )
         results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
         remote = {task.path: task for task in tasks if places.is_address(task.path)}
@@ -311,6 +325,7 @@ class _Run:
             "quarantined": sum(result.quarantined for result in results),
             "first_ts": min(first, default=None),
             "last_ts": max(last, default=None),
+            "clusters": sorted(frozenset().union(*(result.clusters for result in results))),
             "hours": sorted({hour for result in results for hour in result.hours}),
             "run_id": self._around.run_id,
         }
@@ -403,6 +418,7 @@ class _Run:
             "engine": self._around.engine.name,
             "master": self._around.engine.master,
             "version": self._around.version,
+            "cluster": self._cluster,
             "started": self._started,
             "finished": self._around.now(),
             "files_read": len(work.read),

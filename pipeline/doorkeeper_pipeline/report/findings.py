@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.errors import Conflicting, Unreadable
 from doorkeeper_pipeline.report.amounts import amount, day, number
 from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag
 from doorkeeper_pipeline.report.power import broad_grants_in, dormant_in
@@ -71,10 +71,14 @@ class Finding:
 
 
 class Register(NamedTuple):
-    """All findings by their ids, and the day of the last report; None before the first."""
+    """All findings by their ids, the day of the last report, and the name of the cluster.
+
+    The day is None before the first report, the name empty where ``run`` was given none.
+    """
 
     findings: Mapping[str, Finding]
     reported: date | None = None
+    cluster: str = ""
 
 
 def search(frames: Frames) -> dict[str, Found]:
@@ -100,11 +104,22 @@ def search(frames: Frames) -> dict[str, Found]:
     return found
 
 
-def follow(before: Register, found: Mapping[str, Found], today: date) -> Register:
+def follow(
+    before: Register, found: Mapping[str, Found], today: date, cluster: str = ""
+) -> Register:
     """Return the register after a report: new findings enter, those that are gone are resolved.
 
     A finding that came back is open again, with the day on which it was seen first.
+
+    Raises:
+        Conflicting: the register is of another cluster.
+
     """
+    if before.cluster and cluster and before.cluster != cluster:
+        raise Conflicting(
+            f"--findings: the file is of the cluster {before.cluster!r}, and the tables are about"
+            f" {cluster!r}: give each cluster its own file"
+        )
     findings = dict(before.findings)
     for name, finding in before.findings.items():
         if name in found:
@@ -114,7 +129,7 @@ def follow(before: Register, found: Mapping[str, Found], today: date) -> Registe
     for name, each in found.items():
         if name not in findings and each.proved:
             findings[name] = Finding(kind=each.kind, text=each.text, first_seen=today)
-    return Register(findings, today)
+    return Register(findings, today, cluster or before.cluster)
 
 
 def read(path: Path) -> Register:
@@ -140,13 +155,15 @@ def read(path: Path) -> Register:
         except (TypeError, ValueError) as error:
             raise Unreadable(f"{path}: finding {name!r}: {error}") from error
     reported = document.get("reported")
-    return Register(findings, None if reported is None else date.fromisoformat(reported))
+    day_of_it = None if reported is None else date.fromisoformat(reported)
+    return Register(findings, day_of_it, str(document.get("cluster", "")))
 
 
 def text_of(register: Register) -> str:
     """Return a register as the text of its file, sorted."""
     document = {
         "version": VERSION,
+        **({"cluster": register.cluster} if register.cluster else {}),
         "reported": None if register.reported is None else register.reported.isoformat(),
         "findings": {name: _fields(each) for name, each in sorted(register.findings.items())},
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -59,6 +60,7 @@ def write(
         )
     try:
         shown = {"decisions": empty_decisions(), **frames}
+        about = replace(about, cluster=about.cluster or cluster_of(frames))
         sections, kept = _follow_findings(shown, about, register)
         report = report_of(shown, about, sections)
         _replace(target, html_parts(report))
@@ -84,6 +86,15 @@ def frames_in(tables: Path | str) -> Frames:
     return found
 
 
+def cluster_of(frames: Frames) -> str:
+    """Return the name of the cluster that the last run knew; empty without one."""
+    runs = frames.get("runs")
+    if runs is None:
+        return ""
+    names = runs.sort("finished").select(pl.col("cluster").drop_nulls()).collect()["cluster"]
+    return str(names[-1]) if len(names) else ""
+
+
 def _follow_findings(
     frames: Frames, about: About, register: Path | None
 ) -> tuple[tuple[Section, ...], str]:
@@ -92,7 +103,7 @@ def _follow_findings(
         return (), ""
     today = about.made.date()
     before = findings.read(register)
-    now = findings.follow(before, findings.search(frames), today)
+    now = findings.follow(before, findings.search(frames), today, cluster_of(frames))
     return (findings.section_of(before, now, today, about),), findings.text_of(now)
 
 

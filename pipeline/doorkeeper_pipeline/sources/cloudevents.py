@@ -9,6 +9,7 @@ Source: docs.confluent.io, "Audit Log Event Records".
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 SOURCE = "cloudevents"
 TYPE = "io.confluent.kafka.server/authorization"
 METHODS = "kafka."
+_CLUSTER = re.compile(r"/kafka=([^/]+)")
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -65,6 +67,7 @@ class Authorization(msgspec.Struct, frozen=True, rename="camel"):
 class Data(msgspec.Struct, frozen=True, rename="camel"):
     """The content of an event."""
 
+    service_name: str = ""
     method_name: str = ""
     authentication_info: Authentication = Authentication()
     authorization_info: Authorization | None = None
@@ -86,9 +89,11 @@ class Event(msgspec.Struct, frozen=True):
 _DECODER = msgspec.json.Decoder(Event)
 
 
-def read(path: Path, how: str, start: int = 0, end: int | None = None) -> Parsed:
-    """Parse the log between two offsets."""
-    return json_lines.read(path, how, SOURCE, line, start, end)
+def read(
+    path: Path, how: str, start: int = 0, end: int | None = None, *, cluster: str = ""
+) -> Parsed:
+    """Parse the log between two offsets; only events of a cluster, if one is given."""
+    return json_lines.read(path, how, SOURCE, line, start, end, cluster=cluster)
 
 
 def line(text: bytes) -> Line:
@@ -125,7 +130,14 @@ def line(text: bytes) -> Line:
     )
     rows = [json_lines.check_row(decided)]
     # Source and id name an event: one that is delivered again is the same.
-    return Once(f"{event.source}#{event.id}", rows) if event.id else rows
+    identity = f"{event.source}#{event.id}" if event.id else ""
+    return Once(identity, rows, _cluster(event))
+
+
+def _cluster(event: Event) -> str:
+    """Return the id in the event's resource name, such as crn://confluent.cloud/kafka=lkc-a1b2c."""
+    found = _CLUSTER.search(event.data.service_name) or _CLUSTER.search(event.source)
+    return found[1] if found else ""
 
 
 def _host(data: Data) -> str:

@@ -7,7 +7,7 @@ and the line goes to quarantine with that reason.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -64,10 +64,14 @@ class Decided(NamedTuple):
 
 
 class Once(NamedTuple):
-    """The decisions of an event that has a name, under which it may come again."""
+    """The decisions of an event, the name under which it may come again, and its cluster.
+
+    Name and cluster are empty where the event does not say.
+    """
 
     identity: str
     decided: list[Decided]
+    cluster: str = ""
 
 
 Content = list[Decided] | Missing | None
@@ -95,19 +99,24 @@ def read(
     adapter: Callable[[bytes], Line],
     start: int = 0,
     end: int | None = None,
+    *,
+    cluster: str = "",
 ) -> Parsed:
-    """Parse the lines between two offsets, which must be beginnings of lines."""
+    """Parse the lines between two offsets, which must be beginnings of lines.
+
+    Events that name another cluster than ``cluster``, if that is given, are ignored.
+    """
     envelope = form_of_file(path, how, source).envelope
-    seen: set[str] = set()
+    reading = _Reading(source, adapter, envelope, set(), set(), cluster)
     pieces = []
     at = start
     try:
         for offset, block in whole_lines(path, how, start, end):
-            pieces.append(_parse(offset, block, _Reading(source, adapter, envelope, seen)))
+            pieces.append(_parse(offset, block, reading))
             at = offset + len(block)
     except Damaged as error:
         pieces.append(breakage(at, error))
-    return join_pieces(pieces)
+    return replace(join_pieces(pieces), clusters=frozenset(reading.clusters))
 
 
 def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
@@ -137,23 +146,32 @@ def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[t
 
 
 class _Reading(NamedTuple):
-    """The source of a file, its adapter, the envelope of its lines, and the records seen in it."""
+    """The source of a file, its adapter and envelope; the records and the clusters seen in it.
+
+    ``only`` is the cluster whose events are read; empty for those of all.
+    """
 
     source: str
     adapter: Callable[[bytes], Line]
     envelope: str
     seen: set[str]
+    clusters: set[str]
+    only: str
 
     def line(self, text: bytes) -> Content:
-        """Return the decisions of a line; None for a record that was delivered before."""
+        """Return the decisions of a line; None for one of another cluster, or delivered before."""
         unwrapped = unwrap(self.envelope, text)
         found = self.adapter(unwrapped.content)
         # The sender may repeat an event, which then has another place in the topic.
         identity, content = (
-            (found.identity, found.decided)
+            (found.identity or unwrapped.identity, found.decided)
             if isinstance(found, Once)
             else (unwrapped.identity, found)
         )
+        if isinstance(found, Once) and found.cluster:
+            if self.only and found.cluster != self.only:
+                return None
+            self.clusters.add(found.cluster)
         if identity in self.seen:
             return None
         if identity:

@@ -89,6 +89,7 @@ class Parsed:
         quarantined: How many of them are in quarantine, where a piece may have several.
         missing: Decisions that the source itself says are missing.
         damaged: How many files break off in it: the rest of each is unknown.
+        clusters: The clusters that its decisions name.
 
     """
 
@@ -99,6 +100,7 @@ class Parsed:
     quarantined: int = 0
     missing: int = 0
     damaged: int = 0
+    clusters: frozenset[str] = frozenset()
 
 
 def breakage(offset: int, error: Exception) -> Parsed:
@@ -117,6 +119,7 @@ def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
         quarantined=sum(each.quarantined for each in found),
         missing=sum(each.missing for each in found),
         damaged=sum(each.damaged for each in found),
+        clusters=frozenset().union(*(each.clusters for each in found)),
     )
 
 

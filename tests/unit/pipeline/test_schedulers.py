@@ -163,10 +163,10 @@ def test_the_words_of_the_commands(example: SimpleNamespace) -> None:
     example.tasks.report.run(*example.context, True)
 
     assert " ".join(calls[0]) == (
-        "doorkeeper-pipeline run --quiet --audit /logs/* --acls acls.txt --out /srv/access"
-        " --super-user User:a"
+        "doorkeeper-pipeline run --quiet --cluster c --audit /logs/* --acls acls.txt"
+        " --out /srv/access --super-user User:a"
     )
     assert " ".join(calls[1]) == (
-        "doorkeeper-pipeline report --out /srv/access --to /srv/report.html --title c"
+        "doorkeeper-pipeline report --out /srv/access --to /srv/report.html"
         " --findings /srv/findings.json --data /srv/data"
     )

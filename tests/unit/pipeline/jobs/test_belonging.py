@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from doorkeeper_pipeline.errors import Conflicting
-from doorkeeper_pipeline.jobs.belonging import check_logs
+from doorkeeper_pipeline.jobs.belonging import check_clusters, check_logs, check_name
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 
@@ -47,3 +47,27 @@ def test_logs_of_one_kind() -> None:
     """Each broker has its own log: those of one kind may have the same times."""
     check_logs([file("/a", "trail", 0, 9), file("/b", "trail", 0, 9)])
     check_logs([file("/a", "authorizer-log", 0, 9), file("/b", "authorizer-log", 0, 9)])
+
+
+def test_events_of_several_clusters() -> None:
+    """Decisions of one would be judged by the ACLs of another: all are named, with the option."""
+    files: list[dict[str, Any]] = [
+        {"path": "/a", "clusters": ["lkc-2", "lkc-1"]},
+        {"path": "/b", "clusters": None},
+    ]
+
+    with pytest.raises(Conflicting) as caught:
+        check_clusters(files)
+
+    told = str(caught.value)
+    assert told.startswith("the events are of 2 clusters: lkc-1 (in /a), lkc-2 (in /a).")
+    assert "--event-cluster" in told
+    check_clusters([{"path": "/a", "clusters": ["lkc-1"]}, {"path": "/b", "clusters": ["lkc-1"]}])
+
+
+def test_the_name_of_the_cluster() -> None:
+    """It stays where a run gives none, and is not replaced by another."""
+    assert check_name("", "payments") == check_name("payments", "") == "payments"
+    assert check_name("payments", "payments") == "payments"
+    with pytest.raises(Conflicting, match="found 'orders', and these tables are about 'payments'"):
+        check_name("payments", "orders")

@@ -457,3 +457,39 @@ def test_the_audit_log_comes_after_the_other_was_read(site: Site) -> None:
         site.run()
 
     assert site.counts() == {"x": 1}
+
+
+def confluent_event(cluster: str, name: str) -> str:
+    """Return a refusal of Confluent's audit log."""
+    return (
+        '{"specversion": "1.0", "id": "' + name + '", "source": "crn://confluent.cloud/kafka='
+        f'{cluster}", "type": "io.confluent.kafka.server/authorization",'
+        ' "time": "2026-11-22T07:10:00Z", "data": {"methodName": "kafka.Fetch",'
+        ' "authenticationInfo": {"principal": "User:1"}, "authorizationInfo": {"granted": false,'
+        ' "operation": "Read", "resourceType": "Topic", "resourceName": "' + name + '"}}}\n'
+    )
+
+
+def test_a_topic_with_events_of_two_clusters(site: Site) -> None:
+    """They are refused until one is chosen; then the others are ignored, and accounted for."""
+    site.log("audit.jsonl", confluent_event("lkc-1", "x"), confluent_event("lkc-2", "y"))
+
+    with pytest.raises(Conflicting, match=r"2 clusters: lkc-1 .*, lkc-2 .* --event-cluster"):
+        site.run()
+
+    row = site.run(event_cluster="lkc-2").run
+    assert site.counts() == {"y": 1}
+    assert (row["lines"], row["ignored"], row["decisions"]) == (2, 1, 1)
+    assert delta.read(site.out, "files")["clusters"].to_list() == [["lkc-2"]]
+    with pytest.raises(Conflicting):
+        site.run(event_cluster="lkc-1", inputs=(str(site.log("b", confluent_event("lkc-1", "x"))),))
+
+
+def test_tables_are_about_one_cluster(site: Site) -> None:
+    """The name stays with the tables; a run for another cluster is refused."""
+    site.log("a.log", record("x"))
+    site.run(cluster="payments")
+
+    assert site.run().run["cluster"] == "payments"
+    with pytest.raises(Conflicting, match="'orders', and these tables are about 'payments'"):
+        site.run(cluster="orders")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper_pipeline.errors import Unreadable
+from doorkeeper_pipeline.errors import Conflicting, Unreadable
 from doorkeeper_pipeline.report.findings import (
     Finding,
     Found,
@@ -126,3 +126,16 @@ def test_the_tables_of_a_world_have_findings() -> None:
     assert {each.kind for each in found.values()} >= {"broad grant", "unused grant", "refusals"}
     assert all(each.text for each in found.values())
     assert search({"decisions": table_of("decisions", [])}) == {}
+
+
+def test_findings_of_another_cluster(tmp_path: Path) -> None:
+    """The file keeps the name of the cluster; a report on another would resolve all of them."""
+    register = follow(Register({}), ONE, DAY, "payments")
+    (tmp_path / "findings.json").write_text(text_of(register))
+
+    known = read(tmp_path / "findings.json")
+
+    assert known.cluster == "payments"
+    assert follow(known, ONE, LATER).cluster == "payments"
+    with pytest.raises(Conflicting, match="'payments', and the tables are about 'orders'"):
+        follow(known, {}, LATER, "orders")

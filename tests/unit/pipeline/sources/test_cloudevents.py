@@ -107,3 +107,22 @@ def test_what_cannot_be_read(changed: dict[str, Any]) -> None:
     """A time without a zone, and an event without a decision, are errors, for quarantine."""
     with pytest.raises(ValueError, match=r".+"):
         line(**changed)
+
+
+@pytest.mark.parametrize(
+    ("source", "service", "cluster"),
+    [
+        ("crn://confluent.cloud/kafka=lkc-a1b2c", "", "lkc-a1b2c"),
+        ("crn://mds/kafka=one/topic=x", "crn://mds/kafka=two", "two"),
+        ("elsewhere", "", ""),
+    ],
+)
+def test_the_cluster_of_an_event(source: str, service: str, cluster: str) -> None:
+    """It is the id in the name of the service, or else of the sender."""
+    changed = event(source=source)
+    changed["data"]["serviceName"] = service
+
+    found = cloudevents.line(json.dumps(changed).encode())
+
+    assert isinstance(found, Once)
+    assert found.cluster == cluster
