@@ -280,7 +280,11 @@ class TransactionApis:
         producer = Producer(request.producer_id, request.producer_epoch)
         if request.generation_id >= 0 or request.member_id or request.group_instance_id is not None:
             by = Committer(
-                request.member_id, request.group_instance_id, request.generation_id, version
+                request.member_id,
+                request.group_instance_id,
+                request.generation_id,
+                version,
+                is_transactional=True,
             )
             check_committer(node.groups.get(request.group_id), by)
         if version >= ADDS_GROUP_FROM:

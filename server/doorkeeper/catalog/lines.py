@@ -110,22 +110,23 @@ def _line(kind: str, rows: str) -> str:
 
 def _row_of(group: Group) -> tuple[object, ...]:
     members = [
-        (*member[:-2], _text_of(member.metadata), _text_of(member.assignment))
+        (*member[:4], _text_of(member.metadata), _text_of(member.assignment))
         for member in group.members
     ]
-    # A declared group has no generation, the field behind the members.
-    return (*group[:-2], members)
+    # The fields behind the members are those of groups that clients have joined.
+    return (*group[:5], members)
 
 
 def _group_of(row: list[Any]) -> Group:
-    *fields, members = row
-    return Group._make((*fields, tuple(map(_member_of, members)), None))
+    group_id, state, group_type, protocol_type, protocol, members = row
+    decoded = tuple(map(_member_of, members))
+    return Group(group_id, state, group_type, protocol_type, protocol, decoded)
 
 
 def _member_of(row: list[Any]) -> GroupMember:
     *fields, metadata, assignment = row
     decoded = map(base64.b64decode, (metadata, assignment))
-    return GroupMember._make((*fields, *decoded))
+    return GroupMember(*fields, *decoded)
 
 
 def _text_of(content: bytes) -> str:

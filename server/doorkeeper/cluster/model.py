@@ -68,6 +68,20 @@ CONSUMER_EPOCH: Final = 1
 """The epoch of a declared group of the new protocol, and of its members; they never change."""
 
 
+class NewerMember(NamedTuple):
+    """The fields of a member that the new protocol adds.
+
+    ``matched`` are the topics of its pattern. ``target`` is the assignment that it shall have, as
+    bytes of the consumer protocol; None where it has that already.
+    """
+
+    epoch: int = CONSUMER_EPOCH
+    rack_id: str | None = None
+    pattern: str | None = None
+    matched: frozenset[str] = frozenset()
+    target: bytes | None = None
+
+
 class GroupMember(NamedTuple):
     """A member of a group; ``metadata`` and ``assignment`` are the consumer protocol's bytes."""
 
@@ -77,13 +91,15 @@ class GroupMember(NamedTuple):
     client_host: str
     metadata: bytes
     assignment: bytes
+    newer: NewerMember = NewerMember()
 
 
 class Group(NamedTuple):
     """A group. ``group_type`` is ``classic`` or ``consumer``.
 
-    ``generation`` is that of a classic group with members that joined; None for a group that is
-    declared by the catalog or that commits have created.
+    ``generation`` is that of a group with members that joined, its epoch where the type is
+    ``consumer``; None for a group that is declared by the catalog or that commits have created.
+    ``assignment_epoch`` is that of the targets of the members.
     """
 
     group_id: str
@@ -93,3 +109,4 @@ class Group(NamedTuple):
     protocol: str
     members: tuple[GroupMember, ...]
     generation: int | None = None
+    assignment_epoch: int = CONSUMER_EPOCH

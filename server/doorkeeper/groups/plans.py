@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.cluster.model import CONSUMER_EPOCH
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.groups.table import (
     deletion,
@@ -57,6 +56,7 @@ class Committer(NamedTuple):
     instance_id: str | None
     epoch: int
     version: int
+    is_transactional: bool = False
 
 
 def check_committer(group: Group | None, by: Committer) -> None:
@@ -91,17 +91,21 @@ def check_committer(group: Group | None, by: Committer) -> None:
 
 
 def _check_epoch(group: Group, by: Committer) -> None:
-    _find_member(group.members, by.member_id)
+    member = _find_member(group.members, by.member_id)
     # Epochs came to this API with version 9 (KIP-848).
-    if by.version < 9:
+    if by.version < 9 and not by.is_transactional:
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
-    if by.epoch != CONSUMER_EPOCH:
-        raise ApiError(ErrorCode.STALE_MEMBER_EPOCH)
+    if by.epoch != member.newer.epoch:
+        # TxnOffsetCommit has no error of its own for epochs.
+        is_known = not by.is_transactional
+        raise ApiError(ErrorCode.STALE_MEMBER_EPOCH if is_known else ErrorCode.ILLEGAL_GENERATION)
 
 
-def _find_member(members: Iterable[GroupMember], member_id: str) -> None:
-    if all(member.member_id != member_id for member in members):
-        raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
+def _find_member(members: Iterable[GroupMember], member_id: str) -> GroupMember:
+    for member in members:
+        if member.member_id == member_id:
+            return member
+    raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def _check_instance(members: Iterable[GroupMember], instance_id: str, member_id: str) -> None:
@@ -198,6 +202,7 @@ def _subscribed_topics(members: Iterable[GroupMember]) -> set[str] | None:
             topics.update(decode_subscription(member.metadata).topics)
         except Malformed:
             return None
+        topics |= member.newer.matched
     return topics
 
 

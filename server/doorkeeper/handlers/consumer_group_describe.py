@@ -1,12 +1,13 @@
 """ConsumerGroupDescribe (69), versions 0-1: the consumer groups of the newer protocol (KIP-848).
 
-Needs DESCRIBE on each group (30), and on each topic of its members' assignments: one that is
-refused refuses the group with 29. The groups without it come first; then those with an empty id,
+Needs DESCRIBE on each group (30), and on each topic that its members have or shall have: one that
+is refused refuses the group with 29. The groups without it come first; then those with an empty id,
 which are 24. A group that does not exist, or is of another type, is 69 with a text: clients then
 ask DescribeGroups. One node of a cluster shows groups; the others answer 16 for each.
 
-The groups of type ``consumer`` are those of the catalog. Their epochs are 1, the assignor is the
-protocol, and members have what they shall have. An assignment names only topics that exist.
+The groups of type ``consumer`` are those of the catalog: their epochs are 1, the assignor is the
+protocol, and members have what they shall have. With the test broker those that members have joined
+come to them. An assignment names only topics that exist.
 
     v1  the protocol of each member: the newer one
 
@@ -76,8 +77,8 @@ def _describe(found: FoundGroup, node: Node) -> DescribedGroup:
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state,
-        group_epoch=CONSUMER_EPOCH,
-        assignment_epoch=CONSUMER_EPOCH,
+        group_epoch=CONSUMER_EPOCH if group.generation is None else group.generation,
+        assignment_epoch=group.assignment_epoch,
         assignor_name=group.protocol,
         members=tuple(_member(member, node) for member in group.members),
     )
@@ -85,15 +86,18 @@ def _describe(found: FoundGroup, node: Node) -> DescribedGroup:
 
 def _member(member: GroupMember, node: Node) -> Member:
     assignment = _assignment(member.assignment, node)
+    target = member.newer.target
     return Member(
         member_id=member.member_id,
         instance_id=member.group_instance_id,
-        member_epoch=CONSUMER_EPOCH,
+        rack_id=member.newer.rack_id,
+        member_epoch=member.newer.epoch,
         client_id=member.client_id,
         client_host=member.client_host,
         subscribed_topic_names=_subscription(member.metadata),
+        subscribed_topic_regex=member.newer.pattern,
         assignment=assignment,
-        target_assignment=assignment,
+        target_assignment=assignment if target is None else _assignment(target, node),
         member_type=_NEWER_PROTOCOL,
     )
 
@@ -125,9 +129,12 @@ def _assignment(data: bytes, node: Node) -> Assignment:
 
 
 def _topics(group: DescribedGroup) -> frozenset[str]:
-    """Return the topics of the assignments; the targets are the same."""
+    """Return the topics that members have or shall have."""
     return frozenset(
-        row.topic_name for member in group.members for row in member.assignment.topic_partitions
+        row.topic_name
+        for member in group.members
+        for each in (member.assignment, member.target_assignment)
+        for row in each.topic_partitions
     )
 
 

@@ -3,7 +3,7 @@
 Needs DESCRIBE on each group (30), then DESCRIBE on each topic that it names (29); of all topics,
 those without it are left out. A partition without an offset is -1 with an empty text and no error,
 also where the group, the topic or the partition does not exist. A group without members answers
-whichever member asks; a member of a declared one with the new protocol must be known (25, 113).
+whichever member asks; a member of one with the new protocol must be known, in its epoch (25, 113).
 
     v2  all topics; an error of the group     v3  throttling     v5  leader epochs
     v6  flexible     v7  stable offsets: 88 while a transaction has another     v8  several groups
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.cluster.model import CONSUMER_EPOCH
 from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper.groups.table import index_of, is_of, partition_text, topic_of
 from doorkeeper_wire.messages.offset_fetch import (
@@ -136,11 +135,11 @@ def _error_of(asked: OffsetFetchRequestGroup, node: Node) -> ErrorCode:
     is_member = asked.member_id is not None or asked.member_epoch >= 0
     if group is None or group.group_type != "consumer" or not is_member:
         return ErrorCode.NONE
-    if all(member.member_id != asked.member_id for member in group.members):
-        return ErrorCode.UNKNOWN_MEMBER_ID
-    if asked.member_epoch != CONSUMER_EPOCH:
-        return ErrorCode.STALE_MEMBER_EPOCH
-    return ErrorCode.NONE
+    for member in group.members:
+        if member.member_id == asked.member_id:
+            is_stale = asked.member_epoch != member.newer.epoch
+            return ErrorCode.STALE_MEMBER_EPOCH if is_stale else ErrorCode.NONE
+    return ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def _all_topics(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from doorkeeper.cluster.model import GroupMember
 from doorkeeper.errors import ErrorCode
 from doorkeeper_broker.classic_group import ClassicGroup, Join, JoinAnswer, Sync, SyncAnswer
 
@@ -251,5 +252,5 @@ def test_a_description_has_the_members() -> None:
     group = stable("a").group.describe()
 
     assert group[:5] == ("g", "Stable", "classic", "consumer", "range")
-    assert group.members[0] == ("a", None, "c", "/127.0.0.1", b"m", b"a")
+    assert group.members[0] == GroupMember("a", None, "c", "/127.0.0.1", b"m", b"a")
     assert group.generation == 1
