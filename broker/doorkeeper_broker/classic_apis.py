@@ -1,7 +1,8 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup: the members of classic groups.
 
 Each needs READ on the group (30). An empty group id is 24. A declared group of the catalog cannot
-be joined (23); a member of a group that does not exist is 25.
+be joined (23), nor one with members of the newer protocol; a member of a group that does not exist
+is 25.
 
     JoinGroup 0-9     session time-outs below 6 s or above 30 minutes are 26; from version 4 on a
                       new member joins a second time with the id that it gets (79)
@@ -23,7 +24,7 @@ from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ErrorCode
 from doorkeeper.handlers import join_group, leave_group
-from doorkeeper_broker.classic_group import Join, JoinAnswer, Sync, SyncAnswer
+from doorkeeper_broker.classic_group import ClassicGroup, Join, JoinAnswer, Sync, SyncAnswer
 from doorkeeper_broker.later import Answer
 from doorkeeper_wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from doorkeeper_wire.messages.join_group import (
@@ -81,7 +82,7 @@ class ClassicApis:
         if error is not ErrorCode.NONE:
             is_known = error is not _JOIN.refusal
             return join_group.refusal(version, error, request.member_id if is_known else "")
-        group = self._coordinator.create(request.group_id)
+        group = self._coordinator.create(request.group_id, ClassicGroup)
         wait = Answer[JoinAnswer]()
         rebalance_timeout_ms = request.rebalance_timeout_ms
         prefix = request.group_instance_id or context.authorizable.client_id
@@ -106,9 +107,10 @@ class ClassicApis:
         return wait.outcome(lambda answer: _join_response(answer, version))
 
     def _join_error(self, request: JoinGroupRequest, node: Node) -> ErrorCode:
-        if request.group_id in node.state.groups:
+        is_other = self._coordinator.is_of_other_kind(request.group_id, ClassicGroup)
+        if is_other or request.group_id in node.state.groups:
             return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        if request.member_id and self._coordinator.classic(request.group_id) is None:
+        if request.member_id and self._coordinator.find(request.group_id, ClassicGroup) is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         return ErrorCode.NONE
 
@@ -120,7 +122,7 @@ class ClassicApis:
         ):
             return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL.value)
         error = _error_of(request.group_id, context, node, _SYNC)
-        group = self._coordinator.classic(request.group_id)
+        group = self._coordinator.find(request.group_id, ClassicGroup)
         if error is ErrorCode.NONE and group is None:
             error = ErrorCode.UNKNOWN_MEMBER_ID
         if error is not ErrorCode.NONE or group is None:
@@ -144,7 +146,7 @@ class ClassicApis:
     ) -> HeartbeatResponse:
         """Extend the session of a member."""
         error = _error_of(request.group_id, context, node, _HEARTBEAT)
-        group = self._coordinator.classic(request.group_id)
+        group = self._coordinator.find(request.group_id, ClassicGroup)
         if error is ErrorCode.NONE and group is None:
             error = ErrorCode.UNKNOWN_MEMBER_ID
         if error is ErrorCode.NONE and group is not None:
@@ -160,7 +162,7 @@ class ClassicApis:
         """Remove members, of groups that clients have joined too."""
 
         def leave(group_id: str, member: MemberIdentity) -> ErrorCode:
-            group = self._coordinator.classic(group_id)
+            group = self._coordinator.find(group_id, ClassicGroup)
             if group is None:
                 return ErrorCode.UNKNOWN_MEMBER_ID
             error = group.leave(member.member_id, member.group_instance_id, node.now_ms())

@@ -276,6 +276,11 @@ class ClassicGroup:
     def has_members(self) -> bool:
         return bool(self._members or self._pending)
 
+    @property
+    def is_visible(self) -> bool:
+        """Return whether the group is there for others, and does not only wait for a member."""
+        return bool(self._members) or self.generation > 0
+
     # --- joining
 
     def _join_error(self, join: Join) -> ErrorCode:

@@ -7,16 +7,21 @@ those that commit and delete offsets, find them there.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from doorkeeper_broker.classic_group import ClassicGroup
+from doorkeeper_broker.consumer_group import ConsumerGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.cluster.model import Group
     from doorkeeper.state.log import StateLog
+
+LiveGroup = ClassicGroup | ConsumerGroup
+
+G = TypeVar("G", ClassicGroup, ConsumerGroup)
 
 
 class Coordinator:
@@ -25,25 +30,33 @@ class Coordinator:
     def __init__(self, log: StateLog, now_ms: Callable[[], int]) -> None:
         self._log = log
         self._now_ms = now_ms
-        self._groups: dict[str, ClassicGroup] = {}
+        self._groups: dict[str, LiveGroup] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
-    def classic(self, group_id: str) -> ClassicGroup | None:
-        """Return a live group; None if no client has joined it."""
-        return self._groups.get(group_id)
-
-    def create(self, group_id: str) -> ClassicGroup:
-        """Return a group, which is created if it is missing."""
+    def find(self, group_id: str, kind: type[G]) -> G | None:
+        """Return a live group of a kind; None if no client has joined such a group."""
         found = self._groups.get(group_id)
+        return found if isinstance(found, kind) else None
+
+    def is_of_other_kind(self, group_id: str, kind: type[LiveGroup]) -> bool:
+        """Return whether a group has members of another kind."""
+        found = self._groups.get(group_id)
+        return found is not None and not isinstance(found, kind) and found.has_members
+
+    def create(self, group_id: str, kind: type[G]) -> G:
+        """Return a group, which is created if it is missing; it takes the place of an empty one."""
+        found = self.find(group_id, kind)
         if found is None:
-            found = self._groups[group_id] = ClassicGroup(group_id)
+            self.forget(group_id)
+            found = kind(group_id)
+            self._groups[group_id] = found
         return found
 
     def new_member_id(self, prefix: str) -> str:
         """Return an id for a member: the id of its client or instance, then a random one."""
         return f"{prefix}-{uuid4()}"
 
-    def update(self, group: ClassicGroup) -> None:
+    def update(self, group: LiveGroup) -> None:
         """Publish a group that may have changed, and set the timer of its next deadline."""
         self._publish(group)
         timer = self._timers.pop(group.group_id, None)
@@ -55,16 +68,15 @@ class Coordinator:
             loop = asyncio.get_running_loop()
             self._timers[group.group_id] = loop.call_later(delay_s, self._advance, group)
 
-    def _advance(self, group: ClassicGroup) -> None:
+    def _advance(self, group: LiveGroup) -> None:
         if self._groups.get(group.group_id) is group:
             group.advance(self._now_ms())
             self.update(group)
 
-    def _publish(self, group: ClassicGroup) -> None:
+    def _publish(self, group: LiveGroup) -> None:
         before = self._log.state.live_groups
         found = group.describe()
-        # A group that only waits for a first member is not there for others.
-        if not found.members and group.generation == 0:
+        if not group.is_visible:
             if group.group_id not in before:
                 return
             after = {key: value for key, value in before.items() if key != group.group_id}
@@ -75,7 +87,7 @@ class Coordinator:
         self._log.amend(live_groups=after)
 
     def forget(self, group_id: str) -> None:
-        """Forget a group that was deleted."""
+        """Forget a group that was deleted or replaced."""
         timer = self._timers.pop(group_id, None)
         if timer is not None:
             timer.cancel()

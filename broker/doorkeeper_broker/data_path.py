@@ -18,6 +18,8 @@ from doorkeeper.handlers import (
 from doorkeeper.kinds.declared import TOPIC
 from doorkeeper_broker import fetch
 from doorkeeper_broker.classic_apis import ClassicApis
+from doorkeeper_broker.classic_group import ClassicGroup
+from doorkeeper_broker.consumer_apis import ConsumerApis
 from doorkeeper_broker.coordinator import Coordinator
 from doorkeeper_broker.produce import Producing
 from doorkeeper_broker.records import Records
@@ -45,7 +47,8 @@ class DataPath:
         self._transactions = TransactionApis(self.records, node)
         self._producing = Producing(self.records, self._transactions.check_batch)
         self.coordinator = Coordinator(log, node.now_ms)
-        self._members = ClassicApis(self.coordinator)
+        self._classic = ClassicApis(self.coordinator)
+        self._consumers = ConsumerApis(self.coordinator)
         log.subscribe(self._forget_topics, TOPIC)
 
     @property
@@ -56,7 +59,8 @@ class DataPath:
             self._producing.api(),
             fetch.api(self.records),
             *(self._with_records(each) for each in _RECORD_APIS),
-            *self._members.apis(),
+            *self._classic.apis(),
+            *self._consumers.apis(),
             *self._transactions.apis(),
             offset_commit.API._replace(handle=self._commit_offsets),
             offset_fetch.API._replace(handle=partial(offset_fetch.handle, is_pending=is_pending)),
@@ -73,7 +77,7 @@ class DataPath:
     ) -> Outcome:
         """Commit offsets as the server does; a commit is a sign of life too."""
         outcome = offset_commit.handle(request, context, node)
-        group = self.coordinator.classic(request.group_id)
+        group = self.coordinator.find(request.group_id, ClassicGroup)
         if group is not None and isinstance(outcome, Update):
             group.touch(request.member_id, node.now_ms())
             self.coordinator.update(group)
@@ -116,7 +120,7 @@ _RECORD_APIS = (list_offsets, delete_records, offset_for_leader_epoch)
 """Modules of the server whose answers depend on records."""
 
 
-API_KEYS: Final = (0, 1, 2, 8, 9, 11, 12, 13, 14, 21, 22, 23, 24, 25, 26, 28, 42)
+API_KEYS: Final = (0, 1, 2, 8, 9, 11, 12, 13, 14, 21, 22, 23, 24, 25, 26, 28, 42, 68)
 """The keys of ``DataPath.apis``."""
 
 

@@ -1,0 +1,492 @@
+"""A group of the newer consumer protocol (KIP-848): the members, their epochs and partitions.
+
+A state machine: the time and the topics are arguments. The driver calls ``advance`` at
+``next_deadline_ms``.
+
+    Empty        no members
+    Assigning    a member went: the next heartbeat of another computes the targets anew
+    Reconciling  a member does not have the partitions of its target yet
+    Stable       every member has them
+
+The epoch of the group rises with each such change; that of the targets follows it, and those of
+the members follow when they have given up the partitions that are no longer theirs. A member gets
+a partition only after the former owner has given it up, has left, or has let its time-out pass.
+
+Source: ``GroupMetadataManager``, ``ConsumerGroup`` and ``CurrentAssignmentBuilder`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.authn.java_regex import JavaPattern, PatternError
+from doorkeeper.catalog.consumer_protocol import assignment_bytes, subscription_bytes
+from doorkeeper.cluster.model import Group, GroupMember, NewerMember
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper_broker.assignors import ASSIGNORS, NO_PARTITIONS, Partition, Subscriber
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from doorkeeper.api.node import TopicReads
+    from doorkeeper_broker.assignors import Partitions
+
+EMPTY: Final = "Empty"
+ASSIGNING: Final = "Assigning"
+RECONCILING: Final = "Reconciling"
+STABLE: Final = "Stable"
+
+JOIN: Final = 0
+LEAVE: Final = -1
+LEAVE_FOR_A_TIME: Final = -2
+"""The epochs with which members join and leave; the last one is for static members."""
+
+SESSION_TIMEOUT_MS: Final = 45_000
+"""The default of ``group.consumer.session.timeout.ms``."""
+
+SIZE_MAX: Final = 1_000
+"""The members of a group. A broker has no bound by default (``group.consumer.max.size``)."""
+
+
+class Beat(NamedTuple):
+    """A heartbeat; fields that have not changed since the last are None, or -1 of the time-out."""
+
+    member_id: str
+    epoch: int
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    topics: frozenset[str] | None = None
+    pattern: str | None = None
+    assignor: str | None = None
+    owned: Partitions | None = None
+    client_id: str = ""
+    client_host: str = ""
+
+    @property
+    def is_full(self) -> bool:
+        """Return whether the member tells everything, and so is told its partitions."""
+        has_topics = self.topics is not None or self.pattern is not None
+        is_whole = self.rebalance_timeout_ms != -1 and has_topics and self.owned is not None
+        return self.epoch == JOIN or is_whole
+
+
+class BeatAnswer(NamedTuple):
+    """The answer to a heartbeat; ``assignment`` is None where it has not changed."""
+
+    member_id: str
+    epoch: int
+    assignment: Partitions | None = None
+
+
+class _Stage(Enum):
+    STABLE = auto()
+    UNREVOKED = auto()
+    """The member has partitions that it shall give up."""
+    UNRELEASED = auto()
+    """Other members have partitions that it shall get."""
+
+
+class _Consumer:
+    def __init__(self, member_id: str, instance_id: str | None) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.rack_id: str | None = None
+        self.client_id = ""
+        self.client_host = ""
+        self.topics: frozenset[str] = frozenset()
+        self.pattern = ""
+        self.assignor: str | None = None
+        self.rebalance_timeout_ms = -1
+        self.epoch = JOIN
+        self.previous_epoch = JOIN
+        self.stage = _Stage.STABLE
+        self.assigned: Partitions = NO_PARTITIONS
+        self.revoking: Partitions = NO_PARTITIONS
+        self.target: Partitions = NO_PARTITIONS
+        self.session_ends_ms = 0
+        self.revocation_ends_ms: int | None = None
+
+    def update(self, beat: Beat) -> bool:
+        """Take the fields of a heartbeat; return whether the topics have changed."""
+        before = self.topics, self.pattern
+        self.client_id, self.client_host = beat.client_id, beat.client_host
+        self.rack_id = beat.rack_id or self.rack_id
+        self.assignor = beat.assignor or self.assignor
+        if beat.rebalance_timeout_ms != -1:
+            self.rebalance_timeout_ms = beat.rebalance_timeout_ms
+        if beat.topics is not None:
+            self.topics = beat.topics
+        if beat.pattern is not None:
+            self.pattern = beat.pattern
+        return before != (self.topics, self.pattern)
+
+    def is_reconciled(self, epoch: int) -> bool:
+        return self.stage is _Stage.STABLE and self.epoch == epoch
+
+    def move(self, stage: _Stage, epoch: int, assigned: Partitions, revoking: Partitions) -> None:
+        self.stage = stage
+        self.previous_epoch, self.epoch = self.epoch, epoch
+        self.assigned = assigned
+        self.revoking = revoking
+
+    def check_epoch(self, beat: Beat) -> None:
+        """Check the epoch of a heartbeat; the previous one is one whose answer may be lost.
+
+        Raises:
+            ApiError: the member must give up all partitions and join anew.
+        """
+        if beat.epoch == self.epoch:
+            return
+        is_lost = beat.epoch == self.previous_epoch and beat.epoch < self.epoch
+        if is_lost and beat.owned is not None and beat.owned <= self.assigned:
+            return
+        size = "greater" if beat.epoch > self.epoch else "smaller"
+        raise ApiError(
+            ErrorCode.FENCED_MEMBER_EPOCH,
+            f"The consumer group member has a {size} member epoch ({beat.epoch}) than the one known"
+            f" by the group coordinator ({self.epoch}). The member must abandon all its partitions"
+            " and rejoin.",
+        )
+
+
+class ConsumerGroup:
+    """One group."""
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.epoch = 0
+        self.assignment_epoch = 0
+        self._members: dict[str, _Consumer] = {}
+        self._instances: dict[str, str] = {}
+        self._topics: TopicReads | None = None
+        """The topics of the server when they were last looked at."""
+        self._matched: dict[str, frozenset[str]] = {}
+        """The topics of each pattern."""
+        self._sizes: dict[str, tuple[bytes, int]] = {}
+        """Ids and numbers of partitions of the topics of all members."""
+
+    # --- requests
+
+    def heartbeat(
+        self,
+        beat: Beat,
+        topics: TopicReads,
+        describable: Callable[[Sequence[str]], Collection[str]],
+        now_ms: int,
+    ) -> BeatAnswer:
+        """Let a member join or go on.
+
+        ``describable`` selects the topics that the member may see, of those of its pattern.
+
+        Raises:
+            ApiError: the member is refused; nothing has changed.
+        """
+        if beat.epoch == JOIN:
+            self._check_size(beat.member_id)
+        found = None if beat.pattern is None else self._match(beat.pattern, topics, describable)
+        member, is_new = self._find_or_join(beat)
+        before = member.assigned
+        is_changed = member.update(beat) or is_new
+        fresh = {} if found is None else {member.pattern: found}
+        if topics is not self._topics:
+            fresh = {**self._match_again(topics, describable), **fresh}
+        if is_changed or topics is not self._topics:
+            self._matched = {**self._matched, **fresh}
+            self._topics = topics
+            self._look_at(topics, is_changed=is_changed)
+        if self.epoch > self.assignment_epoch:
+            self._assign()
+        if not member.is_reconciled(self.assignment_epoch):
+            self._reconcile(member, beat.owned, now_ms)
+        member.session_ends_ms = now_ms + SESSION_TIMEOUT_MS
+        is_told = beat.is_full or member.assigned != before
+        return BeatAnswer(member.member_id, member.epoch, member.assigned if is_told else None)
+
+    def leave(self, member_id: str, instance_id: str | None, epoch: int) -> BeatAnswer:
+        """Remove a member; a static one that leaves for a time keeps its partitions.
+
+        Raises:
+            ApiError: there is no such member.
+        """
+        member = self._find(member_id, instance_id)
+        if epoch == LEAVE_FOR_A_TIME:
+            member.move(member.stage, epoch, member.assigned, NO_PARTITIONS)
+            member.revocation_ends_ms = None
+        else:
+            self._remove(member)
+        return BeatAnswer(member_id, epoch)
+
+    # --- time
+
+    @property
+    def next_deadline_ms(self) -> int | None:
+        """Return when ``advance`` has something to do; None without members."""
+        return min((_ends_ms(each) for each in self._members.values()), default=None)
+
+    def advance(self, now_ms: int) -> None:
+        """Remove members whose session, or whose time to give up partitions, has ended."""
+        for member in tuple(self._members.values()):
+            if _ends_ms(member) <= now_ms:
+                self._remove(member)
+
+    # --- views
+
+    @property
+    def state(self) -> str:
+        if not self._members:
+            return EMPTY
+        if self.epoch > self.assignment_epoch:
+            return ASSIGNING
+        if all(each.is_reconciled(self.assignment_epoch) for each in self._members.values()):
+            return STABLE
+        return RECONCILING
+
+    @property
+    def has_members(self) -> bool:
+        return bool(self._members)
+
+    @property
+    def is_visible(self) -> bool:
+        """Return whether the group is there for others: a member has joined."""
+        return self.epoch > 0
+
+    def describe(self) -> Group:
+        """Return the group for those that list and describe groups."""
+        names = {topic_id: name for name, (topic_id, _) in self._sizes.items()}
+
+        def assignment(partitions: Partitions) -> bytes:
+            by_topic: dict[str, list[int]] = {}
+            for each in sorted(partitions):
+                if each.topic_id in names:
+                    by_topic.setdefault(names[each.topic_id], []).append(each.number)
+            return assignment_bytes(by_topic)
+
+        return Group(
+            self.group_id,
+            self.state,
+            "consumer",
+            "consumer",
+            self._assignor(),
+            tuple(
+                GroupMember(
+                    each.member_id,
+                    each.instance_id,
+                    each.client_id,
+                    each.client_host,
+                    subscription_bytes(sorted(each.topics)),
+                    assignment(each.assigned),
+                    NewerMember(
+                        each.epoch,
+                        each.rack_id,
+                        each.pattern or None,
+                        self._matched.get(each.pattern, frozenset()),
+                        assignment(each.target),
+                    ),
+                )
+                for each in self._members.values()
+            ),
+            self.epoch,
+            self.assignment_epoch,
+        )
+
+    # --- members
+
+    def _check_size(self, member_id: str) -> None:
+        if len(self._members) >= SIZE_MAX and member_id not in self._members:
+            raise ApiError(
+                ErrorCode.GROUP_MAX_SIZE_REACHED,
+                f"The consumer group has reached its maximum capacity of {SIZE_MAX} members.",
+            )
+
+    def _find_or_join(self, beat: Beat) -> tuple[_Consumer, bool]:
+        """Return the member of a heartbeat, and whether it is new.
+
+        Raises:
+            ApiError: it is not a member, or not in this epoch.
+        """
+        if beat.epoch != JOIN:
+            member = self._find(beat.member_id, beat.instance_id)
+            member.check_epoch(beat)
+            return member, False
+        owner = None if beat.instance_id is None else self._instances.get(beat.instance_id)
+        if owner is not None:
+            return self._replace(self._members[owner], beat), False
+        known = self._members.get(beat.member_id)
+        if known is not None:
+            known.check_epoch(beat)
+            return known, False
+        member = self._members[beat.member_id] = _Consumer(beat.member_id, beat.instance_id)
+        if beat.instance_id is not None:
+            self._instances[beat.instance_id] = beat.member_id
+        return member, True
+
+    def _find(self, member_id: str, instance_id: str | None) -> _Consumer:
+        if instance_id is None:
+            member = self._members.get(member_id)
+            if member is None:
+                raise ApiError(
+                    ErrorCode.UNKNOWN_MEMBER_ID,
+                    f"Member {member_id} is not a member of group {self.group_id}.",
+                )
+            return member
+        owner = self._instances.get(instance_id)
+        if owner is None:
+            text = f"Instance id {instance_id} is unknown."
+            raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, text)
+        if owner != member_id:
+            raise ApiError(
+                ErrorCode.FENCED_INSTANCE_ID,
+                f"Static member {member_id} with instance id {instance_id} was fenced by member"
+                f" {owner}.",
+            )
+        return self._members[owner]
+
+    def _replace(self, member: _Consumer, beat: Beat) -> _Consumer:
+        """Give the place of a static member that has left for a time to the one that joins."""
+        is_taken = beat.member_id != member.member_id and beat.member_id in self._members
+        if member.epoch != LEAVE_FOR_A_TIME or is_taken:
+            raise ApiError(
+                ErrorCode.UNRELEASED_INSTANCE_ID,
+                f"Static member {beat.member_id} with instance id {beat.instance_id} cannot join"
+                f" the group because the instance id is owned by {member.member_id} member.",
+            )
+        del self._members[member.member_id]
+        member.member_id = beat.member_id
+        self._members[beat.member_id] = member
+        self._instances[beat.instance_id or ""] = beat.member_id
+        member.epoch = member.previous_epoch = JOIN
+        member.stage = _Stage.STABLE
+        return member
+
+    def _remove(self, member: _Consumer) -> None:
+        del self._members[member.member_id]
+        if member.instance_id is not None:
+            del self._instances[member.instance_id]
+        self._forget_unused()
+        self.epoch += 1
+
+    # --- topics
+
+    def _match(
+        self,
+        pattern: str,
+        topics: TopicReads,
+        describable: Callable[[Sequence[str]], Collection[str]],
+    ) -> frozenset[str]:
+        """Return the topics of a pattern; an empty one has none.
+
+        Raises:
+            ApiError: the pattern cannot be used.
+        """
+        if not pattern:
+            return frozenset()
+        try:
+            compiled = JavaPattern(pattern)
+            names = [name for name in topics.names() if compiled.matches(name)]
+        except (PatternError, TimeoutError) as error:
+            text = f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}."
+            raise ApiError(ErrorCode.INVALID_REGULAR_EXPRESSION, text) from None
+        return frozenset(describable(names))
+
+    def _match_again(
+        self, topics: TopicReads, describable: Callable[[Sequence[str]], Collection[str]]
+    ) -> dict[str, frozenset[str]]:
+        found = {}
+        for pattern in self._matched:
+            # The member that beats now is not to blame for the pattern of another.
+            with suppress(ApiError):
+                found[pattern] = self._match(pattern, topics, describable)
+        return found
+
+    def _look_at(self, topics: TopicReads, *, is_changed: bool) -> None:
+        """Look at the topics of all members; the epoch rises if they have changed."""
+        self._forget_unused()
+        names = {name for each in self._members.values() for name in self._names(each)}
+        found = {name: topics.get(name) for name in sorted(names)}
+        sizes = {
+            name: (topic.topic_id, topic.partitions)
+            for name, topic in found.items()
+            if topic is not None
+        }
+        if is_changed or sizes != self._sizes:
+            self.epoch += 1
+        self._sizes = sizes
+
+    def _forget_unused(self) -> None:
+        """Forget the patterns and topics to which only members that have gone subscribed."""
+        members = self._members.values()
+        patterns = {each.pattern for each in members}
+        self._matched = {key: found for key, found in self._matched.items() if key in patterns}
+        names = {name for each in members for name in self._names(each)}
+        self._sizes = {name: found for name, found in self._sizes.items() if name in names}
+
+    def _names(self, member: _Consumer) -> frozenset[str]:
+        return member.topics | self._matched.get(member.pattern, frozenset())
+
+    # --- targets
+
+    def _assignor(self) -> str:
+        """Return the assignor that most members ask for; without any the default one."""
+        asked = Counter(each.assignor for each in self._members.values() if each.assignor)
+        return asked.most_common(1)[0][0] if asked else next(iter(ASSIGNORS))
+
+    def _assign(self) -> None:
+        members = [
+            Subscriber(
+                each.member_id,
+                each.instance_id,
+                frozenset(
+                    self._sizes[name][0] for name in self._names(each) if name in self._sizes
+                ),
+                each.target,
+            )
+            for each in self._members.values()
+        ]
+        targets = ASSIGNORS[self._assignor()](members, dict(self._sizes.values()))
+        for member in self._members.values():
+            member.target = targets[member.member_id]
+        self.assignment_epoch = self.epoch
+
+    # --- reconciliation
+
+    def _reconcile(self, member: _Consumer, owned: Partitions | None, now_ms: int) -> None:
+        """Take a member nearer to its target."""
+        if member.stage is not _Stage.UNREVOKED:
+            self._next_step(member, member.epoch, owned)
+        elif owned is not None and not owned & member.revoking:
+            self._next_step(member, member.epoch + 1, owned)
+        else:
+            return
+        if member.stage is _Stage.UNREVOKED:
+            member.revocation_ends_ms = now_ms + member.rebalance_timeout_ms
+        else:
+            member.revocation_ends_ms = None
+
+    def _next_step(self, member: _Consumer, epoch: int, owned: Partitions | None) -> None:
+        kept = member.assigned & member.target
+        revoking = member.assigned - kept
+        if revoking and (owned is None or owned & revoking):
+            member.move(_Stage.UNREVOKED, epoch, kept, revoking)
+            return
+        wanted = member.target - kept
+        unreleased = wanted & self._find_owned() if wanted else NO_PARTITIONS
+        stage = _Stage.UNRELEASED if unreleased else _Stage.STABLE
+        member.move(stage, self.assignment_epoch, kept | (wanted - unreleased), NO_PARTITIONS)
+
+    def _find_owned(self) -> frozenset[Partition]:
+        """Return the partitions that members have, or have not yet given up."""
+        return frozenset(
+            partition
+            for member in self._members.values()
+            for partition in (*member.assigned, *member.revoking)
+        )
+
+
+def _ends_ms(member: _Consumer) -> int:
+    if member.revocation_ends_ms is None:
+        return member.session_ends_ms
+    return min(member.session_ends_ms, member.revocation_ends_ms)

@@ -1,0 +1,306 @@
+"""ConsumerGroupHeartbeat: permissions, errors, and what other APIs show of its groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.groups.plans import Committer, check_committer
+from doorkeeper.handlers import (
+    consumer_group_describe,
+    describe_groups,
+    list_groups,
+    offset_fetch,
+)
+from doorkeeper.state.state import EMPTY
+from doorkeeper_broker.classic_apis import ClassicApis
+from doorkeeper_broker.consumer_apis import ConsumerApis
+from doorkeeper_broker.coordinator import Coordinator
+from doorkeeper_wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from doorkeeper_wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from doorkeeper_wire.messages.describe_groups import DescribeGroupsRequest
+from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from doorkeeper_wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from doorkeeper_wire.messages.list_groups import ListedGroup, ListGroupsRequest
+from doorkeeper_wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from testkit.acl import DESCRIBE, READ, allow, group, topic
+from testkit.nodes import ADMIN, a_group, a_topic, answer, node_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.cluster.model import Group
+    from testkit.nodes import ANode
+
+JOINING: dict[str, Any] = {
+    "group_id": "g",
+    "member_id": "a",
+    "rebalance_timeout_ms": 10_000,
+    "subscribed_topic_names": ("t",),
+    "topic_partitions": (),
+}
+
+
+class World:
+    """A node with live groups; also the log that they are published in."""
+
+    def __init__(self, node: ANode) -> None:
+        self.node = node
+        self.coordinator = Coordinator(self, node.now_ms)  # type: ignore[arg-type]
+        (self.api,) = ConsumerApis(self.coordinator).apis()
+        self.classic = {each.key: each for each in ClassicApis(self.coordinator).apis()}
+
+    @property
+    def state(self) -> Any:
+        return self.node.state
+
+    def amend(self, live_groups: dict[str, Group]) -> None:
+        self.node.state = self.node.state._replace(live_groups=live_groups)
+        self.node.groups = live_groups
+
+    def beat(
+        self, user: str = ADMIN, version: int = 1, **fields: Any
+    ) -> ConsumerGroupHeartbeatResponse:
+        request = ConsumerGroupHeartbeatRequest(**{**JOINING, **fields})
+        found: ConsumerGroupHeartbeatResponse = answer(
+            self.api, request, self.node, version, user=user
+        )
+        return found
+
+    def join_classic(self, member_id: str = "") -> int:
+        request = JoinGroupRequest(
+            group_id="g",
+            member_id=member_id,
+            session_timeout_ms=10_000,
+            protocol_type="consumer",
+            protocols=(JoinGroupRequestProtocol(name="range", metadata=b""),),
+        )
+        code: int = answer(self.classic[11], request, self.node, 3).error_code
+        return code
+
+    def described(self, user: str = ADMIN) -> Any:
+        request = ConsumerGroupDescribeRequest(group_ids=("g",), include_authorized_operations=True)
+        (row,) = answer(consumer_group_describe.API, request, self.node, 1, user=user).groups
+        return row
+
+
+@pytest.fixture
+def worlds() -> Iterator[Any]:
+    """Make worlds, whose timers are stopped at the end."""
+    made: list[World] = []
+
+    async def make(*bindings: AclBinding) -> World:
+        made.append(World(await node_of(*bindings, topics=[a_topic("t", 2), a_topic("u")])))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.coordinator.close()
+
+
+async def test_permissions(worlds: Any) -> None:
+    """READ on the group, then DESCRIBE on each topic that is named; before all other checks."""
+    world = await worlds(
+        allow("alice", READ, group("g")),
+        allow("alice", DESCRIBE, topic("t")),
+        allow("bob", DESCRIBE, topic("t")),
+    )
+
+    assert world.beat("bob", group_id="g", member_id="").error_code == 30
+    both = world.beat("alice", subscribed_topic_names=("t", "u", "t"), member_id="")
+    assert (both.error_code, both.member_id) == (29, None)
+    assert world.beat("alice", subscribed_topic_names=("t", "t")).error_code == 0
+
+
+async def test_a_pattern_finds_what_may_be_described(worlds: Any) -> None:
+    """Without a line in the authorizer log for other topics."""
+    world = await worlds(allow("alice", READ, group("g")), allow("alice", DESCRIBE, topic("t")))
+
+    given = world.beat("alice", subscribed_topic_names=None, subscribed_topic_regex=".")
+
+    assert [each.partitions for each in given.assignment.topic_partitions] == [(0, 1)]
+    assert [line for line in world.node.lines() if line.startswith("INFO")] == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "text"),
+    [
+        ({"group_id": ""}, 42, "GroupId can't be empty."),
+        ({"instance_id": ""}, 42, "InstanceId can't be empty."),
+        ({"rack_id": ""}, 42, "RackId can't be empty."),
+        ({"member_id": ""}, 42, "MemberId can't be empty."),
+        (
+            {"rebalance_timeout_ms": -1},
+            42,
+            "RebalanceTimeoutMs must be provided in first request.",
+        ),
+        ({"topic_partitions": None}, 42, "TopicPartitions must be empty when (re-)joining."),
+        (
+            {"subscribed_topic_names": None},
+            42,
+            (
+                "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when"
+                " (re-)joining."
+            ),
+        ),
+        ({"member_epoch": -2}, 42, "InstanceId can't be null."),
+        ({"member_epoch": -3}, 42, "MemberEpoch is invalid."),
+        (
+            {"server_assignor": "sticky"},
+            112,
+            "ServerAssignor sticky is not supported. Supported assignors: uniform, range.",
+        ),
+        ({"member_epoch": 1}, 69, "Consumer group g not found."),
+        ({"member_epoch": -1}, 69, "Consumer group g not found."),
+    ],
+)
+async def test_a_request_that_does_not_fit(
+    worlds: Any, fields: dict[str, Any], code: int, text: str
+) -> None:
+    """It is refused with a text, and makes no group."""
+    world = await worlds()
+
+    refused = world.beat(**fields)
+
+    assert (refused.error_code, refused.error_message) == (code, text)
+    assert world.node.groups == {}
+
+
+async def test_a_pattern_that_cannot_be_read(worlds: Any) -> None:
+    """The group may still be joined by others."""
+    world = await worlds()
+
+    assert world.beat(subscribed_topic_regex="(").error_code == 128
+    assert world.node.groups == {}
+    assert world.join_classic() == 0
+
+
+async def test_the_server_gives_an_id_before_version_1(worlds: Any) -> None:
+    """The member goes on under it."""
+    world = await worlds()
+
+    joined = world.beat(version=0, member_id="")
+
+    assert joined.member_id
+    assert world.beat(version=0, member_id=joined.member_id, member_epoch=1).error_code == 0
+
+
+async def test_a_member_joins_and_leaves(worlds: Any) -> None:
+    """The interval of heartbeats comes with each answer but the last."""
+    world = await worlds()
+
+    joined = world.beat()
+    assert (joined.member_id, joined.member_epoch, joined.heartbeat_interval_ms) == ("a", 1, 5000)
+    (row,) = joined.assignment.topic_partitions
+    assert (row.topic_id, row.partitions) == (a_topic("t").topic_id, (0, 1))
+    left = world.beat(member_epoch=-1)
+    assert (left.error_code, left.member_epoch, left.heartbeat_interval_ms) == (0, -1, 0)
+
+    assert world.node.groups["g"].state == "Empty"
+    assert world.beat(member_epoch=1).error_code == 25
+
+
+async def test_what_others_see(worlds: Any) -> None:
+    """ListGroups its type and state, ConsumerGroupDescribe all of it, DescribeGroups nothing."""
+    world = await worlds()
+    world.beat(rack_id="r", subscribed_topic_names=("t", "absent"))
+    world.beat(member_id="b", instance_id="i")
+
+    listed = answer(list_groups.API, ListGroupsRequest(), world.node, 5).groups
+    other = answer(describe_groups.API, DescribeGroupsRequest(groups=("g",)), world.node, 6)
+    row = world.described()
+
+    assert listed == (
+        ListedGroup(
+            group_id="g",
+            protocol_type="consumer",
+            group_state="Reconciling",
+            group_type="consumer",
+        ),
+    )
+    assert (other.groups[0].error_code, other.groups[0].error_message) == (
+        69,
+        "Group g is not a classic group.",
+    )
+    assert (row.group_state, row.group_epoch, row.assignment_epoch) == ("Reconciling", 2, 2)
+    assert row.assignor_name == "uniform"
+    assert row.authorized_operations > 0
+    first, second = row.members
+    assert (first.member_epoch, first.rack_id) == (1, "r")
+    assert first.subscribed_topic_names == ("absent", "t")
+    assert [each.partitions for each in first.assignment.topic_partitions] == [(0, 1)]
+    assert len(first.target_assignment.topic_partitions[0].partitions) == 1
+    assert (second.member_epoch, second.instance_id) == (2, "i")
+    assert second.assignment.topic_partitions == ()
+    assert len(second.target_assignment.topic_partitions[0].partitions) == 1
+
+
+async def test_a_target_must_be_describable(worlds: Any) -> None:
+    """Also while the member does not have it yet."""
+    world = await worlds(allow("alice", DESCRIBE, group("g")))
+    world.beat()
+
+    assert world.described("alice").error_code == 29
+
+
+async def test_types_do_not_mix(worlds: Any) -> None:
+    """Where the group has members; an empty one changes its type."""
+    world = await worlds()
+    world.beat()
+
+    assert world.join_classic() == ErrorCode.INCONSISTENT_GROUP_PROTOCOL.value
+    leaving = LeaveGroupRequest(group_id="g", members=(MemberIdentity(member_id="a"),))
+    left = answer(world.classic[13], leaving, world.node, 5)
+    assert left.members[0].error_code == 25
+
+    world.beat(member_epoch=-1)
+    assert world.join_classic() == 0
+    assert world.node.groups["g"].group_type == "classic"
+
+    refused = world.beat()
+    assert (refused.error_code, refused.error_message) == (69, "Group g is not a consumer group.")
+
+
+async def test_groups_of_the_catalog_cannot_be_joined(worlds: Any) -> None:
+    """Also those of type consumer."""
+    world = await worlds()
+    world.node.state = EMPTY._replace(groups={"g": a_group("g", group_type="consumer")})
+
+    assert world.beat().error_code == 69
+
+
+async def test_offsets_are_those_of_an_epoch(worlds: Any) -> None:
+    """Commits and fetches of members; and commits have epochs since version 9."""
+    world = await worlds()
+    world.beat()
+    live = world.node.groups["g"]
+
+    def error_of_commit(member_id: str, epoch: int, version: int = 9, **fields: bool) -> int:
+        try:
+            check_committer(live, Committer(member_id, None, epoch, version, **fields))
+        except ApiError as error:
+            return error.code.value
+        return 0
+
+    def error_of_fetch(member_id: str, epoch: int) -> int:
+        asked = OffsetFetchRequestGroup(group_id="g", member_id=member_id, member_epoch=epoch)
+        request = OffsetFetchRequest(groups=(asked,))
+        code: int = answer(offset_fetch.API, request, world.node, 9).groups[0].error_code
+        return code
+
+    world.beat(member_epoch=1, subscribed_topic_names=("u",))
+    live = world.node.groups["g"]
+    epoch = live.members[0].newer.epoch
+    assert [error_of_commit("a", each) for each in (epoch, epoch + 1, -1)] == [0, 113, 113]
+    assert error_of_commit("a", epoch, version=8) == 35
+    assert error_of_commit("b", epoch) == 25
+    assert error_of_commit("a", epoch, version=3, is_transactional=True) == 0
+    assert error_of_commit("a", epoch + 1, version=3, is_transactional=True) == 22
+    assert [error_of_fetch("a", epoch), error_of_fetch("a", epoch + 1)] == [0, 113]
+    assert error_of_fetch("b", epoch) == 25

@@ -1,0 +1,343 @@
+"""Groups of the newer protocol: epochs, targets, and partitions that change their owners."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.topics.table import Topics
+from doorkeeper_broker import consumer_group
+from doorkeeper_broker.assignors import Partition
+from doorkeeper_broker.consumer_group import (
+    LEAVE,
+    LEAVE_FOR_A_TIME,
+    SESSION_TIMEOUT_MS,
+    Beat,
+    BeatAnswer,
+    ConsumerGroup,
+)
+from doorkeeper_wire.consumer_protocol import decode_assignment
+from testkit.nodes import a_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REBALANCE_MS = 10_000
+
+
+class World:
+    """A group, and the topics of its server."""
+
+    def __init__(self, **partitions: int) -> None:
+        self.group = ConsumerGroup("g")
+        self.hidden: set[str] = set()
+        self.set_topics(**(partitions or {"t": 4}))
+
+    def set_topics(self, **partitions: int) -> None:
+        self.topics = Topics.of(stored=[a_topic(*each) for each in partitions.items()])
+
+    def beat(self, member_id: str, epoch: int, now_ms: int = 0, **fields: Any) -> BeatAnswer:
+        def describable(names: Sequence[str]) -> set[str]:
+            return set(names) - self.hidden
+
+        return self.group.heartbeat(
+            Beat(member_id, epoch, **fields), self.topics, describable, now_ms
+        )
+
+    def join(self, member_id: str, now_ms: int = 0, **fields: Any) -> BeatAnswer:
+        values: dict[str, Any] = {"topics": frozenset(["t"]), **fields}
+        return self.beat(
+            member_id,
+            0,
+            now_ms,
+            rebalance_timeout_ms=REBALANCE_MS,
+            owned=frozenset(),
+            **values,
+        )
+
+    def of(self, topic: str, *numbers: int) -> frozenset[Partition]:
+        found = self.topics.get(topic)
+        assert found is not None
+        return frozenset(Partition(found.topic_id, each) for each in numbers)
+
+    def refusal(self, member_id: str, epoch: int, **fields: Any) -> ErrorCode:
+        with pytest.raises(ApiError) as refused:
+            self.beat(member_id, epoch, **fields)
+        return refused.value.code
+
+    def all_numbers(self) -> dict[str, list[int]]:
+        """Return the partitions that each member has, by the description of the group."""
+        return {
+            member.member_id: [
+                number
+                for row in decode_assignment(member.assignment).assigned_partitions
+                for number in row.partitions
+            ]
+            for member in self.group.describe().members
+        }
+
+
+def two_members() -> World:
+    """Return a stable group in which a and b have two partitions each."""
+    world = World()
+    given = world.join("a").assignment
+    assert given is not None
+    world.join("b")
+    asked = world.beat("a", 1).assignment
+    assert asked is not None
+    world.beat("a", 1, owned=asked)
+    world.beat("b", 2)
+    assert world.group.state == "Stable"
+    return world
+
+
+def test_the_first_member_gets_everything() -> None:
+    """It is in the epoch of the group, which is stable at once."""
+    world = World()
+
+    joined = world.join("a")
+
+    assert joined == BeatAnswer("a", 1, world.of("t", 0, 1, 2, 3))
+    assert (world.group.state, world.group.epoch, world.group.assignment_epoch) == ("Stable", 1, 1)
+    assert world.beat("a", 1) == BeatAnswer("a", 1, None)
+
+
+def test_a_partition_is_given_up_first() -> None:
+    """The new member waits in the new epoch; the old one stays in its epoch until it gave up."""
+    world = World()
+    world.join("a")
+
+    assert world.join("b") == BeatAnswer("b", 2, frozenset())
+    assert world.group.state == "Reconciling"
+
+    revoked = world.beat("a", 1)
+    assert revoked.epoch == 1
+    assert revoked.assignment is not None
+    assert len(revoked.assignment) == 2
+    assert world.beat("b", 2).assignment is None
+    # Still all of them.
+    assert world.beat("a", 1, owned=world.of("t", 0, 1, 2, 3)).epoch == 1
+    assert world.beat("b", 2).assignment is None
+
+    assert world.beat("a", 1, owned=revoked.assignment) == BeatAnswer("a", 2, None)
+    assert world.beat("b", 2) == BeatAnswer("b", 2, world.of("t", 0, 1, 2, 3) - revoked.assignment)
+    assert world.group.state == "Stable"
+
+
+def test_what_a_member_left_is_free() -> None:
+    """The group waits for a heartbeat, which raises the member's epoch and gives the partitions."""
+    world = two_members()
+
+    assert world.group.leave("a", None, LEAVE) == BeatAnswer("a", LEAVE)
+    assert world.group.state == "Assigning"
+
+    assert world.beat("b", 2) == BeatAnswer("b", 3, world.of("t", 0, 1, 2, 3))
+    assert world.group.state == "Stable"
+    world.group.leave("b", None, LEAVE)
+    assert world.group.state == "Empty"
+
+
+def test_a_silent_member_is_removed() -> None:
+    """When its session has ended."""
+    world = two_members()
+    world.beat("b", 2, now_ms=1)
+
+    assert world.group.next_deadline_ms == SESSION_TIMEOUT_MS
+    world.group.advance(SESSION_TIMEOUT_MS)
+
+    assert world.refusal("a", 2) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert world.beat("b", 2).assignment == world.of("t", 0, 1, 2, 3)
+
+
+def test_a_member_that_gives_nothing_up_is_removed() -> None:
+    """When its own time-out of rebalances has passed."""
+    world = World()
+    world.join("a")
+    world.join("b")
+    world.beat("a", 1, now_ms=5)
+
+    assert world.group.next_deadline_ms == 5 + REBALANCE_MS
+    world.group.advance(5 + REBALANCE_MS)
+
+    assert list(world.all_numbers()) == ["b"]
+    assert world.beat("b", 2).assignment == world.of("t", 0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("epoch", [1, 3], ids=["smaller", "greater"])
+def test_another_epoch_is_fenced(epoch: int) -> None:
+    """Also the previous one, where the member has more than it was given."""
+    world = two_members()
+
+    assert world.refusal("a", epoch) is ErrorCode.FENCED_MEMBER_EPOCH
+    assert (
+        world.refusal("a", epoch, owned=world.of("t", 0, 1, 2, 3)) is ErrorCode.FENCED_MEMBER_EPOCH
+    )
+
+
+def test_the_previous_epoch_is_taken() -> None:
+    """Its answer may have been lost: the member has a part of what it was given."""
+    world = two_members()
+
+    assert world.beat("a", 1, owned=frozenset()).epoch == 2
+
+
+def test_a_whole_heartbeat_is_told_the_assignment() -> None:
+    """Though it has not changed."""
+    world = two_members()
+    numbers = world.all_numbers()["a"]
+
+    told = world.beat(
+        "a",
+        2,
+        rebalance_timeout_ms=REBALANCE_MS,
+        topics=frozenset(["t"]),
+        owned=world.of("t", *numbers),
+    )
+
+    assert told.assignment == world.of("t", *numbers)
+    assert world.group.epoch == 2
+
+
+def test_a_new_subscription_raises_the_epoch() -> None:
+    """The answer has the partitions of the new topic."""
+    world = World(t=2, u=1)
+    world.join("a")
+
+    changed = world.beat("a", 1, topics=frozenset(["t", "u"]))
+
+    assert changed == BeatAnswer("a", 2, world.of("t", 0, 1) | world.of("u", 0))
+
+
+def test_new_topics_and_partitions_are_assigned() -> None:
+    """At the next heartbeat; a topic that is deleted is given up."""
+    world = World(t=1)
+    world.join("a", topics=frozenset(["t", "u"]))
+
+    world.set_topics(t=2, u=1)
+    grown = world.beat("a", 1)
+    assert grown == BeatAnswer("a", 2, world.of("t", 0, 1) | world.of("u", 0))
+
+    world.set_topics(t=2)
+    assert world.beat("a", 2).assignment == world.of("t", 0, 1)
+    assert world.beat("a", 2, owned=world.of("t", 0, 1)).epoch == 3
+
+    world.set_topics(t=2, other=1)
+    assert world.beat("a", 3) == BeatAnswer("a", 3, None)
+
+
+def test_a_pattern_matches_whole_names() -> None:
+    """Of topics that the member may describe, and of later ones; it adds to names."""
+    world = World(t1=1, t2=1, other=1, t=1)
+    world.hidden = {"t2"}
+
+    joined = world.join("a", topics=frozenset(["other"]), pattern="t[0-9]")
+    assert joined.assignment == world.of("t1", 0) | world.of("other", 0)
+
+    world.set_topics(t1=1, t2=1, t3=1, other=1, t=1)
+    grown = world.beat("a", 1).assignment
+    assert grown == world.of("t1", 0) | world.of("t3", 0) | world.of("other", 0)
+    (member,) = world.group.describe().members
+    assert (member.newer.pattern, sorted(member.newer.matched)) == ("t[0-9]", ["t1", "t3"])
+
+    assert world.beat("a", 2, pattern="").assignment == world.of("other", 0)
+
+
+def test_a_pattern_that_cannot_be_read_is_refused() -> None:
+    """Nothing joins."""
+    world = World()
+
+    assert world.refusal("a", 0, pattern="(", owned=frozenset()) is (
+        ErrorCode.INVALID_REGULAR_EXPRESSION
+    )
+    assert not world.group.is_visible
+    assert not world.group.has_members
+
+
+def test_most_members_choose_the_assignor() -> None:
+    """The default one is uniform; its name is that of the group's protocol."""
+    world = World()
+    world.join("a")
+    assert world.group.describe().protocol == "uniform"
+
+    world.join("b", assignor="range")
+
+    assert world.group.describe().protocol == "range"
+
+
+def test_a_static_member_comes_back() -> None:
+    """It left for a time: the partitions wait for it, and the epoch of the group stays."""
+    world = World()
+    world.join("a", instance_id="i")
+    assert world.group.leave("a", "i", LEAVE_FOR_A_TIME) == BeatAnswer("a", LEAVE_FOR_A_TIME)
+    assert world.refusal("a", 1, instance_id="i") is ErrorCode.FENCED_MEMBER_EPOCH
+
+    back = world.join("b", instance_id="i")
+
+    assert back == BeatAnswer("b", 1, world.of("t", 0, 1, 2, 3))
+    assert world.group.epoch == 1
+    assert world.refusal("a", 1, instance_id="i") is ErrorCode.FENCED_INSTANCE_ID
+    assert world.refusal("b", 1, instance_id="j") is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_an_instance_id_has_one_member() -> None:
+    """Until it leaves."""
+    world = World()
+    world.join("a", instance_id="i")
+
+    with pytest.raises(ApiError) as refused:
+        world.join("b", instance_id="i")
+
+    assert refused.value.code is ErrorCode.UNRELEASED_INSTANCE_ID
+    world.group.leave("a", "i", LEAVE)
+    assert world.join("b", instance_id="i").epoch == 3
+
+
+def test_a_static_member_that_stays_away_is_removed() -> None:
+    """When its session has ended; then another may have its instance id."""
+    world = World()
+    world.join("a", instance_id="i")
+    world.group.leave("a", "i", LEAVE_FOR_A_TIME)
+
+    world.group.advance(SESSION_TIMEOUT_MS)
+
+    assert world.group.state == "Empty"
+    assert world.join("b", instance_id="i").assignment == world.of("t", 0, 1, 2, 3)
+
+
+def test_a_group_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A member that joins again is not one more."""
+    monkeypatch.setattr(consumer_group, "SIZE_MAX", 1)
+    world = World()
+    world.join("a")
+
+    assert world.join("a").epoch == 1
+    assert world.refusal("b", 0) is ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+def test_members_come_and_go() -> None:
+    """Each partition has one owner at most at any time, and one in the end."""
+    world = World(t=7)
+    epochs: dict[str, int] = {}
+    owned: dict[str, frozenset[Partition]] = {}
+
+    def take(answer: BeatAnswer) -> None:
+        epochs[answer.member_id] = answer.epoch
+        if answer.assignment is not None:
+            owned[answer.member_id] = answer.assignment
+        every = [each for has in owned.values() for each in has]
+        assert len(every) == len(set(every))
+
+    for coming, going in [("a", ""), ("b", ""), ("c", "a"), ("d", ""), ("e", "c")]:
+        take(world.join(coming))
+        if going:
+            world.group.leave(going, None, LEAVE)
+            del epochs[going], owned[going]
+        for _ in range(3):
+            for name in tuple(epochs):
+                take(world.beat(name, epochs[name], owned=owned[name]))
+
+    assert world.group.state == "Stable"
+    assert sorted(len(each) for each in owned.values()) == [2, 2, 3]
+    assert set(epochs.values()) == {world.group.epoch}
