@@ -209,7 +209,7 @@ AUDIT_EVENT = Table(
             name="subject",
             type="string",
             nullable=True,
-            meaning="The kind of state: acls, users, tokens, topics, configs, quotas, features or offsets.",
+            meaning="The kind of state: acls, users, tokens, topics, configs, quotas, features, offsets or settings.",
         ),
         Column(
             name="revision",

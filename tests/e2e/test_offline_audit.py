@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from doorkeeper.audit.events import Event
+from doorkeeper.authorizer.standard_keys import POLICY_DEFAULTS
 from doorkeeper_pipeline.sources import trail as pipeline_trail
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from testkit.serving import Serving, creation
@@ -104,14 +105,16 @@ def test_one_trail_of_the_server_and_its_commands(tmp_path: Path, sync: str) -> 
     assert command(tmp_path, "audit", "verify", "audit")[0] == 0
     assert [told(event) for event in changes(tmp_path)] == [
         (1, "Server:doorkeeper", "acls", ["+User:first"]),
-        (2, "User:ANONYMOUS", "acls", ["+User:live-1"]),
-        (3, "Server:doorkeeper", "acls", ["+User:offline"]),
-        (4, "Server:doorkeeper", "acls", ["-User:live-1"]),
-        (5, "Server:doorkeeper", "acls", ["+User:imported"]),
-        (6, "Server:doorkeeper", "users", ["set alice"]),
+        # The store was made by a command: the server adds its own settings.
+        (2, "Server:doorkeeper", "settings", [f"set {name}" for name in POLICY_DEFAULTS]),
+        (3, "User:ANONYMOUS", "acls", ["+User:live-1"]),
+        (4, "Server:doorkeeper", "acls", ["+User:offline"]),
+        (5, "Server:doorkeeper", "acls", ["-User:live-1"]),
+        (6, "Server:doorkeeper", "acls", ["+User:imported"]),
         (7, "Server:doorkeeper", "users", ["set alice"]),
-        (8, "Server:doorkeeper", "users", ["deleted alice"]),
-        (9, "User:ANONYMOUS", "acls", ["+User:live-2"]),
+        (8, "Server:doorkeeper", "users", ["set alice"]),
+        (9, "Server:doorkeeper", "users", ["deleted alice"]),
+        (10, "User:ANONYMOUS", "acls", ["+User:live-2"]),
     ]
     kinds = [event["kind"] for event in lines_in(tmp_path / "audit")]
     assert (kinds.count("start"), kinds.count("stop")) == (2, 2)

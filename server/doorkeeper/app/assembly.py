@@ -35,6 +35,7 @@ from doorkeeper.app.authorizer import (
 from doorkeeper.app.catalogs import NOTHING, catalog_of, declarations_of
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.app.data_path import NOTICE, open_data_path
+from doorkeeper.app.decision_settings import first_settings, record_settings
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.listeners import ServerSecurity, limits_of, options_of
 from doorkeeper.app.node import LiveNode, membership_of
@@ -200,11 +201,17 @@ class Assembly:
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
         services.membership = await self._join_others(settings)
+        self.record_settings()
         self.log.start()
         self.security.watch(self.edge.use_security)
         await self._open_listeners(self.guarded, endpoints)
         self.tokens.start()
         self._record_start(settings)
+
+    def record_settings(self) -> None:
+        """Record the settings of decisions, unless a store was given: it has no history."""
+        if self._store is None:
+            record_settings(self.log, self.node.settings, self._log)
 
     def _record_start(self, settings: Settings) -> None:
         if self.audit_log is not None:
@@ -352,6 +359,7 @@ class Assembly:
                 now_ms=self._store_now_ms,
                 meter=StoreMeter(self.meters),
                 logger=self._log,
+                initial=first_settings(settings),
             )
         self._opened.push_async_callback(store.aclose)
         max_age_ms = settings.store_max_age_ms

@@ -48,6 +48,7 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             # A list, so that let_go() can drop the last reference in slices: freeing a million
             # topics at once would stop the loop.
             old = [assembly.declared.topics]
+            assembly.record_settings()
             _declare(read.declared, assembly)
             await assembly.security.refresh()
             assembly.reloads.record_reload(applied=True)

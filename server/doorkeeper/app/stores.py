@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.app.errors import StartError
+from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.kinds.features import NEWEST, release_change, release_of
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME, prepare_folder
@@ -54,12 +55,13 @@ async def open_store(
     make_store: bool = True,
     meter: StoreMeter | None = None,
     logger: Logger | None = None,
+    initial: Change = NO_CHANGE,
 ) -> Store:
     """Open the store; the caller closes it with ``aclose``.
 
     ``make_store`` permits the creation of an embedded store, unless ``doorkeeper.store.create`` is
     false; ``logger`` gets an event for it. An empty database of a shared store gets its tables. A
-    new store follows the release that ``initial_rows`` returns.
+    new store has the rows of ``initial``, and follows the release of the settings.
 
     Raises:
         StoreReplaced: it is not the store of the identity file, or has lost changes.
@@ -85,7 +87,7 @@ async def open_store(
             meter=meter,
             lease_timeout_s=settings.store.lease_timeout_ms / 1000,
             identity_file=identity_file,
-            initial=initial_rows(settings),
+            initial={**initial_rows(settings), **initial},
         )
     # Imported here: a server inside a test has no database.
 
@@ -104,7 +106,7 @@ async def open_store(
         meter=meter,
         identity_file=identity_file,
         create=make_store and settings.store_create,
-        initial=initial_rows(settings),
+        initial={**initial_rows(settings), **initial},
     )
     if logger is not None and not is_there:
         logger.info(

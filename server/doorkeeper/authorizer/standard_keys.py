@@ -6,20 +6,22 @@ anything but ``true`` for false.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import Principal
 from doorkeeper.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from doorkeeper.authorizer.kafka_log_line import Form
 
 SUPER_USERS = "super.users"
 ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
 LOG_FORMAT = "doorkeeper.authorizer.log.format"
+
+POLICY_DEFAULTS: Final[Mapping[str, str]] = {SUPER_USERS: "", ALLOW_EVERYONE: "false"}
+"""The keys that ``read_policy`` reads, and their values where they are not given."""
 
 
 def read_policy(configs: Mapping[str, str]) -> Policy:

@@ -115,6 +115,20 @@ class StoredResourceConfig(NamedTuple):
     value: str
 
 
+class StoredSetting(NamedTuple):
+    """A value that decisions depend on, as the file of a node gave it when the node last used it.
+
+    Attributes:
+        node: The node's id as text; empty for nodes without a row of their own.
+        name: The key, such as super.users.
+        value: Its value; a dynamic one, of the kind config, counts before it.
+    """
+
+    node: str
+    name: str
+    value: str
+
+
 class StoredToken(NamedTuple):
     """A delegation token without what logs in with it: neither its HMAC nor the secret.
 
@@ -282,6 +296,22 @@ RESOURCE_CONFIG: Final = Kind(
     audit_detail="resource",
 )
 
+SETTING: Final = Kind(
+    "setting",
+    field="settings",
+    subject="settings",
+    since=5,
+    row=StoredSetting,
+    key=2,
+    columns=(
+        Column("node", "string"),
+        Column("name", "string"),
+        Column("value", "string"),
+    ),
+    audit_name="name",
+    audit_detail="node",
+)
+
 TOKEN: Final = Kind(
     "token",
     field="tokens",
@@ -331,6 +361,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         OFFSET,
         QUOTA,
         RESOURCE_CONFIG,
+        SETTING,
         TOKEN,
         TOPIC,
     )

@@ -16,21 +16,22 @@ from typing import TYPE_CHECKING, NoReturn
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
 from doorkeeper.app.config_changes import dynamic_values
+from doorkeeper.app.decision_settings import settings_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.stores import open_store
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.authorizer.standard_keys import read_policy
+from doorkeeper.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
 from doorkeeper.config.loading import with_stored_values
 from doorkeeper.config.plug_ins import UnusableClass
 from doorkeeper.errors import AuthorizerFault
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import state_at
-from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.declared import ACL, CONFIG, FEATURE
 from doorkeeper.kinds.features import has_networks, metadata_level
 from doorkeeper.offline.acls import open_acls
 from doorkeeper.offline.stores import open_backup, open_for_reading, place_of
+from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
@@ -39,7 +40,7 @@ from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.reading import StoredRows, read_acls
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from doorkeeper.errors import ApiError
     from doorkeeper.offline.acls import OfflineAcls
     from doorkeeper.repositories.addresses import Address
-    from doorkeeper.storage.portable import Portable
+    from doorkeeper.state.state import State
 
 
 class StoreRepository(AclRepository):
@@ -110,9 +111,16 @@ class StoreRepository(AclRepository):
                 raise StartError(f"there is no history of the ACLs of {name}")
             # Its ACLs may be anywhere: only the authorizer itself can list them.
             async with open_acls(settings) as acls:
-                return AclContents(acls.find([ANY_BINDING]), policy_of(settings), name)
+                return AclContents(acls.find([ANY_BINDING]), policy_of(settings), authorizer=name)
         try:
-            stored = await _read_store(settings, self._at)
+            if self._at is not None:
+                async with open_for_reading(place_of(settings), alone=False) as past:
+                    return _past_contents(
+                        await state_at(past, self._at),
+                        settings,
+                        node=self.address.kind is AddressKind.CONFIG,
+                    )
+            stored = await _read_store(settings)
         except StorageError as error:
             raise StartError(str(error)) from error
         settings, _ = with_stored_values(settings, dynamic_values(stored.configs, settings.node_id))
@@ -137,9 +145,12 @@ class BackupRepository(AclRepository):
         """
         try:
             async with open_backup(self.address) as backup:
-                return _contents(await _read_moment(backup, self._at), None)
+                at = self._at or Moment((await backup.position()).revision, None)
+                return _past_contents(await state_at(backup, at))
         except StorageError as error:
             raise RepositoryError(str(error)) from error
+        except StartError as error:
+            raise RepositoryError(*map(str, error.problems)) from error
 
     async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
         """Return the bindings that match any of the filters, sorted, each once.
@@ -165,7 +176,7 @@ def _as_of(at: Moment | None) -> str:
     return "" if at is None else f", as of {at}"
 
 
-def _contents(stored: StoredRows, policy: Policy | None) -> AclContents:
+def _contents(stored: StoredRows, policy: Policy) -> AclContents:
     return AclContents(
         sorted(each.binding for each in stored.bindings),
         policy,
@@ -174,25 +185,40 @@ def _contents(stored: StoredRows, policy: Policy | None) -> AclContents:
     )
 
 
-async def _read_moment(store: Portable, at: Moment | None) -> StoredRows:
-    """Return the rows of a store as of a moment; None is its newest revision.
+def _past_contents(
+    state: State, settings: Settings | None = None, *, node: bool = False
+) -> AclContents:
+    """Return the ACLs of a state of the past, with its policy.
+
+    ``settings`` give what the history lacks; their node is the one that is asked if ``node`` says
+    so.
 
     Raises:
-        BeforeHistory: it was not kept, or does not exist yet.
+        StartError: a super user has no colon.
 
     """
-    if at is None:
-        at = Moment((await store.position()).revision, None)
-    state = await state_at(store, at)
-    # Ids are of no use in the past.
-    bindings = [StoredBinding("", each) for each in find(state.acls, ANY_BINDING)]
-    return StoredRows(bindings, list(state.configs), list(state.features), state.revision)
+    node_id = 0 if settings is None else settings.node_id
+    dynamic = dynamic_values(state.configs, node_id)
+    recorded = settings_of(state.settings, str(node_id) if node else None)
+    policy, note = None, None
+    if recorded is not None:
+        policy = _policy({**recorded, **dynamic.cluster, **dynamic.broker})
+    else:
+        note = f"the history does not have {' and '.join(POLICY_DEFAULTS)} as of then"
+        if settings is not None:
+            policy = policy_of(with_stored_values(settings, dynamic)[0])
+            note += "; those of the configuration as it is now count"
+    return AclContents(
+        sorted(find(state.acls, ANY_BINDING)),
+        policy,
+        "configured" if recorded is None else "history",
+        networks=has_networks(metadata_level(state.features)),
+        revision=state.revision,
+        note=note,
+    )
 
 
-async def _read_store(settings: Settings, at: Moment | None) -> StoredRows:
-    if at is not None:
-        async with open_for_reading(place_of(settings), alone=False) as past:
-            return await _read_moment(past, at)
+async def _read_store(settings: Settings) -> StoredRows:
     if settings.store is None:
         return await asyncio.to_thread(read_acls, settings.data_dir / DATABASE_NAME)
     store = await open_store(settings)
@@ -214,8 +240,12 @@ def policy_of(settings: Settings) -> Policy:
         StartError: a super user has no colon.
 
     """
+    return _policy({entry.key: entry.value for entry in settings.entries})
+
+
+def _policy(configs: Mapping[str, str]) -> Policy:
     try:
-        return read_policy({entry.key: entry.value for entry in settings.entries})
+        return read_policy(configs)
     except ValueError as error:
         raise StartError(str(error)) from error
 

@@ -33,6 +33,8 @@ class AclContents(NamedTuple):
     bindings: list[AclBinding]
     policy: Policy | None = None
     """Super users and the default for resources without ACLs; None if the repository has none."""
+    policy_from: str = "configured"
+    """Where the policy comes from."""
     authorizer: str | None = None
     """The class that decides there; None if it is StandardAuthorizer, or is not known."""
     unknown: int = 0
@@ -41,6 +43,8 @@ class AclContents(NamedTuple):
     """Whether hosts that are networks match the addresses in them; None if it is not known."""
     revision: int | None = None
     """The revision of a store; None if the repository has none."""
+    note: str | None = None
+    """A remark for answers from these contents."""
 
 
 class AclSession(ABC):

@@ -13,7 +13,14 @@ from doorkeeper.acl.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acl.snapshot import Snapshot
 from doorkeeper.configs.resources import ResourceConfigs
 from doorkeeper.groups.table import Offsets
-from doorkeeper.kinds.declared import ACL, KINDS, StoredConfig, StoredFeature, StoredToken
+from doorkeeper.kinds.declared import (
+    ACL,
+    KINDS,
+    StoredConfig,
+    StoredFeature,
+    StoredSetting,
+    StoredToken,
+)
 from doorkeeper.kinds.features import has_networks, metadata_level
 from doorkeeper.kinds.table import Table
 from doorkeeper.quotas.table import ClientQuotas
@@ -52,6 +59,7 @@ class State(NamedTuple):
     features: Table[StoredFeature] = Table(1)
     offsets: Offsets = Offsets()
     resource_configs: ResourceConfigs = ResourceConfigs()
+    settings: Table[StoredSetting] = Table(2)
     groups: Mapping[str, Group] = {}
     live_groups: Mapping[str, Group] = {}
     members: tuple[Member, ...] = ()

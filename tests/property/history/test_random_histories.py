@@ -30,6 +30,7 @@ from doorkeeper.kinds.declared import (
     StoredOffset,
     StoredQuota,
     StoredResourceConfig,
+    StoredSetting,
     StoredToken,
     StoredTopic,
 )
@@ -70,6 +71,7 @@ MAKERS: Mapping[str, Callable[[int, int], Any]] = {
         f'{{"user": "u{key}"}}', "producer_byte_rate", float(value)
     ),
     "resource_config": lambda key, value: StoredResourceConfig("group", "g", f"k{key}", str(value)),
+    "setting": lambda key, value: StoredSetting("1", f"k{key}", f"v{value}"),
     "token": lambda key, value: StoredToken(f"t{key}", "User:a", "User:a", (), 1, 2, value, b"f"),
     "topic": lambda key, value: StoredTopic(f"t{key}", bytes(16), 1 + value, 1, {"k": str(value)}),
 }

@@ -48,7 +48,7 @@ async def test_a_change_counts_at_once_and_after_a_restart(tmp_path: Path) -> No
         assert await server.alter("", ("super.users", DELETE, None)) == [None]
         assert super_users(server) == {"User:file"}
 
-    log = "SELECT kind, key, deleted, author_principal FROM change_log"
+    log = "SELECT kind, key, deleted, author_principal FROM change_log WHERE kind = 'config'"
     of_cluster, of_node = '["","super.users"]', '["1","super.users"]'
     assert query(tmp_path / "data", log) == [
         ("config", of_cluster, 0, "User:admin"),
@@ -81,7 +81,7 @@ async def test_what_is_wrong_is_refused_as_a_whole(tmp_path: Path) -> None:
 
         assert super_users(server) == {"User:file"}
         assert server.assembly.node.settings.max_connections == 2**31 - 1
-    assert query(tmp_path / "data", "SELECT * FROM item") == []
+    assert query(tmp_path / "data", "SELECT * FROM item WHERE kind = 'config'") == []
 
 
 async def test_validate_only_changes_nothing(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ async def test_validate_only_changes_nothing(tmp_path: Path) -> None:
 
         assert isinstance(server.assembly.authorizer, Capricious)
         assert server.assembly.authorizer.moods == [None]
-    assert query(tmp_path / "data", "SELECT * FROM change_log") == []
+    assert query(tmp_path / "data", "SELECT * FROM change_log WHERE kind = 'config'") == []
 
 
 async def test_a_plug_in_takes_its_own_keys(tmp_path: Path) -> None:
@@ -121,7 +121,9 @@ async def test_a_plug_in_that_breaks_its_word_leaves_the_old_state(tmp_path: Pat
         assert await server.alter("1", (MOOD, SET, "false exit")) == ["-1: None"]
 
         assert server.assembly.node.settings.originals[MOOD] == "good"
-    assert query(tmp_path / "data", "SELECT value FROM item") == [('["good"]',)]
+    assert query(tmp_path / "data", "SELECT value FROM item WHERE kind = 'config'") == [
+        ('["good"]',)
+    ]
 
 
 async def test_requests_at_the_same_time_come_one_after_the_other(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.assembly import Assembly
 from doorkeeper.app.catalogs import APART_BYTES
+from doorkeeper.app.decision_settings import settings_of
 from doorkeeper.app.reconfiguration import changed_keys, is_reloaded
 from doorkeeper.app.reload import reload
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.loading import load
 from testkit import watched_mechanism
 from testkit.conversation_cases import hand
+from testkit.edge import until
 from testkit.logs import ReadableLogs, readable_logs
 from testkit.stores import NOW_MS, open_store
 
@@ -71,6 +73,25 @@ def users(assembly: Assembly) -> dict[str, str]:
     assert plain.login_module is not None
     options = plain.login_module.options
     return {name.removeprefix("user_"): text for name, text in options.items()}
+
+
+async def test_what_decisions_depend_on_is_in_the_history(tmp_path: Path) -> None:
+    """Once for each value; a file that is read again with the same values is no change."""
+    given = f'{JAAS} user_a="1";\nsuper.users='
+    async with running(tmp_path, f"{given}User:a") as server:
+        log = server.assembly.log
+        await until(lambda: log.state.revision == 1)
+        await server.reload(f"{given}User:a")
+        await server.reload(f"{given}User:b")
+        await until(lambda: log.state.revision == 2)
+        node = str(server.assembly.node.node_id)
+        assert settings_of(log.state.settings, node) == {
+            "super.users": "User:b",
+            "allow.everyone.if.no.acl.found": "false",
+        }
+    async with running(tmp_path, f"{given}User:b") as server:
+        await server.reload(f"{given}User:a")
+        await until(lambda: server.assembly.log.state.revision == 3)
 
 
 async def test_users_super_users_levels_and_catalog(tmp_path: Path) -> None:

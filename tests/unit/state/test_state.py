@@ -18,6 +18,7 @@ from doorkeeper.kinds.declared import (
     OFFSET,
     QUOTA,
     RESOURCE_CONFIG,
+    SETTING,
     TOKEN,
     TOPIC,
     StoredCredential,
@@ -25,6 +26,7 @@ from doorkeeper.kinds.declared import (
     StoredOffset,
     StoredQuota,
     StoredResourceConfig,
+    StoredSetting,
     StoredToken,
     StoredTopic,
 )
@@ -46,6 +48,7 @@ EVERYTHING: Change = {
     **edit(OFFSET, set=[StoredOffset("g", "t-0", bytes(16), 5, -1, "")]),
     **edit(QUOTA, set=[StoredQuota('{"user": "u"}', "producer_byte_rate", 1.0)]),
     **edit(RESOURCE_CONFIG, set=[StoredResourceConfig("group", "g", "k", "v")]),
+    **edit(SETTING, set=[StoredSetting("", "super.users", "User:a")]),
     **edit(TOKEN, set=[StoredToken("t", "User:a", "User:a", (), 1, 2, 3, b"f")]),
     **edit(TOPIC, set=[StoredTopic("t", bytes(16), 1, 1, {})]),
 }

@@ -184,16 +184,20 @@ def policy_options(command: Command) -> Command:
 
 
 def effective_policy(
-    configured: Policy | None, super_users: str | None, *, allow_everyone: bool | None
+    configured: Policy | None,
+    super_users: str | None,
+    *,
+    allow_everyone: bool | None,
+    source: str = "configured",
 ) -> EffectivePolicy:
-    """Return the configured policy, None if there is none, with options in its place.
+    """Return the policy of a source, None if there is none, with options in its place.
 
     Raises:
         click.UsageError: a super user has no colon.
 
     """
     policy = configured or Policy()
-    users_from = everyone_from = DEFAULT if configured is None else "configured"
+    users_from = everyone_from = DEFAULT if configured is None else source
     if super_users is not None:
         try:
             users = read_policy({SUPER_USERS: super_users}).super_users

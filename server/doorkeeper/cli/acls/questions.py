@@ -153,9 +153,12 @@ def take_state(
         fail(error.problems, status)
     # A store has a policy, with its dynamic values; other addresses can have a configuration.
     policy = effective_policy(
-        contents.policy or configured, super_users, allow_everyone=allow_everyone
+        contents.policy or configured,
+        super_users,
+        allow_everyone=allow_everyone,
+        source=contents.policy_from,
     )
-    note = None
+    note = contents.note
     if contents.authorizer is not None:
         note = (
             f"the server's authorizer is {contents.authorizer}; the answer is that of"

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import ACL, TOPIC
+from doorkeeper.kinds.declared import ACL, SETTING, TOPIC, StoredSetting
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.backup import backup
 from doorkeeper.storage.files import DATABASE_NAME
@@ -33,6 +33,7 @@ STANDARD = (
     "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 )
 ALICE = Author("User:admin", "10.0.0.7", "PLAINTEXT", "c", "java/4.3.1", 17)
+EVERYONE = StoredSetting("", "allow.everyone.if.no.acl.found", "false")
 FIRST = allow("alice", READ, topic_pattern("orders"))
 SECOND = allow("bob", READ, topic_pattern("orders"))
 
@@ -147,6 +148,32 @@ def test_questions_about_the_past(run: Run, data_dir: Path, tmp_path: Path) -> N
         question = ("--principal", "User:alice", "--operation", "Read", "--topic", "orders")
         assert "ALLOWED" in run("acls", "explain", *at, *question).output.upper()
         assert run("acls", "lint", *at).exit_code in (0, 1)
+
+
+def test_the_super_users_of_that_day(run: Run, data_dir: Path, tmp_path: Path) -> None:
+    """Those that the server recorded count; where it recorded none, the answer says so."""
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    for revision, user in ((5, "User:root"), (6, "")):
+        change = edit(SETTING, set=[StoredSetting("", "super.users", user), EVERYONE])
+        write_entries(connection, [LogEntry(revision, ALICE, change)], NOW_MS + revision * 1000)
+    connection.close()
+    backup(data_dir, tmp_path / "acls.backup")
+    question = ("--principal", "User:root", "--operation", "Read", "--topic", "orders")
+    now = (*STANDARD, "--override", "super.users=User:now")
+    for place in ((f"store:{data_dir}", *now), (f"backup:{tmp_path / 'acls.backup'}",)):
+        then = run("acls", "explain", *place, *question, "--at", "5").output
+        assert "super.users: User:root (history)" in then
+        assert (
+            "super.users: none (history)"
+            in run("acls", "explain", *place, *question, "--at", "6").output
+        )
+        unknown = run("acls", "explain", *place, *question, "--at", "4").output
+        assert "note: the history does not have super.users and allow.everyone" in unknown
+        assert "(history)" not in unknown
+    assert (
+        "super.users: User:now (configured)"
+        in run("acls", "explain", f"store:{data_dir}", *now, *question, "--at", "4").output
+    )
 
 
 def test_the_difference_of_two_moments(run: Run, data_dir: Path) -> None:

@@ -1,0 +1,84 @@
+"""The values of a file that decisions depend on, as rows of the store: its history has them.
+
+A node writes them when it starts, or reloads its file, with other values than the last ones. Nodes
+with one file share the rows without a node; only one whose value differs has rows of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.authorizer.standard_keys import POLICY_DEFAULTS
+from doorkeeper.kinds.change import SERVER, edit
+from doorkeeper.kinds.declared import SETTING, StoredSetting
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterable, Mapping
+
+    from doorkeeper.config.settings import Settings
+    from doorkeeper.kinds.change import Change, Committed
+    from doorkeeper.kinds.table import Table
+    from doorkeeper.logger import Logger
+    from doorkeeper.state.log import StateLog
+    from doorkeeper.state.state import State
+
+ALL_NODES: Final = ""
+
+
+def first_settings(settings: Settings) -> Change:
+    """Return the rows that a new store begins with."""
+    return edit(
+        SETTING,
+        set=[
+            StoredSetting(ALL_NODES, name, value) for name, value in _file_values(settings).items()
+        ],
+    )
+
+
+def other_settings(rows: Table[StoredSetting], settings: Settings) -> Change:
+    """Return the change to the values of a node; an empty one if the store has them."""
+    node = str(settings.node_id)
+    changed = []
+    for name, value in _file_values(settings).items():
+        known = rows.get(node, name) or rows.get(ALL_NODES, name)
+        if known is None:
+            changed.append(StoredSetting(ALL_NODES, name, value))
+        elif known.value != value:
+            changed.append(StoredSetting(node, name, value))
+    return edit(SETTING, set=changed) if changed else {}
+
+
+def record_settings(log: StateLog, settings: Settings, logger: Logger) -> None:
+    """Write the values of a node behind the changes that wait, if the store has others."""
+
+    def plan(state: State) -> Change:
+        return other_settings(state.settings, settings)
+
+    def note(done: asyncio.Future[Committed]) -> None:
+        if not done.cancelled() and (error := done.exception()) is not None:
+            logger.error("settings are not in the history", cause=str(error))
+
+    if plan(log.state):
+        log.submit(plan, SERVER).add_done_callback(note)
+
+
+def settings_of(rows: Iterable[StoredSetting], node: str | None) -> Mapping[str, str] | None:
+    """Return the values of a node; None if one is not known.
+
+    A ``node`` of None is the only node with rows of its own, or else those without.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for owner, name, value in rows:
+        found.setdefault(owner, {})[name] = value
+    values = dict(found.pop(ALL_NODES, {}))
+    own = [found.get(node, {})] if node is not None else list(found.values())
+    for each in own:
+        values |= each
+    is_known = values.keys() >= POLICY_DEFAULTS.keys()
+    return values if is_known and all(each.items() <= values.items() for each in own) else None
+
+
+def _file_values(settings: Settings) -> Mapping[str, str]:
+    given = {entry.key: entry.value for entry in settings.given}
+    return {name: given.get(name, default) for name, default in POLICY_DEFAULTS.items()}
