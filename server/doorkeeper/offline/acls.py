@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -31,18 +31,25 @@ from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.config.audit import AuditSettings
 from doorkeeper.config.loading import with_stored_values
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.kinds.change import Edit
+from doorkeeper.kinds.declared import ACL
 from doorkeeper.logs.command_log import command_logs
 from doorkeeper.offline.log import OfflineAuditLog, offline_log
 from doorkeeper.state.store import StorageError, StoreInUse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
     from doorkeeper.config.settings import Settings
+    from doorkeeper.kinds.change import Committed
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results
+    from doorkeeper.state.state import State
+
+
+NO_EDIT: Final = Edit((), ())
 
 
 class OfflineAcls:
@@ -58,12 +65,53 @@ class OfflineAcls:
         audit_log: OfflineAuditLog | None = None,
         *,
         keeps_elsewhere: bool = False,
+        log: StateLog | None = None,
     ) -> None:
-        """``authorizer`` has started; ``keeps_elsewhere``: its ACLs are not in the store."""
+        """``authorizer`` has started; ``keeps_elsewhere``: its ACLs are not in the store.
+
+        ``log`` is the state log below it, not yet started.
+        """
+        self._log = log
+        self._others: list[Committed] = []
+        self._conflict = 0
+        if log is not None:
+            log.subscribe(self._note_other, ACL)
         self._authorizer = authorizer
         self._timeout_s = timeout_s
         self._audit_log = OfflineAuditLog(AuditSettings(), 0) if audit_log is None else audit_log
         self._keeps_elsewhere = keeps_elsewhere
+
+    def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
+        """Refuse further changes once another node has changed ACLs of a condition.
+
+        Changes behind ``revision`` count, up to the state that a change is planned on. A change
+        that is refused is not stored, and raises StartError.
+        """
+        assert self._log is not None
+
+        def check(_: State) -> None:
+            for each in self._others:
+                rows = each.change.get(ACL, NO_EDIT)
+                # What a reload of everything brought is not known.
+                is_known = bool(each.change)
+                if each.revision > revision and (
+                    not is_known or any(concerns(row.binding) for row in (*rows.set, *rows.deleted))
+                ):
+                    self._conflict = each.revision
+                    raise ApiError(ErrorCode.INVALID_REQUEST)
+
+        self._log.check = check
+
+    def _raise_conflict(self) -> None:
+        if self._conflict:
+            raise StartError(
+                f"not changed: revision {self._conflict}, which another node has made meanwhile,"
+                " concerns the plan (doorkeeper history show REVISION)"
+            )
+
+    def _note_other(self, committed: Committed) -> None:
+        if committed.origin is None:
+            self._others.append(committed)
 
     def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
         """Return the bindings that any of the filters matches, sorted, without duplicates.
@@ -87,13 +135,14 @@ class OfflineAcls:
 
         Raises:
             AuthorizerFault: the authorizer fails as a whole.
-            StartError: the audit log cannot be written.
+            StartError: the audit log cannot be written, or ``refuse_after`` refuses.
 
         """
         async with self._audit_log.recording():
             results = await self._authorizer.create(None, bindings, self._timeout_s)
             if self._keeps_elsewhere:
                 self._audit_log.record_report(bindings, results.values)
+        self._raise_conflict()
         return self._with_causes(results)
 
     async def remove(self, filters: Sequence[AclBindingFilter]) -> list[AclDeleteResult]:
@@ -101,13 +150,14 @@ class OfflineAcls:
 
         Raises:
             AuthorizerFault: the authorizer fails as a whole.
-            StartError: the audit log cannot be written.
+            StartError: the audit log cannot be written, or ``refuse_after`` refuses.
 
         """
         async with self._audit_log.recording():
             results = await self._authorizer.delete(None, filters, self._timeout_s)
             if self._keeps_elsewhere:
                 self._audit_log.record_report(filters, results.values)
+        self._raise_conflict()
         return self._with_causes(results)
 
     def _with_causes(self, results: Results) -> list[Any]:
@@ -157,14 +207,16 @@ async def _open(settings: Settings, *, make_store: bool) -> AsyncIterator[Offlin
         made = authorizer_of(settings.entries, log)
         assert made is not None, "its name is not empty"
         authorizer = GuardedAuthorizer(made, slow_ms=settings.authorizer_slow_ms)
+        elsewhere = not isinstance(made, KeepsInStore)
+        timeout_s = settings.update_timeout_ms / 1000
+        # Before the start: from then on the log follows other nodes.
+        acls = OfflineAcls(authorizer, timeout_s, audit_log, keeps_elsewhere=elsewhere, log=log)
         try:
             # Such an authorizer may change the store during start(), before the first command.
             if _changes_unasked(made):
                 audit_log.open()
             await _start(authorizer, settings, log)
-            timeout_s = settings.update_timeout_ms / 1000
-            elsewhere = not isinstance(made, KeepsInStore)
-            yield OfflineAcls(authorizer, timeout_s, audit_log, keeps_elsewhere=elsewhere)
+            yield acls
         finally:
             # Submit changes that the authorizer has begun without awaiting them.
             await asyncio.sleep(0)

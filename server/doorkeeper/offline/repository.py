@@ -40,7 +40,7 @@ from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.reading import StoredRows, read_acls
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
@@ -260,6 +260,10 @@ class StoreSession(AclSession):
     async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
         """Return the bindings that match any of the filters, sorted, each once."""
         return self._acls.find(filters)
+
+    def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
+        """Refuse further changes once another node has changed ACLs of a condition."""
+        self._acls.refuse_after(revision, concerns)
 
     async def matches_networks(self) -> bool | None:
         """Say whether the standard authorizer matches networks; None of another one."""

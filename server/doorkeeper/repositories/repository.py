@@ -16,9 +16,10 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.model import exactly
+from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from doorkeeper.acl.decision import Policy
@@ -58,6 +59,16 @@ class AclSession(ABC):
             RepositoryError: the repository cannot be read.
 
         """
+
+    def refuse_after(self, revision: int, concerns: Callable[[AclBinding], bool]) -> None:
+        """Refuse changes after those of others, of ACLs of a condition, behind a revision.
+
+        Raises:
+            RepositoryError: it cannot tell.
+
+        """
+        del revision, concerns
+        raise RepositoryError("only a store can tell what others have changed")
 
     async def matches_networks(self) -> bool | None:
         """Say whether hosts that are networks match the addresses in them; None if not known."""

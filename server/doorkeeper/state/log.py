@@ -24,6 +24,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
@@ -95,6 +96,13 @@ def origin_of(request: AuthorizableRequestContext | None) -> Origin:
         request.correlation_id,
     )
     return Origin(author, request)
+
+
+def _plan_after(
+    check: Callable[[State], None], plan: Plan, state: State
+) -> Change | Slices[Change]:
+    check(state)
+    return plan(state)
 
 
 def _is_cancelled() -> bool:
@@ -204,6 +212,8 @@ class StateLog:
         self._expires_s = math.inf
         self._idle = True
         self._load_error: StorageError | None = None
+        self.check: Callable[[State], None] | None = None
+        """Called with the state of each plan that is submitted; its error is that of the plan."""
         self._max_age_s = max_age_s
 
     @property
@@ -338,6 +348,8 @@ class StateLog:
         if self._closing or self._load_error is not None:
             completion.set_exception(self._load_error or StoreUnavailable("the store is closed"))
             return completion
+        if self.check is not None:
+            plan = partial(_plan_after, self.check, plan)
         away_s = self.store.timeout_s
         # The shorter limit applies. The error of the store's also says that nothing changed.
         has_timeout = timeout_s is not None and (away_s is None or timeout_s < away_s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,8 +17,11 @@ from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.offline.acls import OfflineAcls, open_acls
+from doorkeeper.state.store import LogEntry
+from testkit.authorizers import SERVER
 from testkit.plugins import InMemory
 from testkit.settings import settings_of
+from testkit.state_logs import OTHER, Database, sharing
 from testkit.stores import adding, binding, config, fill, open_store
 from testkit.trails import lines_in
 
@@ -35,6 +39,35 @@ if TYPE_CHECKING:
 
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 BINDINGS = [binding(number).binding for number in (1, 2)]
+
+
+async def test_what_another_node_changes_meanwhile_refuses_a_change() -> None:
+    """If it concerns the plan; it is checked on the state that the change would be made on."""
+    database = Database()
+    log, store = await sharing(database)
+    authorizer = StandardAuthorizer()
+    authorizer.attach(log)
+    acls = OfflineAcls(GuardedAuthorizer(authorizer), 5, log=log)
+
+    def other(number: int) -> None:
+        entry = LogEntry(database.revision + 1, OTHER, adding(number))
+        database.write([entry], uuid.uuid4())
+
+    await asyncio.gather(*authorizer.start(SERVER).values())
+    concerned = binding(3).binding.pattern
+    acls.refuse_after(0, lambda each: each.pattern == concerned)
+    other(2)
+    assert await acls.add(BINDINGS[:1]) == [AclCreateResult()]
+
+    other(3)
+
+    with pytest.raises(StartError, match="revision 3, which another node has made meanwhile"):
+        await acls.add([binding(4).binding])
+    with pytest.raises(StartError, match="not changed: revision 3"):
+        await acls.remove([exactly(BINDINGS[0])])
+    assert database.revision == 3
+    await log.aclose()
+    assert store.is_closed
 
 
 class Watches(InMemory):

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from doorkeeper.acl.plan_application import Outcome
     from doorkeeper.repositories.repository import AclRepository, AclSession
 
+    Precondition = Callable[[Plan, AclSession | None], Awaitable[None]]
+
 # Of the format of the file; a reader refuses any other.
 VERSION: Final = 1
 
@@ -150,12 +152,12 @@ def apply_plan(
     *,
     dry_run: bool,
     asks: bool,
-    precondition: Callable[[Plan], Awaitable[None]] | None = None,
+    precondition: Precondition | None = None,
 ) -> None:
     """Plan with the present ACLs, show the plan, and apply it.
 
     ``precondition`` raises a RepositoryError where the plan must not be applied. It is called when
-    the repository is open for changes.
+    the repository is open for changes, with the session.
 
     An error ends the process; the message says how many changes were made, because the same
     command makes the remaining ones.
@@ -166,7 +168,7 @@ def apply_plan(
         if dry_run:
             contents = await repository.read()
             report_unknown(contents)
-            found = await _show_new_plan(make_plan, contents.bindings, precondition)
+            found = await _show_new_plan(make_plan, contents.bindings, precondition, None)
             say_host_notes(found, networks=contents.networks)
             return None
         # The session stays open during the question: in an embedded store no server starts
@@ -175,7 +177,7 @@ def apply_plan(
             present = await session.find([ANY_BINDING])
             known = known_bindings(present)
             report_unknown(AclContents(known, unknown=len(present) - len(known)))
-            found = await _show_new_plan(make_plan, known, precondition)
+            found = await _show_new_plan(make_plan, known, precondition, session)
             await _say_notes_of(found, session)
             if not found:
                 return None
@@ -212,11 +214,12 @@ async def _say_notes_of(plan: Plan, session: AclSession) -> None:
 async def _show_new_plan(
     make_plan: Callable[[list[AclBinding]], Plan],
     present: list[AclBinding],
-    precondition: Callable[[Plan], Awaitable[None]] | None,
+    precondition: Precondition | None,
+    session: AclSession | None,
 ) -> Plan:
     found = make_plan(present)
     if precondition is not None:
-        await precondition(found)
+        await precondition(found, session)
     show_plan(found, "table")
     return found
 

@@ -12,18 +12,21 @@ from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
     from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.cli.acls.plans import Precondition
+    from doorkeeper.repositories.repository import AclSession
 
 
 def precondition_of(
     location: Location, revision: int, selects: Callable[[AclBinding], bool] | None
-) -> Callable[[Plan], Awaitable[None]]:
+) -> Precondition:
     """Return a check that fails where ACLs have changed behind a revision of the location's store.
 
+    The session refuses later changes of others too, up to each change of its own.
     The changes that count are those of ACLs that ``selects`` selects; None: of the patterns in the
     plan.
 
@@ -33,14 +36,17 @@ def precondition_of(
     """
     if not location.address.is_store:
         raise click.UsageError(
-            f"--if-revision needs a store, whose history has the changes; found {location.address}"
+            f"--if-revision needs a store, whose history has the changes; found {location.address}."
+            " No request of the Kafka protocol carries a revision: name the shared store, or the"
+            " embedded one while its server is stopped"
         )
 
-    async def check(plan: Plan) -> None:
+    async def check(plan: Plan, session: AclSession | None) -> None:
         patterns = {each.pattern for each in (*plan.added, *plan.removed)}
         concerns = selects or (lambda binding: binding.pattern in patterns)
         try:
             async with open_history(location.address, location.overrides) as store:
+                newest = (await store.position()).revision
                 found = await changes_since(store, revision, concerns)
         except StorageError as error:
             raise RepositoryError(str(error)) from error
@@ -51,5 +57,8 @@ def precondition_of(
                 f"nothing was changed: since revision {revision}, other changes concern the plan:"
                 f" {numbers}{more} (doorkeeper history show REVISION)"
             )
+        if session is not None:
+            # Later ones are seen by the session, which was opened before the history was read.
+            session.refuse_after(newest, concerns)
 
     return check

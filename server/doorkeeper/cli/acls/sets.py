@@ -39,11 +39,11 @@ from doorkeeper.cli.terminal import fail, say
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
-    from doorkeeper.cli.acls.plans import SavedPlan
+    from doorkeeper.cli.acls.plans import Precondition, SavedPlan
     from doorkeeper.history.moments import Moment
     from doorkeeper.repositories.addresses import Address
     from doorkeeper.repositories.repository import AclContents
@@ -443,7 +443,7 @@ def _apply_at(
     *,
     dry_run: bool,
     asks: bool,
-    precondition: Callable[[Plan], Awaitable[None]] | None = None,
+    precondition: Precondition | None = None,
 ) -> None:
     try:
         repository = location.repository()
