@@ -83,6 +83,16 @@ class ClusterRepository(AclRepository):
         async with client:
             yield ClusterSession(client, self)
 
+    async def cluster_id(self) -> str:
+        """Return the id of the cluster; empty if it does not tell.
+
+        Raises:
+            RepositoryError: the cluster cannot be reached, or refuses.
+
+        """
+        async with self.change() as session:
+            return await session.cluster_id()
+
     def _config(self) -> ClientConfig:
         if self._command_config is None:
             return ClientConfig(bootstrap=self.address.target, controllers=self._is_controllers)
@@ -110,6 +120,11 @@ class ClusterSession(AclSession):
         """Take an open client and the repository that it belongs to."""
         self._client = client
         self._translate_errors = repository._translate_errors  # noqa: SLF001  one module
+
+    async def cluster_id(self) -> str:
+        """Return the id of the cluster; empty if it does not tell."""
+        with self._translate_errors():
+            return (await self._client.cluster()).cluster_id
 
     async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
         """Return the bindings that match any of the filters, sorted, each once."""

@@ -323,18 +323,20 @@ def plan(
         goal = read_bindings(Location(wanted, location.command_config))
         present = read_contents(location)
         found = plan_changes(present.bindings, goal, owned, removals_max=removals_max)
+        text = acl_plans.text_of(found, location.canonical(), present.revision)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
-            write_whole(
-                out_file, acl_plans.text_of(found, location.canonical(), present.revision).encode()
-            )
+            write_whole(out_file, text.encode())
     except RepositoryError as error:
         fail(error.problems)
     except PlanError as error:
         fail_without_plan(error)
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
-    show_plan(found, output)
+    if output == "json":
+        click.echo(text, nl=False)
+    else:
+        show_plan(found, output)
     acl_plans.say_host_notes(found, networks=present.networks)
     if out_file is not None:
         say(f"the plan is written to {out_file}")

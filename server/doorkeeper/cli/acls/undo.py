@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.history.undoing import read_undo
+from doorkeeper.repositories.clusters import ClusterRepository
 from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
     from doorkeeper.history.undoing import Undo
@@ -79,7 +82,21 @@ def undo(
             raise click.UsageError(f"{location.address} has no history; name its store: --history")
         history = location.address
 
+    try:
+        repository = location.repository()
+        cluster_id = ""
+        if isinstance(repository, ClusterRepository):
+            cluster_id = asyncio.run(repository.cluster_id())
+    except RepositoryError as error:
+        fail(error.problems)
+
     async def read(store: Portable) -> Undo:
+        own = (await store.header()).cluster_id if cluster_id else ""
+        if own != cluster_id:
+            raise StorageError(
+                f"{store.name} is the store of the cluster {own}, but {location.address} is the"
+                f" cluster {cluster_id}: give --history its store"
+            )
         return await read_undo(store, *revisions)
 
     found = read_history(history, read)
@@ -87,8 +104,4 @@ def undo(
         say(f"note: changes of the kind {kind} are not undone")
     for each in found.overlaps:
         say(f"note: a later change overlaps: {line_of(each)}")
-    try:
-        repository = location.repository()
-    except RepositoryError as error:
-        fail(error.problems)
     apply_plan(repository, found.plan, dry_run=dry_run, asks=not yes)

@@ -13,6 +13,7 @@ from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL, TOPIC
+from doorkeeper.repositories.clusters import ClusterRepository
 from testkit.acl import READ, WRITE, allow
 from testkit.acl import topic as topic_pattern
 from testkit.stores import fill, query, topic
@@ -120,6 +121,20 @@ def test_a_live_cluster_needs_its_store() -> None:
     assert "name its store: --history" in found.output
 
 
+def test_the_history_is_that_of_the_cluster(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Revisions of another store are not taken back."""
+
+    async def cluster_id(_: ClusterRepository) -> str:
+        return "another-cluster"
+
+    monkeypatch.setattr(ClusterRepository, "cluster_id", cluster_id)
+
+    found = run("undo", "1", "kafka://localhost:1", "--history", config)
+
+    assert found.exit_code == 1
+    assert "kafka://localhost:1 is the cluster another-cluster: give --history" in found.output
+
+
 def test_a_plan_is_applied_only_if_nothing_else_changed(config: str, tmp_path: Path) -> None:
     """A saved plan has the revision; changes of its patterns since then refuse it."""
     wanted, plan = tmp_path / "wanted.csv", tmp_path / "a.plan"
@@ -127,6 +142,8 @@ def test_a_plan_is_applied_only_if_nothing_else_changed(config: str, tmp_path: P
     wanted.write_text(f"{heading}\n{ROWS['A']}\n{ROWS['B']}\n")
     run("plan", str(wanted), config, "--out", str(plan))
     assert json.loads(plan.read_text())["revision"] == 3
+    shown = run("plan", str(wanted), config, "--output", "json").stdout
+    assert json.loads(shown) == json.loads(plan.read_text())
 
     run("undo", "2", config, "--yes")  # bob's ACL, of the same topic
     late = run("apply", str(plan), config, "--plan", "--if-revision", "plan", "--yes")
