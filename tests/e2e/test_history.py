@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -78,3 +79,30 @@ def test_the_history_of_a_server_that_serves(tmp_path: Path) -> None:
         assert "revisions 1 to 3" in run(
             tmp_path, "history", "verify", "--config", "server.properties"
         )
+
+
+def test_a_watcher_sees_each_change_once_across_a_killed_server(tmp_path: Path) -> None:
+    """In order, in a process of its own; all that the killed server had answered is there."""
+    words = ("watch", "--config", "server.properties", "--from", "1", "--count", "1000")
+    with serving(tmp_path) as server, server.connect() as client:
+        client.call(creation("User:0"), CreateAclsResponse, 3)
+        watcher = subprocess.Popen(
+            [sys.executable, "-m", "doorkeeper", *words, "--output", "json"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(1, 400):
+            client.call(creation(f"User:{number}"), CreateAclsResponse, 3)
+        for number in range(1000, 1100):
+            client.send(creation(f"User:{number}"), 3)
+        server.process.kill()
+    with serving(tmp_path) as server, server.connect() as client:
+        for number in range(400, 1000):
+            client.call(creation(f"User:{number}"), CreateAclsResponse, 3)
+        output, _ = watcher.communicate(timeout=120)
+    changes = [json.loads(line) for line in output.splitlines()]
+    assert [each["revision"] for each in changes] == list(range(1, 1001))
+    principals = [each["changes"][0]["principal"] for each in changes]
+    assert principals[:400] == [f"User:{number}" for number in range(400)]
+    assert len(set(principals)) == 1000

@@ -150,11 +150,12 @@ async def test_what_was_pruned_is_gone(world: World) -> None:
 
 
 @asynccontextmanager
-async def running(world: World) -> AsyncIterator[int]:
+async def running(world: World, tokens_file: Path | None = None) -> AsyncIterator[int]:
     log = Log()
-    port = HttpPort(HttpSettings(host="127.0.0.1", port=0), log)
+    port = HttpPort(HttpSettings(host="127.0.0.1", port=0, tokens_file=tokens_file), log)
     heart = type("Heart", (), {"lag_s": 0.0})()
-    await port.open(Pages(Readiness({}), cast("Any", heart), cast("Any", None), None, world.pages))
+    none = cast("Any", None)
+    await port.open(Pages(Readiness({}), cast("Any", heart), none, port.credentials, world.pages))
     try:
         yield int(port.url.rpartition(":")[2])
     finally:
@@ -175,6 +176,22 @@ async def test_the_port_streams(world: World) -> None:
         assert b"id: 5\n" in await reader.readuntil(b'event: change\ndata: {"revision": 5')
         writer.close()
         await writer.wait_closed()
+
+
+async def test_the_login_of_the_port_is_required(world: World, tmp_path: Path) -> None:
+    """For the pages and for the stream, as for all others."""
+    token = "a-token-of-some-length"
+    file = tmp_path / "tokens"
+    file.write_text(f"{token}\n")
+    async with running(world, file) as number:
+        for page in ("/history", "/history/watch?from=1"):
+            refused = await ask(number, page)
+            assert refused.status == 401
+            assert b"revision" not in refused.body
+        bearer = {"Authorization": f"Bearer {token}"}
+        assert (await ask(number, "/history", headers=bearer)).status == 200
+        head = await ask(number, "/history/watch", method="HEAD", headers=bearer)
+        assert head.status == 200
 
 
 async def test_a_reader_that_does_not_read_is_cut_off(

@@ -10,10 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.cli.history import watch
+from doorkeeper.history import watching
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import ACL, SETTING, TOPIC, StoredSetting
-from doorkeeper.state.store import LogEntry
+from doorkeeper.offline.stores import open_history
+from doorkeeper.state.store import LogEntry, StorageError
 from doorkeeper.storage.backup import backup
 from doorkeeper.storage.files import DATABASE_NAME
 from testkit.acl import READ, allow
@@ -22,9 +25,13 @@ from testkit.stores import NOW_MS, open_store, topic, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from click.testing import Result
+
+    from doorkeeper.repositories.addresses import Address
+    from doorkeeper.storage.portable import Portable
 
     Run = Callable[..., Result]
 
@@ -219,3 +226,28 @@ def test_changes_are_watched(run: Run, data_dir: Path) -> None:
     ]
     assert found == [1, 4]
     assert "there is no revision 9 yet" in run("watch", *store, "--from", "9").output
+
+
+def test_a_watcher_waits_for_a_store_that_is_away(
+    run: Run, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says so once, and each change comes once; at the first look it is an error."""
+    calls = iter(range(100))
+
+    def away(store: Address) -> AbstractAsyncContextManager[Portable]:
+        # The first look finds the newest revision, or the first changes.
+        if 0 < next(calls) < 4:
+            raise StorageError("the store is away")
+        return open_history(store)
+
+    monkeypatch.setattr(watch, "open_history", away)
+    monkeypatch.setattr(watch, "AWAY_S", 0)
+    monkeypatch.setattr(watching, "AT_ONCE", 2)
+    store = ("--store", f"store:{data_dir}", "--from", "1", "--count", "4")
+
+    found = run("watch", *store)
+
+    assert [line.split()[0] for line in found.stdout.splitlines()] == ["1", "2", "3", "4"]
+    assert found.stderr.count("the store is away; trying again") == 1
+    calls = iter(range(1, 100))
+    assert run("watch", *store).exit_code == 1
