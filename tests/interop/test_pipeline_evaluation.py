@@ -1,5 +1,6 @@
 """The evaluator's jobs on Spark give the same tables as in one process."""
 
+import gc
 from collections.abc import Iterator
 
 import pyarrow.parquet as pq
@@ -22,7 +23,12 @@ from doorkeeper_pipeline.worlds.traffic import World, world_of
 from testkit.acl import allow, topic
 from testkit.acl_tables import bindings_table
 
-pytestmark = [pytest.mark.interop, pytest.mark.timeout(300)]
+# PySpark leaves sockets to the garbage collector, which warns of them in some later test.
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.timeout(300),
+    pytest.mark.filterwarnings("default"),
+]
 
 EVENTS = 20_000
 FILES = 4
@@ -49,6 +55,7 @@ def spark() -> Iterator[Engine]:
     engine = SparkEngine("local[2]")
     yield engine
     engine.close()
+    gc.collect()  # PySpark's sockets, of which it warns here and in no other test
 
 
 def asked(world: World, files: tuple[str, ...], engine: Engine) -> GoldInput:

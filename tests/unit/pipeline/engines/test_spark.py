@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ def spark() -> Iterator[SparkEngine]:
     engine = SparkEngine("local[2]")
     yield engine
     engine.close()
+    gc.collect()  # PySpark's sockets, of which it warns here and in no other test
 
 
 def ran(engine: Engine, logs: Path | str, out: Path, run_id: str = "run") -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -53,6 +54,7 @@ def test_once_and_alone(tmp_path: Path) -> None:
         assert lock is not None, "the lock was not given back"
     finally:
         engine.close()
+        gc.collect()  # PySpark's sockets, of which it warns here and in no other test
 
     names = pl.read_parquet(batches.decisions())["resource_name"].to_list()
     assert sorted(names) == sorted(f"t{number}" for number in range(1, 11))
