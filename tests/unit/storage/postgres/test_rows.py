@@ -19,12 +19,14 @@ from doorkeeper.kinds.declared import (
     OFFSET,
     QUOTA,
     RESOURCE_CONFIG,
+    SETTING,
     TOKEN,
     TOPIC,
     StoredFeature,
     StoredOffset,
     StoredQuota,
     StoredResourceConfig,
+    StoredSetting,
 )
 from doorkeeper.state.store import LogEntry, StorageError
 from doorkeeper.storage.postgres import rows
@@ -58,6 +60,7 @@ SET = {
     **edit(OFFSET, set=OFFSETS),
     **edit(QUOTA, set=QUOTAS),
     **edit(FEATURE, set=(StoredFeature("metadata.version", 30),)),
+    **edit(SETTING, set=(StoredSetting("", "super.users", "User:a"),)),
     **edit(RESOURCE_CONFIG, set=(GROUP_VALUE,)),
     **edit(TOKEN, set=(token("t1"), token("t2", "User:\ufdd0\0"))),
 }
@@ -69,6 +72,7 @@ DELETED = {
     **edit(OFFSET, deleted=OFFSETS[:1]),
     **edit(QUOTA, deleted=QUOTAS[:1]),
     **edit(FEATURE, deleted=(StoredFeature("metadata.version", 30),)),
+    **edit(SETTING, deleted=(StoredSetting("", "super.users", "User:a"),)),
     **edit(RESOURCE_CONFIG, deleted=(GROUP_VALUE,)),
     **edit(TOKEN, deleted=(token("t1"),)),
 }
@@ -183,7 +187,7 @@ async def test_the_log_forgets_credentials(
 
     assert first[CREDENTIAL].set == (newer,)
     assert [each[:2] for each in first[CREDENTIAL].deleted] == [BOB[:2]]
-    assert database.execute("SELECT count(*), count(secret) FROM doorkeeper.log") == "27|0"
+    assert database.execute("SELECT count(*), count(secret) FROM doorkeeper.log") == "29|0"
 
 
 async def test_a_gap_is_refused(connection: asyncpg.Connection) -> None:
