@@ -390,7 +390,7 @@ class PartitionData(Frozen, PartitionDataDraft):
         log_start_offset: int = -1,
         aborted_transactions: tuple[AbortedTransaction, ...] | None = (),
         preferred_read_replica: int = -1,
-        records: bytes | None = b"",
+        records: bytes | None = None,
         unknown_tags: Tags = (),
     ) -> Self:
         self = new(PartitionDataDraft)
@@ -652,8 +652,6 @@ def _encode_fetch_request_topics_partitions_v4(out: list[bytes], items: Any) -> 
     for item in items:
         if item.last_fetched_epoch != -1:
             raise absent("topics.partitions.last_fetched_epoch", item.last_fetched_epoch)
-        if item.high_watermark != 9223372036854775807:
-            raise absent("topics.partitions.high_watermark", item.high_watermark)
         if item.unknown_tags:
             raise absent("topics.partitions.unknown_tags", item.unknown_tags)
         out.append(
@@ -790,8 +788,6 @@ def _encode_fetch_request_topics_partitions_v5(out: list[bytes], items: Any) -> 
     for item in items:
         if item.last_fetched_epoch != -1:
             raise absent("topics.partitions.last_fetched_epoch", item.last_fetched_epoch)
-        if item.high_watermark != 9223372036854775807:
-            raise absent("topics.partitions.high_watermark", item.high_watermark)
         if item.unknown_tags:
             raise absent("topics.partitions.unknown_tags", item.unknown_tags)
         out.append(
@@ -1052,8 +1048,6 @@ def _encode_fetch_request_topics_partitions_v9(out: list[bytes], items: Any) -> 
     for item in items:
         if item.last_fetched_epoch != -1:
             raise absent("topics.partitions.last_fetched_epoch", item.last_fetched_epoch)
-        if item.high_watermark != 9223372036854775807:
-            raise absent("topics.partitions.high_watermark", item.high_watermark)
         if item.unknown_tags:
             raise absent("topics.partitions.unknown_tags", item.unknown_tags)
         out.append(
@@ -1380,8 +1374,6 @@ def _decode_fetch_request_v12(data: bytes, at: int, end: int) -> tuple[Any, int]
 
 def _encode_fetch_request_topics_partitions_v12(out: list[bytes], items: Any) -> None:
     for item in items:
-        if item.high_watermark != 9223372036854775807:
-            raise absent("topics.partitions.high_watermark", item.high_watermark)
         out.append(
             _pack_int32_int32_int64_int32_int64_int32_zero(
                 item.partition,
@@ -1909,8 +1901,6 @@ def _decode_fetch_request_v17(data: bytes, at: int, end: int) -> tuple[Any, int]
 
 def _encode_fetch_request_topics_partitions_v17(out: list[bytes], items: Any) -> None:
     for item in items:
-        if item.high_watermark != 9223372036854775807:
-            raise absent("topics.partitions.high_watermark", item.high_watermark)
         out.append(
             _pack_int32_int32_int64_int32_int64_int32(
                 item.partition,

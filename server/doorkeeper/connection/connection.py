@@ -591,7 +591,7 @@ class Connection:
         if action is SessionAction.REFUSE:
             return self._refuse_out_of_place(api, header, body)
         if not api.min_version <= version <= api.max_version:
-            self._answer_unsupported(api, header)
+            return self._answer_unsupported(api, header)
         request = self._decode(api, header, body)
         if action is SessionAction.CHOOSE:
             return self._frame_reply(header, session.choose(request, version, now_s))
