@@ -106,11 +106,11 @@ class Connection:
         "_node",
         "_queued",
         "_request_bytes",
-        "answered",
-        "completed",
+        "answer_codes",
         "events",
         "frames",
         "peer",
+        "request_records",
         "session",
     )
 
@@ -143,12 +143,12 @@ class Connection:
         self._description = peer.description(release_of(node.state.features))
         self._client = ClientLimits()
         self.events: list[LogEvent | Login] = []
-        self.answered: list[tuple[int, int]] | None = [] if counts.answers else None
+        self.answer_codes: list[tuple[int, int]] | None = [] if counts.answers else None
         """API key and error code of each answer; the channel counts and clears them."""
         self._cache: ConnectionCache | None = None
         if cache is not None:
-            self._cache = ConnectionCache(cache, peer, session, self._client, self.answered)
-        self.completed: list[CompletedRequest] | None = None
+            self._cache = ConnectionCache(cache, peer, session, self._client, self.answer_codes)
+        self.request_records: list[CompletedRequest] | None = None
         """Requests for the request log, which clears it; None while that is off."""
         self._request_bytes = 0
 
@@ -185,7 +185,7 @@ class Connection:
         if (
             self._cache is None
             or data[5:6] not in _CACHED_KEYS
-            or self.completed is not None
+            or self.request_records is not None
             or self.frames
             or self._ended
             or self._fault is not None
@@ -215,7 +215,7 @@ class Connection:
 
     def cached_answers(self, now_s: float, answers_max: int, bytes_max: int) -> list[bytes]:
         """Answer the next frames for as long as their responses are cached."""
-        if self._cache is None or self.completed is not None:
+        if self._cache is None or self.request_records is not None:
             return []
         answers = self._cache.get_all(islice(self.frames, answers_max), now_s, bytes_max)
         for _ in answers:
@@ -352,7 +352,7 @@ class Connection:
         answer[:SIZE_BYTES] = (len(answer) - SIZE_BYTES).to_bytes(SIZE_BYTES)
         self._record_answer(header, chunked.response, answer)
         if chunked.effects is not None and self._cache is not None:
-            counted = self.answered[-1] if self.answered else (header.api_key, 0)
+            counted = self.answer_codes[-1] if self.answer_codes else (header.api_key, 0)
             self._cache.put(chunked.frame, answer, counted, chunked.effects)
         return answer
 
@@ -449,7 +449,7 @@ class Connection:
             return ChunkedResponse(chunks, outcome, api, request, header, body.frame, kept)
         answer = self._answer(api, request, header, outcome)
         if cache is not None and effects is not None and counters == self._effect_counters():
-            counted = self.answered[-1] if self.answered else (api.key, 0)
+            counted = self.answer_codes[-1] if self.answer_codes else (api.key, 0)
             cache.put(body.frame, answer, counted, effects)
         return answer
 
@@ -649,7 +649,7 @@ class Connection:
         body = response.encode(version)
         answer = encode_response(header.api_key, version, header.correlation_id, body)
         # The usual case without metrics: no call for the records.
-        if self.answered is None and self.completed is None:
+        if self.answer_codes is None and self.request_records is None:
             return answer
         return self._record_answer(header, response, answer)
 
@@ -657,12 +657,14 @@ class Connection:
         self, header: RequestHeader, response: Response, answer: AnyBytes
     ) -> AnyBytes:
         """Record an answer for metrics and the request log."""
-        if self.answered is not None:
-            self.answered.append((header.api_key, error_code_of(response)))
-        if self.completed is not None:
+        if self.answer_codes is not None:
+            self.answer_codes.append((header.api_key, error_code_of(response)))
+        if self.request_records is not None:
             # Without the four bytes of the size, as the request's size is.
             sizes = self._request_bytes, len(answer) - 4
-            self.completed.append(CompletedRequest(header, self._client.software, response, *sizes))
+            self.request_records.append(
+                CompletedRequest(header, self._client.software, response, *sizes)
+            )
         return answer
 
     def _frame_reply(self, header: RequestHeader | None, reply: Reply) -> bytes | Refused:

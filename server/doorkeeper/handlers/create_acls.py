@@ -66,9 +66,9 @@ def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> U
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
     if len(request.creations) > _MANY:
         # The list is filled while the update runs, and read when the response is built.
-        refused: list[ApiError | None] = []
-        create = partial(_create_many, context.authorizable, request.creations, refused)
-        return Update(ACL_UPDATE, len(request.creations), create, partial(_respond, refused))
+        refusals: list[ApiError | None] = []
+        create = partial(_create_many, context.authorizable, request.creations, refusals)
+        return Update(ACL_UPDATE, len(request.creations), create, partial(_respond, refusals))
     bindings = list(map(binding_of, request.creations))
     refusals = list(map(_refusal_of, bindings))
     # Rows that pass are created although others are refused.
@@ -96,10 +96,11 @@ async def _create_many(
     """Validate rows in slices, between which other clients are served; fill ``refusals``."""
     bindings: list[AclBinding] = []
     for at in range(0, len(creations), _SLICE):
-        made = list(map(binding_of, creations[at : at + _SLICE]))
-        refused = list(map(_refusal_of, made))
-        refusals += refused
-        bindings += [each for each, refusal in zip(made, refused, strict=True) if refusal is None]
+        part = list(map(binding_of, creations[at : at + _SLICE]))
+        part_refusals = list(map(_refusal_of, part))
+        refusals += part_refusals
+        pairs = zip(part, part_refusals, strict=True)
+        bindings += [binding for binding, refusal in pairs if refusal is None]
         # Other clients are served here.
         await next_turn()
     return await _create(context, bindings, services)

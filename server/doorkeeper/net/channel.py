@@ -284,8 +284,8 @@ class Channel(Accepted):
         limits, connection = self._server.limits, self._connection
         level, began_s = self._request_level, now_s
         logged = level is not None and level.level <= DEBUG
-        if logged is (connection.completed is None):
-            connection.completed = [] if logged else None
+        if logged is (connection.request_records is None):
+            connection.request_records = [] if logged else None
         left = limits.frames_per_turn if self._authenticated else 1
         room = limits.out_bytes_per_turn
         answers: list[bytes] = []
@@ -332,14 +332,14 @@ class Channel(Accepted):
 
     def _count_answered(self, began_s: float, waited: Waited | None = None) -> None:
         """Count answers since the last call; all answers of a turn have one end time."""
-        answered = self._connection.answered
+        answered = self._connection.answer_codes
         if self._requests is not None and answered:
             self._requests.record_answers(answered, self._clock() - began_s, waited)
             answered.clear()
 
     def _log_completed(self, began_s: float, waited: Waited | None = None) -> float:
         """Write the request log; return the time, at which the next request begins."""
-        log, completed = self._server.request_log, self._connection.completed
+        log, completed = self._server.request_log, self._connection.request_records
         now_s = self._clock()
         remote_s = 0.0 if waited is None else waited.remote_s
         if log is not None and completed:
@@ -559,7 +559,7 @@ class Channel(Accepted):
         """Count and write an answer, then continue with the next requests."""
         if self._requests is not None:
             self._count_answered(began_s, waited)
-        if self._connection.completed:
+        if self._connection.request_records:
             self._log_completed(began_s, waited)
         if isinstance(answer, Closed):
             self._end = answer

@@ -350,11 +350,11 @@ class StateLog:
             return completion
         if self.check is not None:
             plan = partial(_plan_after, self.check, plan)
-        away_s = self.store.timeout_s
+        store_s = self.store.timeout_s
         # The shorter limit applies. The error of the store's also says that nothing changed.
-        has_timeout = timeout_s is not None and (away_s is None or timeout_s < away_s)
+        has_timeout = timeout_s is not None and (store_s is None or timeout_s < store_s)
         if not has_timeout:
-            timeout_s = away_s
+            timeout_s = store_s
         deadline_s = None if timeout_s is None else loop.time() + timeout_s
         self._queue.append(_Submission(plan, origin, completion, deadline_s, has_timeout))
         if self._tasks:
@@ -464,8 +464,8 @@ class StateLog:
                     with suppress(Exception):  # such as MemoryError: applied again below
                         applying = await self._slices(applying)
                 await committing
-                again = None if isinstance(applying, State) else batch.final_state()
-                state = await self._slices(again) if again else cast("State", applying)
+                unapplied = None if isinstance(applying, State) else batch.final_state()
+                state = await self._slices(unapplied) if unapplied else cast("State", applying)
             except (OutcomeUnknown, asyncio.CancelledError):
                 # Cancellation reaches the database too late to know whether it committed.
                 self._doubt = batch

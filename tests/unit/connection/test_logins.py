@@ -123,9 +123,9 @@ def test_what_was_answered_is_known_by_api_and_error() -> None:
 
     for frame in (versions(), handshake(), authenticate(plain()), describe("x"), describe("fail")):
         one(to, frame)
-        assert to.answered is not None
-        seen += to.answered
-        to.answered.clear()
+        assert to.answer_codes is not None
+        seen += to.answer_codes
+        to.answer_codes.clear()
 
     assert seen == [(18, 0), (17, 0), (36, 0), (29, 0), (29, -1)]
 

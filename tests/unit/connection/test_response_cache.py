@@ -112,7 +112,7 @@ def test_only_one_whole_request_is_answered_at_once() -> None:
     assert client.cached_answer(versions(), 0) is None
     client.receive(versions()[3:])
     assert client.cached_answer(versions(), 0) is None
-    client.completed = []
+    client.request_records = []
     client.advance(0)
     assert client.cached_answer(versions(), 0) is None
 
@@ -155,7 +155,7 @@ def test_what_comes_in_a_row_is_answered_in_a_row() -> None:
     assert client.buffered_bytes == len(describe("new", 4)) - 4
     assert world.handled == 1
     assert world.counts.requests == 3
-    assert client.answered == [(18, 0)] * 3
+    assert client.answer_codes == [(18, 0)] * 3
     assert isinstance(client.advance(0), bytes)
     assert world.handled == 2
     assert client.is_empty
@@ -189,9 +189,9 @@ def test_no_row_is_answered_from_another_version() -> None:
     client.advance(0)
     client.advance(0)
     client.receive(versions() * 3)
-    client.completed = []
+    client.request_records = []
     assert client.cached_answers(0, 2, 10_000) == []
-    client.completed = None
+    client.request_records = None
     world.version = ("two",)
     assert client.cached_answers(0, 2, 10_000) == []
     assert world.cache.hits == 0
@@ -232,7 +232,7 @@ def test_a_second_answer_counts_as_the_first() -> None:
 
     assert world.counts.requests == 2
     assert (world.allowed, world.denied) == (4, 2)
-    assert client.answered == [(18, 0)] * 2
+    assert client.answer_codes == [(18, 0)] * 2
     assert world.cache.hits == 1
 
 
@@ -313,12 +313,12 @@ def test_the_request_log_turns_the_cache_off() -> None:
     world = World()
     client = world.client()
     ask(client, describe("a"))
-    client.completed = []
+    client.request_records = []
 
     ask(client, describe("a", 2))
 
     assert world.handled == 2
-    assert [each.header.correlation_id for each in client.completed] == [2]
+    assert [each.header.correlation_id for each in client.request_records] == [2]
 
 
 def test_entries_are_for_all_connections_of_a_client() -> None:

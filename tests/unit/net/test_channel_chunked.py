@@ -119,7 +119,7 @@ async def test_a_long_answer_counts_when_it_leaves() -> None:
     world = Slow()
     channel, pipe = world.connect()
     channel.data_received(describe(f"pieces:{TOPICS}"))
-    assert channel.connection.answered == []
+    assert channel.connection.answer_codes == []
     await until(lambda: pipe.writes != [])
 
     requests = {each.metric: dict(each.values) for each in world.meters.families()}

@@ -226,7 +226,7 @@ async def test_without_a_meter_nothing_is_counted_and_the_clock_not_asked() -> N
 
     assert asked[0] == 1
     assert world.requests() == {}
-    assert channel.connection.answered is None
+    assert channel.connection.answer_codes is None
 
 
 async def test_a_slow_login_that_fails_without_an_answer_is_counted_as_nothing() -> None:

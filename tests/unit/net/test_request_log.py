@@ -94,7 +94,7 @@ async def test_it_is_off_until_its_level_is_debug() -> None:
     w = Logged()
     w.lines.threshold.level = 20
     w.channel.data_received(describe("a"))
-    assert w.channel.connection.completed is None
+    assert w.channel.connection.request_records is None
     assert w.lines.lines == []
     w.lines.threshold.level = DEBUG
 
