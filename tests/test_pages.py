@@ -1,4 +1,4 @@
-"""What is true of the pages in Markdown: their links lead somewhere, README.md leads to them."""
+"""What is true of the pages in Markdown: their links lead somewhere, docs/README.md leads to them."""
 
 from __future__ import annotations
 
@@ -58,11 +58,12 @@ def test_links_lead_somewhere() -> None:
     assert broken == []
 
 
-def test_the_readme_names_every_page() -> None:
-    """Who reads README.md finds each page of docs/."""
-    named = {link.partition("#")[0] for link in links(ROOT / "README.md")}
+def test_the_index_names_every_page() -> None:
+    """README.md leads to the index of docs/, and that to each page."""
+    named = {link.partition("#")[0] for link in links(ROOT / "docs" / "README.md")}
 
-    assert {name_of(page) for page in pages("docs")} - named == set()
+    assert {page.name for page in pages("docs")} - named == {"README.md"}
+    assert "docs/README.md" in links(ROOT / "README.md")
 
 
 def test_decisions_have_numbers_of_their_own() -> None:
