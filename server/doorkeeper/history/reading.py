@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WINDOW: Final = 1_000
 """Revisions that are read at once on the way back from the newest one."""
 
-_CHANGE: Final = ("revision", "kind", "key", "value", "deleted")
+_CHANGE: Final = ("revision", "item", "kind", "key", "value", "deleted")
 
 Rows = dict[str, dict[str, str]]
 """Values by kind and key."""
@@ -34,6 +34,10 @@ Rows = dict[str, dict[str, str]]
 
 class BeforeHistory(StorageError):
     """A moment is before the oldest state that is known, or after the newest."""
+
+
+class IncompleteLog(StorageError):
+    """A state is not known, because revisions before it are not in the log."""
 
 
 async def revision_at(store: Portable, moment: Moment) -> int:
@@ -79,14 +83,26 @@ async def revision_at(store: Portable, moment: Moment) -> int:
 
 
 async def rows_at(store: Portable, revision: int) -> Rows:
-    """Return the values of all rows after a revision that was kept, also of unknown kinds."""
+    """Return the values of all rows after a revision that was kept, also of unknown kinds.
+
+    Raises:
+        IncompleteLog: the log has a gap before it.
+
+    """
     base = (await store.position()).base
     found: Rows = {}
     async for rows in store.rows(BASE, ("kind", "key", "value")):
         for kind, key, value in rows:
             found.setdefault(str(kind), {})[str(key)] = str(value)
+    # The next row is the next item of the last revision, or the first one of the next revision.
+    last, next_item = base.revision, 0
     async for rows in store.rows(LOG, _CHANGE, after=base.revision, until=revision):
-        for _, kind, key, value, deleted in rows:
+        for number, item, kind, key, value, deleted in rows:
+            if number != last or item != next_item:
+                if number != last + 1 or item:
+                    raise _incomplete(store, last, int(number or 0), revision)
+                last, next_item = int(number), 0
+            next_item += 1
             table = found.get(kind)  # type: ignore[arg-type]  # a text
             if table is None:
                 table = found[kind] = {}  # type: ignore[index]  # as above
@@ -94,7 +110,23 @@ async def rows_at(store: Portable, revision: int) -> Rows:
                 table.pop(key, None)  # type: ignore[arg-type]  # as above
             else:
                 table[key] = value  # type: ignore[index, assignment]  # as above
+    if last != revision:
+        raise _incomplete(store, last, revision + 1, revision)
     return found
+
+
+def _incomplete(store: Portable, last: int, number: int, wanted: int) -> IncompleteLog:
+    """Return the error for a row of a revision that does not follow the last row."""
+    if number <= last + 1:
+        what = f"revision {number} is incomplete in"
+    elif number == last + 2:
+        what = f"revision {last + 1} is missing from"
+    else:
+        what = f"revisions {last + 1} to {number - 1} are missing from"
+    return IncompleteLog(
+        f"{store.name}: {what} the log, so the state as of revision {wanted} is not known; see"
+        " doorkeeper history verify"
+    )
 
 
 async def state_at(store: Portable, moment: Moment) -> State:
@@ -102,6 +134,7 @@ async def state_at(store: Portable, moment: Moment) -> State:
 
     Raises:
         BeforeHistory: it was not kept, or does not exist yet.
+        IncompleteLog: the log has a gap before it.
         StorageError: a row cannot be read.
 
     """

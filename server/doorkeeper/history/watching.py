@@ -23,19 +23,26 @@ AT_ONCE: Final = 500
 async def next_revisions(store: Portable, after: int) -> list[Revision]:
     """Return the revisions behind one, at most ``AT_ONCE``; none if it is the newest.
 
+    They end before a gap in the log, at which the next call raises.
+
     Raises:
-        BeforeHistory: the next one is not in the log any more, or ``after`` does not exist yet.
+        BeforeHistory: the next one is not in the log, or ``after`` does not exist yet.
 
     """
-    newest = (await store.position()).revision
+    position = await store.position()
+    newest = position.revision
     if after > newest:
         raise BeforeHistory(
             f"{store.name}: there is no revision {after + 1} yet: the newest is {newest}"
         )
     found = await read_revisions(store, after, min(newest, after + AT_ONCE))
-    if after < newest and (not found or found[0].revision != after + 1):
+    whole = [each for number, each in enumerate(found, after + 1) if each.revision == number]
+    if after < newest and not whole:
         first = found[0].revision if found else newest
-        raise BeforeHistory(
-            f"{store.name}: revision {after + 1} is not in the log any more: the oldest is {first}"
+        what = (
+            f"is not in the log any more: the oldest is {first}"
+            if after < position.base.revision
+            else "is missing from the log; see doorkeeper history verify"
         )
-    return found
+        raise BeforeHistory(f"{store.name}: revision {after + 1} {what}")
+    return whole

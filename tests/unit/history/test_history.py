@@ -9,7 +9,7 @@ import pytest
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
 from doorkeeper.history.moments import Moment
-from doorkeeper.history.reading import BeforeHistory, revision_at, state_at
+from doorkeeper.history.reading import BeforeHistory, IncompleteLog, revision_at, state_at
 from doorkeeper.history.revisions import RevisionFilter, newest_first, read_page, read_revisions
 from doorkeeper.history.verification import verify
 from doorkeeper.kinds.change import edit
@@ -82,6 +82,35 @@ async def test_what_was_pruned_is_refused(database: apsw.Connection, data_dir: P
                 await state_at(store, moment)
         assert (await state_at(store, at(2.5))).revision == 2
         assert (await state_at(store, at(2.5))).topics.names() == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        ("DELETE FROM change_log WHERE revision = 2", "revision 2 is missing from the log"),
+        ("DELETE FROM change_log WHERE revision IN (1, 2)", "revisions 1 to 2 are missing from"),
+        ("DELETE FROM change_log WHERE revision = 3 AND item = 0", "revision 3 is incomplete"),
+    ],
+)
+async def test_a_state_behind_a_gap_is_refused(
+    database: apsw.Connection, data_dir: Path, damage: str, text: str
+) -> None:
+    """It is not known: the error says what is missing; states before the gap are exact."""
+    database.execute(damage)
+
+    async with reading(data_dir, alone=False) as store:
+        with pytest.raises(IncompleteLog, match=f"{text}.*state as of revision 4 is not known"):
+            await state_at(store, Moment(4, None))
+        assert (await state_at(store, Moment(0, None))).revision == 0
+
+
+async def test_a_log_that_ends_early_is_refused(store: Portable) -> None:
+    """A shared store has the newest revision in a row of its own, too."""
+    held = await Held.of(store)
+    held.tables[LOG] = [row for row in held.tables[LOG] if row[0] != 4]
+
+    with pytest.raises(IncompleteLog, match="revision 4 is missing from the log"):
+        await state_at(held, Moment(4, None))
 
 
 async def test_a_row_that_cannot_be_read_is_skipped_in_lists(

@@ -57,3 +57,15 @@ async def test_a_pruned_revision_is_refused(database: apsw.Connection, data_dir:
         with pytest.raises(BeforeHistory, match="revision 2 is not in the log any more: the old"):
             await next_revisions(store, 1)
         assert [each.revision for each in await next_revisions(store, 2)] == [3, 4]
+
+
+async def test_a_watcher_does_not_pass_over_a_gap(
+    database: apsw.Connection, data_dir: Path
+) -> None:
+    """It gets what is before the gap, and then an error."""
+    database.execute("DELETE FROM change_log WHERE revision = 3")
+
+    async with reading(data_dir, alone=False) as store:
+        assert [each.revision for each in await next_revisions(store, 0)] == [1, 2]
+        with pytest.raises(BeforeHistory, match="revision 3 is missing from the log"):
+            await next_revisions(store, 2)
