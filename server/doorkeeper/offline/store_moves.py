@@ -7,11 +7,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.stores import identity_file_of, initial_rows
+from doorkeeper.history.verification import verify
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.offline.stores import DataFolder, open_for_reading, place_of
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import checking
 from doorkeeper.storage.identity import ExpectedStore, read_expected_store, replace_identity_file
+from doorkeeper.storage.portable import LOG
 from doorkeeper.storage.transfer import Reader, compare
 
 if TYPE_CHECKING:
@@ -116,7 +118,10 @@ async def check(place: Place) -> tuple[Header, list[str]]:
 
     """
     async with open_for_reading(place, alone=False) as store:
-        return await store.header(), await checking.findings(store)
+        found = await checking.findings(store)
+        # The chain covers what the state does not depend on: authors and times.
+        found += [f"{LOG}: {each}" for each in (await verify(store)).findings]
+        return await store.header(), found
 
 
 async def copy(

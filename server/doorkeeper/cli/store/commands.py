@@ -275,7 +275,7 @@ def migrate(file: Path | None, store: Address | None, *, dry_run: bool, finish: 
     epilog=f"""
 \b
 Reads everything, as of one moment; servers may be running. In a sound store the change log has no
-gap and leads to the rows of the tables.
+gap and leads to the rows of the tables, and each revision has the hash that it was written with.
 {_ADDRESSES}
 \b
 Exit statuses: 0 sound; 1 not sound, or not readable, with the reason on stderr; 2 wrong usage.
