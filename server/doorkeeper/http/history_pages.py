@@ -17,6 +17,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.acl.model import Principal
 from doorkeeper.history.moments import parse_moment
 from doorkeeper.history.reading import BeforeHistory
 from doorkeeper.history.revisions import RevisionFilter, read_page
@@ -140,6 +141,9 @@ class _Query:
 
     def filter(self) -> RevisionFilter:
         texts = {name: frozenset(self._values.get(name, ())) for name in _TEXTS}
+        for name in ("principal", "author"):
+            for each in texts[name]:
+                _check_principal(name, each)
         return RevisionFilter(
             self._time_ms("since"),
             self._time_ms("until"),
@@ -157,6 +161,13 @@ class _Query:
         if moment.time_ms is None:
             raise ValueError(f"{name}: found {values[-1]!r}; allowed: a time")
         return moment.time_ms
+
+
+def _check_principal(name: str, text: str) -> None:
+    try:
+        Principal.parse(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _refusal(status: HTTPStatus, text: str) -> Page:

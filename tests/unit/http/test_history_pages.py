@@ -89,6 +89,8 @@ async def test_changes_come_in_pages(world: World) -> None:
         ({"before": "x"}, "before: found 'x'"),
         ({"since": "yesterday"}, "found 'yesterday'; allowed: a revision, an ISO"),
         ({"since": "3"}, "since: found '3'; allowed: a time"),
+        ({"principal": "carl"}, "principal: "),
+        ({"author": "carl"}, "author: "),
         ({"topic": "t"}, "found 'topic'; allowed: author, before"),
     ],
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from doorkeeper.acl.model import Principal
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.options import config_option, output_option
@@ -109,6 +110,21 @@ def read_history(store: Address, work: Callable[[Portable], Awaitable[Result]]) 
         fail([error])
 
 
+def take_principals(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return principals, each with its type; the callback of options.
+
+    Raises:
+        click.BadParameter: one has no type: it would be no principal of any change.
+
+    """
+    try:
+        return tuple(str(Principal.parse(each)) for each in values)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 @click.group(
     name="history",
     invoke_without_command=True,
@@ -133,6 +149,7 @@ Examples:
     "principals",
     metavar="TYPE:NAME",
     multiple=True,
+    callback=take_principals,
     help="Only changes of ACLs of this principal; may be repeated.",
 )
 @click.option(
@@ -148,6 +165,7 @@ Examples:
     "authors",
     metavar="TYPE:NAME",
     multiple=True,
+    callback=take_principals,
     help="Only changes by this principal; may be repeated.",
 )
 @click.option(

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from doorkeeper.cli.history.commands import ADDRESSES, line_of, store_options, take_store
+from doorkeeper.cli.history.commands import (
+    ADDRESSES,
+    line_of,
+    store_options,
+    take_principals,
+    take_store,
+)
 from doorkeeper.cli.interrupts import INTERRUPTED
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, say_once, show, show_json
@@ -61,6 +67,7 @@ Examples:
     "principals",
     metavar="TYPE:NAME",
     multiple=True,
+    callback=take_principals,
     help="Only changes of ACLs of this principal; may be repeated.",
 )
 @click.option(
