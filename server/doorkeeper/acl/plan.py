@@ -21,6 +21,14 @@ class PlanError(ValueError):
     """The wanted set cannot be planned; the text has the reason."""
 
 
+class NotOwned(PlanError):
+    """A wanted binding is not owned."""
+
+
+class TooManyRemovals(PlanError):
+    """More bindings would be removed than is allowed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
     """Selects the owned bindings: those that match every part; an empty part matches all.
@@ -71,14 +79,15 @@ def plan(
     """Return the necessary changes.
 
     Raises:
-        PlanError: a wanted binding is not owned, or more than ``removals_max`` would be removed.
+        NotOwned: a wanted binding is not owned.
+        TooManyRemovals: more than ``removals_max`` would be removed.
     """
     goal = set(wanted)
     outside = sorted(binding for binding in goal if not owned.selects(binding))
     if outside:
         (resource_type, name, _), entry = outside[0]
         more = f", and {len(outside) - 1} more" if len(outside) > 1 else ""
-        raise PlanError(
+        raise NotOwned(
             f"not owned: {resource_type.name} {name!r} for {entry.principal}{more}; what is wanted"
             " must fit what is selected"
         )
@@ -93,8 +102,10 @@ def within(found: Plan, removals_max: int) -> Plan:
     """Return the plan unchanged.
 
     Raises:
-        PlanError: it removes more than ``removals_max`` bindings.
+        TooManyRemovals: it removes more than ``removals_max`` bindings.
     """
     if len(found.removed) > removals_max:
-        raise PlanError(f"{len(found.removed)} ACLs would be removed; allowed: {removals_max}")
+        raise TooManyRemovals(
+            f"{len(found.removed)} ACLs would be removed; allowed: {removals_max}"
+        )
     return found

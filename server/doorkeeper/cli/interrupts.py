@@ -38,10 +38,9 @@ def interruptible() -> Iterator[None]:
 
 
 def confirm(question: str) -> bool:
-    """Ask on stderr; return True if the answer is yes.
+    """Ask on stderr; return True if the answer is yes. The end of standard input is a no.
 
     Raises:
-        click.Abort: standard input ends before there is an answer.
         KeyboardInterrupt: Ctrl-C is the answer.
 
     """
@@ -51,7 +50,9 @@ def confirm(question: str) -> bool:
     except click.Abort as abort:
         if is_interrupt(abort):
             raise KeyboardInterrupt from None
-        raise
+        # Behind the question, which the input has not ended with a line break.
+        sys.stderr.write("\n")
+        return False
 
 
 def is_interrupt(abort: click.Abort) -> bool:

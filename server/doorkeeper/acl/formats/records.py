@@ -20,11 +20,13 @@ from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.names import FormatError, binding_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from doorkeeper.acl.model import AclBinding
 
 VERSION = 1
+ORIGIN = ("place", "revision")
+"""Words for the address of the ACLs and the revision of its store, which readers ignore."""
 NEEDED = ("resourceType", "name", "principal", "operation")
 DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
 _WORDS = (*NEEDED, *DEFAULTS)
@@ -70,11 +72,17 @@ def read_yaml(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
         raise FormatError(f"no YAML: {' '.join(str(error).split())}") from None
 
 
-def write_json(bindings: Iterable[AclBinding]) -> str:
-    """Return bindings as JSON, one on each line."""
+def write_json(
+    bindings: Iterable[AclBinding], origin: Mapping[str, str | int | None] | None = None
+) -> str:
+    """Return bindings as JSON, one on each line; ``origin`` has values for the words of ORIGIN."""
+    head = "".join(
+        f'  "{word}": {json.dumps(value, ensure_ascii=False)},\n'
+        for word, value in (origin or {}).items()
+    )
     rows = ",\n".join(f"    {json.dumps(each, ensure_ascii=False)}" for each in records(bindings))
     body = f"[\n{rows}\n  ]" if rows else "[]"
-    return f'{{\n  "version": {VERSION},\n  "acls": {body}\n}}\n'
+    return f'{{\n  "version": {VERSION},\n{head}  "acls": {body}\n}}\n'
 
 
 def write_yaml(bindings: Iterable[AclBinding]) -> str:
@@ -108,9 +116,10 @@ def from_document(document: object, *, bare_principals: bool = False) -> list[Ac
         raise FormatError("expected is a mapping with version and acls")
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
         raise FormatError(f"version: found {document.get('version')!r}; allowed: {VERSION}")
-    others = sorted(map(str, document.keys() - {"version", "acls"}))
+    allowed = ("version", "acls", *ORIGIN)
+    others = sorted(map(str, document.keys() - set(allowed)))
     if others:
-        raise FormatError(f"unknown: {', '.join(others)}; allowed: version, acls")
+        raise FormatError(f"unknown: {', '.join(others)}; allowed: {', '.join(allowed)}")
     rows = document.get("acls")
     if not isinstance(rows, list):
         raise FormatError("acls: expected is a list of records")

@@ -23,7 +23,7 @@ from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, override_option
 from doorkeeper.cli.terminal import say, say_once
-from doorkeeper.history.moments import Moment, parse_moment
+from doorkeeper.history.moments import Moment, parse_moment, time_text
 from doorkeeper.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 
@@ -87,6 +87,11 @@ class Location(NamedTuple):
     def has_history(self) -> bool:
         """Say whether the address is that of a store or a backup."""
         return self.address.is_store or self.address.kind is AddressKind.BACKUP
+
+    @property
+    def is_past(self) -> bool:
+        """Say whether the ACLs are those of the past: as of a moment, or in a backup."""
+        return self.at is not None or self.address.kind is AddressKind.BACKUP
 
     def canonical(self) -> str:
         """Return a text that is equal for locations of one repository."""
@@ -157,8 +162,8 @@ def _translate_errors() -> Iterator[None]:
         raise RepositoryError(*map(str, error.problems)) from error
 
 
-def _moment(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Any:  # noqa: ANN401  click's
-    return None if text is None else moment(text)
+def _past_moment(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Any:  # noqa: ANN401  click's
+    return None if text is None else past_moment(text)
 
 
 def moment(text: str) -> Moment:
@@ -168,8 +173,29 @@ def moment(text: str) -> Moment:
         click.BadParameter: it is none.
 
     """
+    return _moment_at(text, time.time_ns() // 1_000_000)
+
+
+def past_moment(text: str) -> Moment:
+    """Return the moment that a word is, for a question about the state then.
+
+    Raises:
+        click.BadParameter: it is none, or in the future, whose state is not known.
+
+    """
+    now_ms = time.time_ns() // 1_000_000
+    found = _moment_at(text, now_ms)
+    if found.time_ms is not None and found.time_ms > now_ms:
+        raise click.BadParameter(
+            f"found {text!r}, which is {found}, in the future; allowed: times up to now,"
+            f" {time_text(now_ms)}"
+        )
+    return found
+
+
+def _moment_at(text: str, now_ms: int) -> Moment:
     try:
-        return parse_moment(text, time.time_ns() // 1_000_000)
+        return parse_moment(text, now_ms)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
@@ -177,7 +203,7 @@ def moment(text: str) -> Moment:
 at_option = click.option(
     "--at",
     metavar="MOMENT",
-    callback=_moment,
+    callback=_past_moment,
     help="Answer as of a revision, a time such as 2026-11-26T14:30Z, or '2 days ago': from the"
     " history of a store or a backup.  [default: now]",
 )

@@ -36,8 +36,11 @@ def commands_of(
 ) -> tuple[list[str], list[str]]:
     """Return the lines of kafka-acls.sh, and those of ours, that change ACLs at a location.
 
-    Additions come first, so that no principal loses a permission in between.
+    Additions come first, so that no principal loses a permission in between. For the past there are
+    none: it cannot be changed, and the ACLs of now are others.
     """
+    if location.is_past:
+        return [], []
     if location.address.kind is AddressKind.FILE:
         location = ANYWHERE
     steps = [(each, True) for each in added] + [(each, False) for each in removed]

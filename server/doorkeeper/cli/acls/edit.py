@@ -47,8 +47,9 @@ from doorkeeper.cli.acls.printing import (
     table,
 )
 from doorkeeper.cli.lazy import LazyGroup, Member
-from doorkeeper.cli.terminal import fail
+from doorkeeper.cli.terminal import fail, say
 from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.repositories.files import matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
@@ -222,7 +223,8 @@ def _ask_to_remove(resource: ResourcePatternFilter, entries: Sequence[AccessCont
     name="list",
     cls=KafkaCommand,
     epilog=f"""
-The JSON is a set of ACLs, which is an ADDRESS of the other commands.
+The JSON is a set of ACLs, which is an ADDRESS of the other commands, with its place: the address,
+and the revision of a store.
 {ADDRESSES}{_STATUSES}
 \b
 Examples:
@@ -249,17 +251,27 @@ def list_acls(context: click.Context, /, output: str, **options: Any) -> None:  
     """Print the ACLs at ADDRESS: all, or those of some resources or principals."""
     location, wanted = _take_request(context, options, listing)
 
-    async def find() -> list[AclBinding]:
-        return await location.repository().find(wanted.filters)
+    async def find() -> tuple[list[AclBinding], int | None]:
+        repository = location.repository()
+        if not location.has_history:
+            return await repository.find(wanted.filters), None
+        contents = await repository.read()
+        return matching(contents.bindings, wanted.filters), contents.revision
 
-    found = _run(find(), location)
+    found, revision = _run(find(), location)
     # The tool prints a block for each principal, also for one without ACLs.
     if output == "kafka":
         _print_as_kafka(found, wanted.principals)
         return
     if wanted.principals:
         found = [each for each in found if each.entry.principal in wanted.principals]
-    click.echo(as_json(found) if output == "json" else "\n".join(table(found)))
+    if output == "json":
+        click.echo(as_json(found, location.canonical(), revision))
+        return
+    click.echo("\n".join(table(found)))
+    if revision is not None:
+        # On stderr: each line of the table is an ACL.
+        say(f"revision {revision} of {location.address}")
 
 
 def _print_as_kafka(found: Sequence[AclBinding], principals: Sequence[str]) -> None:

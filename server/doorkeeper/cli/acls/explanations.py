@@ -183,6 +183,8 @@ def _flip_lines(answer: Answer, flip: Flip) -> list[str]:
     lines += [f"  + {row(each)}" for each in flip.added]
     kafkas, ours = commands_of(flip.added, flip.removed, answer.location)
     lines += [f"  $ {each}" for each in (*kafkas, *ours)]
+    if answer.location.is_past:
+        lines.append("  note: these are ACLs of the past, which no command changes; ask about now")
     return lines + [f"  note: {each}" for each in side_effects(answer)]
 
 

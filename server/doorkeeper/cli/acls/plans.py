@@ -5,7 +5,7 @@
     Plan: 1 to add, 1 to remove; 14 unchanged; 3 not owned.
 
 A file is JSON: a version, the address that the plan was made for (``place``), the revision of its
-store, and the records of ``acl.formats.records``.
+store, the same two of the set that is wanted, and the records of ``acl.formats.records``.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.formats.records import from_document, records
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.networks import network_of
-from doorkeeper.acl.plan import Plan, PlanError
+from doorkeeper.acl.plan import Plan, PlanError, TooManyRemovals
 from doorkeeper.acl.plan_application import apply
 from doorkeeper.acl.validation import check_binding
 from doorkeeper.cli.acls.addresses import report_unknown
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.interrupts import confirm, end_interrupted
-from doorkeeper.cli.terminal import fail, paint, progress, say
+from doorkeeper.cli.terminal import fail, paint, printable, progress, say
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.repository import AclContents, known_bindings
 
@@ -88,13 +88,36 @@ def record(plan: Plan) -> dict[str, Any]:
     }
 
 
-def show_plan(found: Plan, output: str) -> None:
-    """Print a plan as lines or as JSON."""
-    if output == "json":
-        click.echo(json.dumps(record(found), ensure_ascii=False, indent=1))
-        return
+class Side(NamedTuple):
+    """One of two sets of ACLs: its address, and the revision of its store, None without one."""
+
+    address: str
+    revision: int | None
+
+    def __str__(self) -> str:
+        text = printable(self.address)
+        return text if self.revision is None else f"revision {self.revision} of {text}"
+
+    def record(self) -> dict[str, Any]:
+        """Return the side for JSON."""
+        return {"place": self.address, "revision": self.revision}
+
+
+def show_plan(found: Plan) -> None:
+    """Print a plan as lines."""
     for line in lines(found):
         click.echo(line)
+
+
+def show_difference(found: Plan, present: Side, wanted: Side, output: str) -> None:
+    """Print a plan between two sides, as lines or as JSON."""
+    if output == "json":
+        click.echo(text_of(found, present, wanted), nl=False)
+        return
+    show_plan(found)
+    if (present.revision, wanted.revision) != (None, None):
+        # On stderr: the lines of a plan are its changes and its numbers.
+        say(f"from {present} to {wanted}")
 
 
 class SavedPlan(NamedTuple):
@@ -105,10 +128,10 @@ class SavedPlan(NamedTuple):
     revision: int | None
 
 
-def text_of(plan: Plan, address: str, revision: int | None) -> str:
-    """Return the file of a plan for an address, whose store was at a revision."""
-    target = {"place": address, "revision": revision}
-    return json.dumps({**target, **record(plan)}, ensure_ascii=False, indent=1) + "\n"
+def text_of(plan: Plan, present: Side, wanted: Side) -> str:
+    """Return the file of a plan, which makes the present side equal to the wanted one."""
+    document = {**present.record(), "wanted": wanted.record(), **record(plan)}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def plan_of(text: str) -> SavedPlan:
@@ -123,8 +146,12 @@ def plan_of(text: str) -> SavedPlan:
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise FormatError(f"expected is a plan: a mapping with version {VERSION}")
     address, revision = document.pop("place", None), document.pop("revision", None)
+    # Where the plan comes from is for readers: it is not needed to apply it.
+    document.pop("wanted", None)
     if document.keys() != {"version", "added", "removed", "kept", "foreign"}:
-        raise FormatError("expected are version, place, revision, added, removed, kept, foreign")
+        raise FormatError(
+            "expected are version, place, revision, wanted, added, removed, kept, foreign"
+        )
     if not isinstance(address, (str, NoneType)):
         raise FormatError("place: expected is a text")
     if not isinstance(revision, (int, NoneType)):
@@ -182,8 +209,7 @@ def apply_plan(
             if not found:
                 return None
             if asks and not confirm("Apply this plan?"):
-                say("nothing was changed")
-                return None
+                fail(["nothing was changed: the answer was no"])
             progress_.start(found)
             return await apply(found, session, progress_.update)
 
@@ -220,7 +246,7 @@ async def _show_new_plan(
     found = make_plan(present)
     if precondition is not None:
         await precondition(found, session)
-    show_plan(found, "table")
+    show_plan(found)
     return found
 
 
@@ -250,4 +276,7 @@ class _Progress:
 
 def fail_without_plan(error: PlanError) -> NoReturn:
     """End the process because there is no plan, with the options that permit one."""
-    fail([f"{error} (--max-removals, --own-prefix, --own-principal, --own-type)"])
+    options = "--own-prefix, --own-principal, --own-type"
+    if isinstance(error, TooManyRemovals):
+        options = "--max-removals"
+    fail([f"{error} ({options})"])

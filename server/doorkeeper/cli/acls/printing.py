@@ -125,11 +125,11 @@ def _cells(binding: AclBinding) -> tuple[str, ...]:
     )
 
 
-def as_json(bindings: Sequence[AclBinding]) -> str:
-    """Return a set of ACLs."""
+def as_json(bindings: Sequence[AclBinding], address: str, revision: int | None) -> str:
+    """Return a set of ACLs, with its address and the revision of its store."""
     from doorkeeper.acl.formats.records import write_json  # noqa: PLC0415  this output only
 
-    return write_json(bindings).rstrip()
+    return write_json(bindings, {"place": address, "revision": revision}).rstrip()
 
 
 # --- as rows, and in words

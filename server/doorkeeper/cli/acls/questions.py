@@ -88,7 +88,10 @@ class AclState(NamedTuple):
 
     def lines(self) -> list[str]:
         """Return the origin of an answer as lines."""
-        lines = [f"ACLs: {len(self.snapshot)}, of {self.description}", *self.policy.lines()]
+        lines = [f"ACLs: {len(self.snapshot)}, of {self.description}"]
+        if self.revision is not None:
+            lines.append(f"revision: {self.revision}")
+        lines += self.policy.lines()
         if self.snapshot.networks:
             lines.append(f"rules: those of Kafka {self.release}, for hosts that are networks")
         return lines if self.note is None else [*lines, f"note: {self.note}"]

@@ -25,12 +25,12 @@ from doorkeeper.cli.acls.addresses import (
     address_argument,
     at_option,
     location_options,
-    moment,
+    past_moment,
     refuse_file,
     report_unknown,
     take_location,
 )
-from doorkeeper.cli.acls.plans import apply_plan, fail_without_plan, show_plan
+from doorkeeper.cli.acls.plans import Side, apply_plan, fail_without_plan, show_difference
 from doorkeeper.cli.acls.preconditions import precondition_of
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
@@ -59,6 +59,9 @@ REMOVALS_MAX: Final = 100
 _STATUSES = """\b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C."""
+_APPLY_STATUSES = """\b
+Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
+stderr; 2 wrong usage; 130 ended by Ctrl-C."""
 _PLAN_STATUSES = """\b
 Exit statuses: 0 no changes; 1 failed, with the reason on stderr; 2 changes,
 or wrong usage; 130 ended by Ctrl-C."""
@@ -191,7 +194,8 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:  # 
     location = take_location(options)
     # Sorted, so that exports of one set are equal byte by byte and can be kept in Git.
     try:
-        found = sorted(each for each in read_bindings(location) if owned.selects(each))
+        contents = read_contents(location)
+        found = sorted(each for each in contents.bindings if owned.selects(each))
         text = write(found, Format(format_name))
     except RepositoryError as error:
         fail(error.problems)
@@ -207,7 +211,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:  # 
         write_whole(out_file, data)
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
-    say(f"{len(found)} ACLs written to {out_file}")
+    say(f"{len(found)} ACLs of {side_of(location, contents)} written to {out_file}")
 
 
 @click.command(
@@ -229,7 +233,7 @@ Examples:
     "--from",
     "since",
     metavar="MOMENT",
-    type=moment,
+    type=past_moment,
     help="Take LEFT as of a revision, a time, or '2 days ago', from its history. Without RIGHT,"
     " compare LEFT with itself.",
 )
@@ -237,7 +241,7 @@ Examples:
     "--to",
     "until",
     metavar="MOMENT",
-    type=moment,
+    type=past_moment,
     help="Take RIGHT as of a moment; --at is the same.  [default: now]",
 )
 @click.option(
@@ -265,8 +269,14 @@ def diff(
             raise click.UsageError("--to and --at are the same: give one of them")
         options["at"] = until
     places = ("address", "bootstrap_server", "bootstrap_controller", "file")
-    if since is not None and all(options[each] is None for each in places):
-        options["address"] = left
+    if all(options[each] is None for each in places):
+        if since is None and not options["overrides"]:
+            raise click.UsageError(
+                "RIGHT is missing; to compare LEFT with its own past, give --from MOMENT, and"
+                " --to MOMENT if it is not to be compared with now"
+            )
+        if since is not None:
+            options["address"] = left
     location = take_location(options, left)
     overrides = location.overrides if location.address == left else ()
     other = Location(left, location.command_config, overrides, at=since)
@@ -276,13 +286,16 @@ def diff(
             raise click.UsageError("--right-command-config needs a live cluster as RIGHT")
         location = location._replace(command_config=right_command_config)
     try:
-        present = [each for each in read_bindings(other) if owned.selects(each)]
-        wanted = [each for each in read_bindings(location) if owned.selects(each)]
+        left_contents, right_contents = read_contents(other), read_contents(location)
     except RepositoryError as error:
         fail(error.problems)
     # Without ownership, which both sides have been reduced to: a plan refuses a wanted ACL that is
     # not owned, a comparison just ignores it.
-    show_plan(found := plan_changes(present, wanted), output)
+    found = plan_changes(
+        [each for each in left_contents.bindings if owned.selects(each)],
+        [each for each in right_contents.bindings if owned.selects(each)],
+    )
+    show_difference(found, side_of(other, left_contents), side_of(location, right_contents), output)
     raise SystemExit(CHANGES if found else 0)
 
 
@@ -320,23 +333,20 @@ def plan(
     location = take_location(options, wanted)
     _refuse_stdin_twice(wanted, location.address)
     try:
-        goal = read_bindings(Location(wanted, location.command_config))
-        present = read_contents(location)
-        found = plan_changes(present.bindings, goal, owned, removals_max=removals_max)
-        text = acl_plans.text_of(found, location.canonical(), present.revision)
+        source = Location(wanted, location.command_config)
+        goal, present = read_contents(source), read_contents(location)
+        found = plan_changes(present.bindings, goal.bindings, owned, removals_max=removals_max)
+        sides = side_of(location, present), side_of(source, goal)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
-            write_whole(out_file, text.encode())
+            write_whole(out_file, acl_plans.text_of(found, *sides).encode())
     except RepositoryError as error:
         fail(error.problems)
     except PlanError as error:
         fail_without_plan(error)
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
-    if output == "json":
-        click.echo(text, nl=False)
-    else:
-        show_plan(found, output)
+    show_difference(found, *sides, output)
     acl_plans.say_host_notes(found, networks=present.networks)
     if out_file is not None:
         say(f"the plan is written to {out_file}")
@@ -348,7 +358,7 @@ def plan(
 With --plan, WANTED is the file of a plan. Its changes are made and no others, and only at the
 address that it was made for. After an interruption the same command makes the remaining changes.
 {ADDRESSES}
-{_STATUSES}
+{_APPLY_STATUSES}
 
 \b
 Examples:
@@ -477,6 +487,11 @@ def read_contents(location: Location) -> AclContents:
     contents = asyncio.run(location.repository().read())
     report_unknown(contents)
     return contents
+
+
+def side_of(location: Location, contents: AclContents) -> Side:
+    """Return a location and its contents as a side of a plan."""
+    return Side(location.canonical(), contents.revision)
 
 
 def read_bindings(location: Location) -> list[AclBinding]:

@@ -46,8 +46,8 @@ its own in the history.
 A live cluster does not tell its history: --history names its store, which is read beside it.
 {ADDRESSES}
 \b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C.
+Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
+stderr; 2 wrong usage; 130 ended by Ctrl-C.
 
 \b
 Examples:

@@ -13,10 +13,10 @@ import pytest
 
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.acl.plan import Plan, PlanError, plan
+from doorkeeper.acl.plan import NotOwned, Plan, PlanError, TooManyRemovals, plan
 from doorkeeper.acl.plan_application import BATCH
 from doorkeeper.cli.acls import plans as acl_plans
-from doorkeeper.cli.acls.plans import apply_plan, show_plan
+from doorkeeper.cli.acls.plans import Side, apply_plan, show_difference
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.errors import RepositoryError
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
 
 A, B = allow("a", READ, topic("t")), deny("b,c", READ, topic("u", PREFIXED), "10.0.0.1")
+TARGET = Side("config:x", 7)
+WANTED = Side("acls.yaml", None)
 CHANGE = Plan((A,), (B,), kept=3, foreign=2)
 
 
@@ -45,9 +47,7 @@ def test_a_plan_for_people() -> None:
 
 def test_a_plan_in_a_file() -> None:
     """What is written is read back."""
-    place = "kafka://localhost:9092"
-
-    assert acl_plans.plan_of(acl_plans.text_of(CHANGE, place, 7)) == (CHANGE, place, 7)
+    assert acl_plans.plan_of(acl_plans.text_of(CHANGE, TARGET, WANTED)) == (CHANGE, *TARGET)
 
 
 def test_a_plan_that_names_no_place() -> None:
@@ -59,7 +59,10 @@ def test_a_plan_that_names_no_place() -> None:
     ("changed", "error"),
     [
         ({"version": 2}, "expected is a plan: a mapping with version 1"),
-        ({"more": 1}, "expected are version, place, revision, added, removed, kept, foreign"),
+        (
+            {"more": 1},
+            "expected are version, place, revision, wanted, added, removed, kept, foreign",
+        ),
         ({"place": 3}, "place: expected is a text"),
         ({"kept": "3"}, "kept, foreign: expected are whole numbers"),
         ({"removed": [{"name": "x"}]}, "removed: acl 1: missing: resourceType"),
@@ -84,7 +87,7 @@ def test_a_text_that_is_no_json() -> None:
 def test_a_plan_that_adds_what_it_removes() -> None:
     """It is refused: what is wanted would be gone in the end."""
     with pytest.raises(FormatError, match="both have User:a,TOPIC,LITERAL,t,READ,ALLOW"):
-        acl_plans.plan_of(acl_plans.text_of(CHANGE._replace(removed=(A, B)), "config:x", 7))
+        acl_plans.plan_of(acl_plans.text_of(CHANGE._replace(removed=(A, B)), TARGET, WANTED))
 
 
 MANY = tuple(allow("a", READ, topic(f"t-{n:04}")) for n in range(3 * BATCH))
@@ -192,16 +195,25 @@ def test_each_refused_item_is_a_line(capsys: pytest.CaptureFixture[str]) -> None
     )
 
 
-def test_a_refused_plan_names_the_options(capsys: pytest.CaptureFixture[str]) -> None:
-    """They permit one."""
+@pytest.mark.parametrize(
+    ("error", "options"),
+    [
+        (TooManyRemovals("2 removals; allowed: 1"), "--max-removals"),
+        (NotOwned("not owned: t"), "--own-prefix, --own-principal, --own-type"),
+    ],
+)
+def test_a_refused_plan_names_the_options(
+    capsys: pytest.CaptureFixture[str], error: PlanError, options: str
+) -> None:
+    """Those that permit this plan, and no others."""
 
     def refuse(_present: list[AclBinding]) -> Plan:
-        raise PlanError("2 ACLs would be removed; allowed: 1")
+        raise error
 
     with pytest.raises(SystemExit):
         apply_plan(FakeRepository(), refuse, dry_run=False, asks=True)
 
-    assert "allowed: 1 (--max-removals, --own-prefix" in capsys.readouterr().err
+    assert capsys.readouterr().err == f"doorkeeper: {error} ({options})\n"
 
 
 def test_a_dry_run_opens_nothing_for_changes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -232,12 +244,16 @@ def test_acls_with_unknown_codes_are_no_part_of_a_plan(capsys: pytest.CaptureFix
 
 
 def test_a_plan_is_shown_as_lines_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """The numbers end the one; the other is an object."""
+    """The numbers end the one; the other is an object. Both have the revisions."""
     plan = Plan(MANY[:1], (), 3, 0)
 
-    show_plan(plan, "table")
-    show_plan(plan, "json")
+    show_difference(plan, TARGET, WANTED, "table")
+    show_difference(plan, TARGET, WANTED, "json")
+    show_difference(plan, WANTED, WANTED, "table")
 
-    lines, _, document = capsys.readouterr().out.partition("{")
+    shown = capsys.readouterr()
+    lines, _, rest = shown.out.partition("{")
     assert lines.splitlines()[-1] == "Plan: 1 to add, 0 to remove; 3 unchanged."
-    assert '"kept": 3' in document
+    assert '"kept": 3' in rest
+    assert '"place": "config:x",\n "revision": 7' in rest
+    assert shown.err == "doorkeeper: from revision 7 of config:x to acls.yaml\n"

@@ -64,9 +64,11 @@ def test_a_table_has_columns() -> None:
 
 def test_json_is_a_set_of_acls() -> None:
     """Which other commands take."""
-    found = json.loads(as_json(BINDINGS))
+    text = as_json(BINDINGS, "config:x", 7)
+    found = json.loads(text)
 
-    assert records.read_json(as_json(BINDINGS)) == BINDINGS
+    assert records.read_json(text) == BINDINGS
+    assert (found["place"], found["revision"]) == ("config:x", 7)
     assert len(found["acls"]) == 3
     assert found["acls"][1] == {
         "resourceType": "TOPIC",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,7 @@ def test_too_many_removals_are_refused(desk: Desk) -> None:
     result = desk.run("apply", desk.file(), desk.store, "--max-removals", "1", "--yes")
 
     assert result.exit_code == 1
-    assert "2 ACLs would be removed; allowed: 1 (--max-removals" in result.stderr
+    assert "2 ACLs would be removed; allowed: 1 (--max-removals)" in result.stderr
     assert len(desk.there()) == 2
 
 
@@ -122,6 +123,8 @@ def test_it_asks_before_it_changes(desk: Desk, answer: str, left: int) -> None:
     assert result.stdout.startswith(f"- {ROW_B}\nPlan: 0 to add, 1 to remove")
     assert "Apply this plan? [y/N]" in result.stderr
     assert len(desk.there()) == left
+    assert result.exit_code == (0 if left == 1 else 1)
+    assert ("nothing was changed: the answer was no" in result.stderr) is (left == 2)
 
 
 def test_a_dry_run_changes_nothing(desk: Desk) -> None:
@@ -153,7 +156,8 @@ def test_a_plan_that_is_kept_is_told(desk: Desk, tmp_path: Path) -> None:
 
     result = desk.run("plan", desk.file(A), desk.store, "--out", kept)
 
-    assert result.stderr == f"doorkeeper: the plan is written to {kept}\n"
+    sides = f"from revision 1 of {desk.store} to {desk.file(A)}"
+    assert result.stderr == f"doorkeeper: {sides}\ndoorkeeper: the plan is written to {kept}\n"
 
 
 def test_a_kept_plan_is_for_its_place(desk: Desk, tmp_path: Path) -> None:
@@ -197,7 +201,11 @@ def test_differences_of_two_sets(desk: Desk) -> None:
     )  # fmt: skip
 
     assert result.exit_code == 2
-    assert acl_plans.plan_of(result.stdout) == (Plan((C,), (B,), 1, 0), None, None)
+    assert acl_plans.plan_of(result.stdout) == (Plan((C,), (B,), 1, 0), desk.store, 1)
+    assert json.loads(result.stdout)["wanted"] == {
+        "place": str(desk.folder / "other.yaml"),
+        "revision": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -313,14 +321,17 @@ def test_a_plan_notes_what_the_release_of_its_target_makes_of_hosts(desk: Desk) 
     of_older = desk.run("plan", wanted, desk.store)
 
     row = "User:a,TOPIC,LITERAL,t,READ,ALLOW,10.0.0.0"
-    assert of_newer.stderr == (
+    newer_side, *newer_notes = of_newer.stderr.splitlines(keepends=True)
+    assert newer_side.startswith("doorkeeper: from revision 1 of")
+    assert "".join(newer_notes) == (
         f"doorkeeper: note: Kafka 4.4 refuses {row}/33: Invalid CIDR notation '10.0.0.0/33': Value"
         " [33] not in range [0,32]\n"
     )
-    assert of_older.stderr == (
+    older_notes = of_older.stderr.partition("\n")[2]
+    assert older_notes == (
         f"doorkeeper: note: Kafka 4.3 compares hosts as texts: no client matches {row}/8\n"
     )
     assert of_newer.stdout == of_older.stdout
-    assert desk.run("apply", wanted, desk.store, "--dry-run").stderr == of_older.stderr
+    assert desk.run("apply", wanted, desk.store, "--dry-run").stderr == older_notes
     applied = desk.run("import", wanted, desk.store)
-    assert applied.stderr == f"{of_older.stderr}doorkeeper: 2 added, 0 removed\n"
+    assert applied.stderr == f"{older_notes}doorkeeper: 2 added, 0 removed\n"

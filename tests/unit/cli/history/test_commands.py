@@ -188,11 +188,94 @@ def test_the_difference_of_two_moments(run: Run, data_dir: Path) -> None:
     store = f"store:{data_dir}"
     found = run("acls", "diff", store, "--from", "1", "--to", "2", *STANDARD)
     assert found.exit_code == 2
-    assert found.output.splitlines() == [
+    assert found.stdout.splitlines() == [
         "+ User:bob,TOPIC,LITERAL,orders,READ,ALLOW,*",
         "Plan: 1 to add, 0 to remove; 1 unchanged.",
     ]
+    assert found.stderr.startswith(f"doorkeeper: from revision 1 of {store}")
     assert run("acls", "diff", store, "--from", "1", "--to", "2", "--at", "3").exit_code == 2
+
+
+def test_a_difference_needs_two_sides(run: Run, data_dir: Path) -> None:
+    """Without RIGHT the error names --from, which takes LEFT as of the past."""
+    found = run("acls", "diff", f"store:{data_dir}", "--at", "3")
+
+    assert found.exit_code == 2
+    assert "RIGHT is missing" in found.output
+    assert "--from MOMENT" in found.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("who-can", "--operation", "Read", "--topic", "t", "--at", "2199-01-01"),
+        ("diff", "--from", "2199-01-01"),
+        ("diff", "--from", "1", "--to", "2199-01-01T00:00+01:00"),
+    ],
+)
+def test_the_future_is_refused(run: Run, data_dir: Path, words: tuple[str, ...]) -> None:
+    """Its state is not known: that of now would be another answer than the one asked for."""
+    command, *options = words
+    found = run("acls", command, f"store:{data_dir}", *options, *STANDARD)
+
+    assert found.exit_code == 2
+    said = " ".join(found.output.split())
+    assert "in the future; allowed: times up to now, 20" in said
+
+
+def test_a_principal_has_a_type(run: Run, data_dir: Path) -> None:
+    """One without would match no change, which would look as if there was none."""
+    store = ("--store", f"store:{data_dir}")
+    for words in (
+        ("history", *store, "--principal", "carl"),
+        ("history", *store, "--author", "carl"),
+        ("watch", *store, "--from", "1", "--count", "1", "--principal", "carl"),
+    ):
+        found = run(*words)
+        assert found.exit_code == 2
+        assert "carl" in found.output
+        assert "type" in found.output.lower()
+
+
+def test_explanations_of_the_past_have_no_commands(
+    run: Run, data_dir: Path, tmp_path: Path
+) -> None:
+    """No command changes a backup or an earlier day; findings of lint have none either."""
+    backup(data_dir, tmp_path / "acls.backup")
+    question = ("--principal", "User:eve", "--operation", "Read", "--topic", "orders")
+    for place in (
+        (f"store:{data_dir}", *STANDARD, "--at", "2"),
+        (f"backup:{tmp_path / 'acls.backup'}",),
+    ):
+        found = run("acls", "explain", *place, *question).output
+        assert "  + User:eve,TOPIC,LITERAL,orders,READ,ALLOW,*" in found
+        assert "  $ " not in found
+        assert "note: these are ACLs of the past" in found
+        flip = json.loads(run("acls", "explain", *place, *question, "--output", "json").stdout)
+        assert (flip["flip"]["kafkaAcls"], flip["flip"]["doorkeeper"]) == ([], [])
+    now = run("acls", "explain", f"store:{data_dir}", *STANDARD, *question).output
+    assert "  $ doorkeeper acls add" in now
+
+
+def test_lists_name_the_revision(run: Run, data_dir: Path, tmp_path: Path) -> None:
+    """And the address, in JSON; beside a table and an export, on stderr."""
+    store = f"store:{data_dir}"
+    found = run("acls", "list", store, "--at", "2", *STANDARD, "--output", "json")
+    listed = json.loads(found.stdout)
+    assert (listed["place"].split()[0], listed["revision"]) == (store, 2)
+    assert len(listed["acls"]) == 2
+    (tmp_path / "acls.json").write_text(found.stdout)
+    again = ("diff", str(tmp_path / "acls.json"), store, "--to", "2", *STANDARD)
+    same = run("acls", *again)
+    assert same.exit_code == 0, same.output
+    table = run("acls", "list", store, *STANDARD, "--output", "table")
+    assert f"revision 4 of {store}" in table.stderr
+    file = ("--out", str(tmp_path / "acls.yaml"))
+    assert (
+        f"1 ACLs of revision 4 of {store}" in run("acls", "export", store, *STANDARD, *file).stderr
+    )
+    lines = run("acls", "who-can", store, *STANDARD, "--operation", "Read", "--topic", "orders")
+    assert "revision: 4" in lines.output.splitlines()
 
 
 @pytest.mark.parametrize("place", ["kafka://localhost:1", "acls.csv"])
