@@ -87,16 +87,19 @@ class AuthorizerOracle:
         self._lines.close()
 
 
-def our_answer(world: World, release: str) -> Answer:
-    """Return what our authorizer answers by the rules of a release."""
+def our_answer(world: World, release: str, snapshot: Snapshot | None = None) -> Answer:
+    """Return what our authorizer answers by the rules of a release.
+
+    ``snapshot`` are ACLs from elsewhere, in place of those of the world.
+    """
     audit = CollectedAuthorizerLog()
     authorizer = StandardAuthorizer(authorizer_log=audit)
     try:
         authorizer.configure({**world["configs"], LOG_FORMAT: FORMS[release]})
     except ValueError:
         return {"refused": True}
-    snapshot = _snapshot(world).with_network_matching(enabled=release == WITH_NETWORKS)
-    decide_from(authorizer, snapshot)
+    acls = _snapshot(world) if snapshot is None else snapshot
+    decide_from(authorizer, acls.with_network_matching(enabled=release == WITH_NETWORKS))
     return {
         "count": authorizer.acl_count(),
         "questions": [_decision(authorizer, audit, each) for each in world["questions"]],
