@@ -104,6 +104,7 @@ class History:
     def next(self) -> Change:
         """Make a change; the first one sets what a server records at its first start."""
         acls, configs, release = self.past[-1]
+        change: Change
         kind = "setting" if not self.changes else self._one_of({"acl": 94, "setting": 5, "rel": 1})
         if kind == "setting":
             users = [each for each in SUPER_USERS if each not in (":", "a")]

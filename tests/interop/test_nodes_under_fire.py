@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.client.errors import ClientError
 from testkit.cluster import Books, Cluster, Writer
+from testkit.cluster_faults import FAULTS
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.postgres import Postgres
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Iterator
 
     from testkit.cluster import Held
-
-    Fault = Callable[[Cluster, random.Random], Awaitable[None]]
 
 pytestmark = pytest.mark.interop
 
@@ -37,60 +34,6 @@ def mortal_server() -> Iterator[Postgres]:
         cannot(str(missing))
     with server:
         yield server
-
-
-async def node_dies(cluster: Cluster, chance: random.Random) -> None:
-    server = chance.choice(cluster.servers)
-    await asyncio.to_thread(server.kill)
-    await asyncio.sleep(chance.uniform(0, 0.5))
-    await asyncio.to_thread(server.start)
-
-
-async def node_stops(cluster: Cluster, chance: random.Random) -> None:
-    server = chance.choice(cluster.servers)
-    assert await asyncio.to_thread(server.stop) == 0
-    await asyncio.to_thread(server.start)
-
-
-async def connections_die(cluster: Cluster, chance: random.Random) -> None:
-    for _ in range(3):
-        await asyncio.to_thread(cluster.database.terminate_backends)
-        await asyncio.sleep(chance.uniform(0.05, 0.3))
-
-
-async def database_dies(cluster: Cluster, chance: random.Random) -> None:
-    server = cluster.database.server
-    await asyncio.to_thread(chance.choice([server.stop, server.kill]))
-    await asyncio.sleep(chance.uniform(0, 0.5))
-    await asyncio.to_thread(server.start)
-
-
-async def network_parts(cluster: Cluster, chance: random.Random) -> None:
-    proxy = chance.choice(cluster.proxies)
-    part = chance.choice([proxy.cut, proxy.black_hole, proxy.pause])
-    await asyncio.to_thread(part)
-    # Some are over before a statement's time is, some last longer than a node's session.
-    await asyncio.sleep(chance.choice((0.3, 1.5, 4.0)))
-    await asyncio.to_thread(proxy.heal)
-
-
-async def node_freezes(cluster: Cluster, chance: random.Random) -> None:
-    pid = chance.choice(cluster.servers).pid
-    for _ in range(4):
-        os.kill(pid, signal.SIGSTOP)
-        await asyncio.sleep(chance.uniform(0.05, 1))
-        os.kill(pid, signal.SIGCONT)
-        await asyncio.sleep(chance.uniform(0, 0.05))
-
-
-FAULTS: tuple[Fault, ...] = (
-    node_dies,
-    connections_die,
-    database_dies,
-    network_parts,
-    node_stops,
-    node_freezes,
-)
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,8 @@ class Cluster:
         nodes: int,
         catalog: str | None = None,
         properties: Mapping[str, str] | None = None,
+        *,
+        operations_ports: bool = False,
     ) -> None:
         """``properties`` are set for all nodes, in place of those that are set otherwise."""
         self.database = database
@@ -64,6 +66,7 @@ class Cluster:
         self._stack = ExitStack()
         self.proxies = [TcpProxy(database.server.port) for _ in range(nodes)]
         self.ports = [free_port() for _ in range(nodes)]
+        self.operations_ports = [free_port() for _ in range(nodes)] if operations_ports else []
         self.servers: list[DoorkeeperServer] = []
 
     def __enter__(self) -> Self:
@@ -94,8 +97,15 @@ class Cluster:
             "doorkeeper.store.connect.timeout.ms": "1000",
             "doorkeeper.store.statement.timeout.ms": "2000",
             "doorkeeper.update.timeout.ms": str(UPDATE_TIMEOUT_MS),
+            **self._operations_port(number),
             **self._own,
         }
+
+    def _operations_port(self, number: int) -> dict[str, str]:
+        if not self.operations_ports:
+            return {}
+        port = self.operations_ports[number - 1]
+        return {"doorkeeper.http.listener": f"http://127.0.0.1:{port}"}
 
     def logs(self) -> str:
         """Return the end of each node's log, for a failure's text."""

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -197,6 +198,25 @@ class Postgres:
         if self._process is not None:
             self._process.kill()
             self._process.wait(_COMMAND_S)
+
+    def pause(self) -> None:
+        """Stop all its processes with SIGSTOP: connections stay open, and get no answer."""
+        for pid in self._processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let all its processes go on."""
+        for pid in self._processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    def _processes(self) -> list[int]:
+        """Return the postmaster, and its children."""
+        assert self._process is not None
+        postmaster = self._process.pid
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text()
+        return [postmaster, *map(int, children.split())]
 
     def restart(self, how: signal.Signals = signal.SIGQUIT) -> None:
         """Stop and start again on the same port."""
