@@ -9,13 +9,11 @@ records           records of a log in another layout than Kafka's
 reading           bytes of a file, compressed or not, in pieces
 slices            ranges of a large file for tasks, cut where a record ends
 parsed            the result of a source: decisions, quarantine, counts
-authorizer_message  one message of kafka-authorizer.log, eras A to E
 authorizer_log    the log, columnar
 json_lines        files with one JSON object a line
 trail             Doorkeeper's own audit log
 ocsf              Redpanda's audit log
 cloudevents       Confluent's audit log
-words             names of operations and resource types in one form
 acl_sets          sets of ACLs, in every format of doorkeeper.acl.formats
 audit_changes     changes of ACLs in Doorkeeper's audit log
 change_log        the change log of a Doorkeeper store

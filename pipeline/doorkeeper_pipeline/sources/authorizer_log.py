@@ -23,10 +23,18 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from doorkeeper.acl.formats import authorizer_message
+from doorkeeper.acl.formats.authorizer_message import (
+    BEGIN,
+    END,
+    OTHER_RECORD,
+    Bad,
+    Message,
+    Record,
+    read_record,
+)
 from doorkeeper.acl.model import AclOperation
 from doorkeeper_pipeline.errors import Damaged
-from doorkeeper_pipeline.sources import authorizer_message
-from doorkeeper_pipeline.sources.authorizer_message import Bad, Message
 from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
     QUARANTINE,
@@ -52,21 +60,13 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.sources.records import Records
 
 SOURCE = "authorizer-log"
-END = b" (kafka.authorizer.logger)"
-END_TEXT = END.decode()
+_END = END.encode()
 OPERATIONS = tuple(each.name for each in AclOperation if each.value > AclOperation.ALL.value)
 BOUNDARY = re.compile(rb" \(kafka\.authorizer\.logger\)\r?\n")
 """The text before the beginning of a record."""
 
-_BEGIN = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
-_OTHER = re.compile(_BEGIN.pattern + r".* \((?!kafka\.authorizer\.logger)[\w.$-]+\)\Z")
-_INNER = re.compile(r"\n" + _BEGIN.pattern)
 _DECIDED = re.compile(r"Principal = .*? is (?:Allowed|Denied) [Oo]peration = ", re.DOTALL)
 _NAMED = re.compile(_DECIDED.pattern + r"\w+ from host = \S+ on resource = \w+:", re.DOTALL)
-_RECORD = re.compile(
-    r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) (.*) \(kafka\.authorizer\.logger\)\Z",
-    re.DOTALL,
-)
 _TIME = "%Y-%m-%d %H:%M:%S,%3f"
 TIME_AT, TIME_LENGTH = 1, 23
 REST_AT = 26
@@ -87,7 +87,7 @@ _MARK = (
 
 _CUTS = {
     "time": pl.col("line").str.slice(TIME_AT, TIME_LENGTH),
-    "rest": pl.col("line").str.slice(REST_AT).str.strip_suffix(END_TEXT),
+    "rest": pl.col("line").str.slice(REST_AT).str.strip_suffix(END),
 }
 _FIELDS = {name: pl.Boolean() if name == "probe" else pl.String() for name in Message._fields}
 MATCHING = "MatchingAcl"
@@ -218,12 +218,12 @@ def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[i
 
 def _last_boundary(data: bytes, searched: int) -> int:
     """Return where the last record begins that is not complete, 0 when none ends."""
-    at = data.rfind(END, max(0, searched - len(END) - 2))
+    at = data.rfind(_END, max(0, searched - len(_END) - 2))
     while at >= 0:
         found = BOUNDARY.match(data, at)
         if found is not None:
             return found.end()
-        at = data.rfind(END, 0, at)
+        at = data.rfind(_END, 0, at)
     return 0
 
 
@@ -240,7 +240,7 @@ def _columns(offset: int, block: bytes) -> _Frame:
         begins=(pl.col("line").str.starts_with("["))
         & (pl.col("line").str.slice(24, 2) == "] ")
         & (pl.col("line").str.slice(20, 1) == ","),
-        complete=pl.col("line").str.ends_with(END_TEXT),
+        complete=pl.col("line").str.ends_with(END),
     )
     # A record of one line: it begins, it ends, and the line before it ended one.
     regular = (
@@ -288,7 +288,7 @@ def _group(
 
     for index in map(int, indexes):
         line = block[starts[index] : ends[index]].decode("utf-8", "replace").rstrip("\r")
-        begins = _BEGIN.match(line) is not None
+        begins = BEGIN.match(line) is not None
         if begins and in_record and first >= 0:
             in_record = _may_go_on(block[starts[first] : ends[last]])
         if first >= 0 and (last + 1 != index or (begins and not in_record)):
@@ -297,7 +297,7 @@ def _group(
         if first < 0:
             first, in_record = index, begins
         last = index
-        if line.endswith(END_TEXT) or (first == index and _OTHER.match(line)):
+        if line.endswith(END) or (first == index and OTHER_RECORD.match(line)):
             close()
             first = -1
     close()
@@ -325,7 +325,7 @@ def _together(blocks: list[_Frame]) -> _Frame:
 
 def _may_go_on(piece: bytes) -> bool:
     """Say whether a record that has not ended stopped inside of a name, which may have lines."""
-    text = _BEGIN.sub("", piece.decode("utf-8", "replace"), count=1)
+    text = BEGIN.sub("", piece.decode("utf-8", "replace"), count=1)
     if _DECIDED.match(text):
         return _NAMED.match(text) is not None
     return text.startswith(("Principal = ", *authorizer_message.NOTES))
@@ -448,7 +448,7 @@ def _lines(said: pl.DataFrame) -> pl.LazyFrame:
 
 def _quarantine(said: pl.LazyFrame) -> pl.DataFrame:
     """Return lines, as they stood in the file, each with its place and reason."""
-    line = pl.format("[{}] {}{}", "time", "rest", pl.lit(END_TEXT))
+    line = pl.format("[{}] {}{}", "time", "rest", pl.lit(END))
     return (
         said.select("reason", byte_offset="offset", line=line)
         .select(
@@ -496,19 +496,9 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
 
 def _record(piece: bytes, text: str) -> tuple[str, Message] | str | None:
     """Return time and message of a piece; why it is bad; None when it says no decision."""
-    if not text.strip() or _OTHER.match(text):
-        return None
-    found = _RECORD.match(text)
-    if found is None:
-        return "no record: expected is '[time] LEVEL message (kafka.authorizer.logger)'"
-    if _INNER.search(text):
-        return "a record begins inside of another: one is torn, or a name is forged"
-    message = authorizer_message.read(found[2], found[3])
-    if not _is_utf8(piece):
-        message = Bad("bytes that are no UTF-8")
-    match message:
-        case Message():
-            return found[1], message
+    match read_record(text):
+        case Record(time, message):
+            return (time, message) if _is_utf8(piece) else "bytes that are no UTF-8"
         case Bad(reason):
             return reason
         case _:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from doorkeeper_pipeline.sources import json_lines, words
+from doorkeeper.acl.formats import request_words
+from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import EPOCH, Decided, Line, Once
 
 if TYPE_CHECKING:
@@ -116,8 +117,8 @@ def line(text: bytes) -> Line:
     decided = Decided(
         principal=data.authentication_info.principal,
         host=_host(data),
-        operation=words.operation(asked.operation),
-        resource_type=words.resource_type(asked.resource_type),
+        operation=request_words.operation(asked.operation),
+        resource_type=request_words.resource_type(asked.resource_type),
         resource_name=asked.resource_name,
         outcome="ALLOWED" if asked.granted else "DENIED",
         api=data.method_name.removeprefix(METHODS),

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from doorkeeper_pipeline.sources import json_lines, words
+from doorkeeper.acl.formats import request_words
+from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import Decided, Line
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def line(text: bytes) -> Line:
     for resource in event.resources:
         if resource.type in _NO_RESOURCE:
             continue
-        resource_type = words.resource_type(resource.type)
+        resource_type = request_words.resource_type(resource.type)
         operation = OPERATIONS.get(request, {}).get(resource_type)
         if operation is None:
             raise ValueError(f"request {request!r}: what it asks of a {resource_type} is not known")
@@ -222,7 +223,7 @@ def _rule(description: str, unmapped: dict[str, Any], outcome: str) -> tuple[str
     principal = _PRINCIPAL.match(str(acl.get("principal", "")))
     try:
         text = (
-            f"resourceType={words.resource_type(str(resource['type']))},"
+            f"resourceType={request_words.resource_type(str(resource['type']))},"
             f" resourceName={resource['name']}, patternType={str(resource['pattern']).upper()},"
             f" principal=User:{principal[1] if principal else ''},"
             f" host={'*' if 'any_host' in str(acl['host']) else acl['host']},"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from doorkeeper_pipeline.sources import json_lines, words
+from doorkeeper.acl.formats import request_words
+from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def line(text: bytes) -> Line:
     decided = Decided(
         principal=event.principal or "",
         host=event.host,
-        operation=words.operation(event.operation),
-        resource_type=words.resource_type(event.resource_type),
+        operation=request_words.operation(event.operation),
+        resource_type=request_words.resource_type(event.resource_type),
         resource_name=event.resource_name,
         outcome=event.outcome,
         api=event.api or "",

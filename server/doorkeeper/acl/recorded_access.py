@@ -90,13 +90,18 @@ def unneeded_acls(
 
 def _allows(snapshot: Snapshot, access: RecordedAccess) -> bool:
     principal, host, operation, resource_type, _ = access.question
-    if access.on_any:
-        return allowed_on_some(snapshot, resource_type, operation, principal=principal, host=host)
-    return allows(_NO_POLICY, snapshot, access.question)
+    if not access.on_any:
+        return allows(_NO_POLICY, snapshot, access.question)
+    return allowed_on_some(
+        snapshot, resource_type, operation, principal=principal, host=host
+    ) or allows(_NO_POLICY, snapshot, cluster_question(access.question))
 
 
 def _may_concern(binding: AclBinding, access: RecordedAccess) -> bool:
-    return binding.pattern.resource_type is access.question.resource_type
+    of_type = binding.pattern.resource_type
+    return of_type is access.question.resource_type or (
+        access.on_any and of_type is ResourceType.CLUSTER
+    )
 
 
 def _need(access: RecordedAccess) -> Need:

@@ -12,6 +12,7 @@ from doorkeeper.acl.decision import Policy, Question, allows
 from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acl.recorded_access import RecordedAccess, least_acls, unneeded_acls
+from testkit.acl import allow, cluster, topic
 from testkit.acl_worlds import worlds
 
 FIRST = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
@@ -97,3 +98,15 @@ def test_unneeded_acls_change_no_recorded_decision(
     left = [each for each in bindings if each not in found]
     assert all(is_allowed(left, each) for each in recorded)
     assert unneeded_acls(left, recorded) == []
+
+
+def test_idempotent_write_is_unneeded_beside_write_on_a_topic() -> None:
+    """A producer may write to any topic, or has IDEMPOTENT_WRITE on the cluster: one will do."""
+    idempotent = allow("a", AclOperation.IDEMPOTENT_WRITE, cluster(CLUSTER_NAME))
+    write = allow("a", AclOperation.WRITE, topic("a"))
+    question = Question("User:a", "10.0.0.1", AclOperation.WRITE, ResourceType.TOPIC, "a")
+    produced = RecordedAccess(question, "Produce", True, True, 1, FIRST)
+    began = produced._replace(question=question._replace(name="*"), on_any=True)
+
+    assert unneeded_acls([idempotent, write], [began, produced]) == [idempotent]
+    assert unneeded_acls([idempotent], [began]) == []

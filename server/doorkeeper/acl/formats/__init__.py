@@ -1,4 +1,4 @@
-"""Sets of ACLs as text: files, and the output of other tools.
+"""Sets of ACLs as text, and decisions on them: files, and the output of other tools.
 
 records   YAML and JSON of our own (schemas/records/acl_set.json)
 csv       the table of kafka-ui and Kafka Security Manager
@@ -8,4 +8,6 @@ znodes    version 1 JSON, which old brokers kept in ZooKeeper
 documents strict JSON parsing
 choosing  detects the format of a text by its name or its first words
 names     parses resource types, operations and so on, for all formats
+authorizer_message  records of kafka-authorizer.log, of present and old releases
+request_words       operations and resource types of requests, as all logs spell them
 """

@@ -1,4 +1,4 @@
-"""``doorkeeper learn``: the least ACLs of a command, found by running it."""
+"""``doorkeeper learn``: the least ACLs of a command, found by running it, or of a log."""
 
 from __future__ import annotations
 
@@ -42,22 +42,27 @@ ACLs of a file are enforced instead; missing ones are printed, and those never n
 Signals are passed on to COMMAND.
 
 \b
-Exit statuses: 0 done; 1 with --check: something was refused, or the server does not start;
-2 wrong usage; 127 COMMAND cannot be started; otherwise the status of COMMAND, 128 + n if signal n
-ended it.
+With --from nothing is run: the requests that a log shows as allowed are counted. It is the audit
+log, or kafka-authorizer.log with the level DEBUG; further arguments are more files.
+
+\b
+Exit statuses: 0 done; 1 with --check: something was refused, or the server does not start, or a
+file cannot be read; 2 wrong usage; 127 COMMAND cannot be started; otherwise the status of COMMAND,
+128 + n if signal n ended it.
 
 \b
 Examples:
   doorkeeper learn --principal User:svc -- pytest -m integration
   doorkeeper learn --principal User:svc --output yaml --to acls.yaml -- ./my-service
   doorkeeper learn --check acls.yaml -- ./my-service
+  doorkeeper learn --principal User:svc --from /var/log/kafka/kafka-authorizer.log*
 """,
 )
 @click.option(
     "--principal",
     metavar="PRINCIPAL",
-    help="The principal of COMMAND in the ACLs, such as User:svc."
-    f"  [default: {ANONYMOUS}; with --check the only one of the file]",
+    help="The principal of COMMAND in the ACLs, such as User:svc; with --from the one of the log."
+    f"  [default: {ANONYMOUS}; with --check the only one of the file; with --from all]",
 )
 @click.option(
     "--output",
@@ -83,6 +88,14 @@ Examples:
     help="Enforce exactly the ACLs of a file, in any format of acls import.",
 )
 @click.option(
+    "--from",
+    "first_log",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    shell_complete=files,
+    help="Read the requests from an audit log or a kafka-authorizer.log; run nothing.",
+)
+@click.option(
     "--catalog",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -94,7 +107,7 @@ Examples:
     is_flag=True,
     help="Count requests whose refusal only shortens a response, such as a list of topics.",
 )
-@click.argument("words", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument("words", metavar="COMMAND...", nargs=-1, type=click.UNPROCESSED)
 def command(
     words: tuple[str, ...],
     *,
@@ -102,14 +115,26 @@ def command(
     output: str,
     out_file: Path | None,
     acl_file: Path | None,
+    first_log: Path | None,
     catalog: Path | None,
     include_optional: bool,
 ) -> None:
     """Run COMMAND against a server of its own, and print the least ACLs that it needs."""
+    if first_log is None and not words:
+        raise click.UsageError("expected is a COMMAND, or --from with a log")
+    if first_log is not None and (acl_file is not None or catalog is not None):
+        raise click.UsageError("--check and --catalog need a COMMAND; found --from")
     if principal is not None and ":" not in principal:
         raise click.BadParameter(
             f"{principal!r}: expected is type:name, as User:svc", param_hint="--principal"
         )
+    if first_log is not None:
+        logs = [first_log, *map(Path, words)]
+        accesses = _read_logs(logs, principal)
+        counted = [each for each in accesses if each.allowed and _counts(each, include_optional)]
+        _write(least_acls(counted), output, out_file)
+        _report_refused(accesses)
+        return
     enforced = None if acl_file is None else _read_file(acl_file)
     if enforced is not None:
         principal = principal or _only_principal(enforced)
@@ -120,7 +145,7 @@ def command(
     counted = [
         each
         for each in accesses
-        if each.allowed == (enforced is None) and (each.reported or include_optional)
+        if each.allowed == (enforced is None) and _counts(each, include_optional)
     ]
     needed = least_acls(counted)
     _write(needed, output, out_file)
@@ -129,6 +154,34 @@ def command(
         raise SystemExit(run.status)
     _report_check(needed, unneeded_acls(_relevant(enforced, name), accesses))
     raise SystemExit(FAILED if counted else run.status)
+
+
+def _counts(access: RecordedAccess, include_optional: bool) -> bool:  # noqa: FBT001
+    return access.reported or include_optional
+
+
+def _read_logs(paths: Iterable[Path], principal: str | None) -> list[RecordedAccess]:
+    # Imported here: help and completion read no logs.
+    from doorkeeper.learning.log_files import LoggedRequests, UnreadableLog  # noqa: PLC0415
+
+    logged = LoggedRequests()
+    for path in paths:
+        try:
+            logged.read(path)
+        except UnreadableLog as error:
+            fail([str(error)])
+    if logged.unreadable:
+        say(f"note: {len(logged.unreadable)} unreadable; the first: {logged.unreadable[0]}")
+    accesses = logged.accesses()
+    if principal is None:
+        return accesses
+    return [each for each in accesses if each.question.principal == principal]
+
+
+def _report_refused(accesses: Iterable[RecordedAccess]) -> None:
+    refused = sum(each.uses for each in accesses if not each.allowed and each.reported)
+    if refused:
+        say(f"note: {refused} refused requests in the log are left out")
 
 
 def _observe(words: Sequence[str], acls: Iterable[AclBinding] | None, catalog: Path | None) -> Run:

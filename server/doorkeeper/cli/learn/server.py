@@ -13,12 +13,12 @@ from doorkeeper.app.assembly import Assembly  # isort: skip
 from doorkeeper.app.stores import initial_rows
 from doorkeeper.authorizer.plans import BindingIds
 from doorkeeper.cli.learn.child import run_command
-from doorkeeper.cli.learn.recorder import Recorder
 from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.config.loading import load_values
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL
+from doorkeeper.learning.recorder import Recorder
 from doorkeeper.net import new_runner
 from doorkeeper.state.memory import MemoryStore
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
 
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-_LEARNING = "doorkeeper.cli.learn.authorizer.LearningAuthorizer"
+_LEARNING = "doorkeeper.learning.authorizer.LearningAuthorizer"
 _STDERR = 2
 
 

@@ -94,3 +94,70 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         1,
         f"doorkeeper: {missing}: No such file or directory\n",
     )
+
+
+LOG = """\
+[2026-11-26 10:11:12,345] DEBUG Principal = User:svc is Allowed operation = WRITE from host = ::1\
+ on resource = Topic:LITERAL:orders for request = Produce with resourceRefCount = 1 based on rule\
+ SuperUser (kafka.authorizer.logger)
+[2026-11-26 10:11:12,345] DEBUG Principal = User:other is Allowed operation = READ from host = ::1\
+ on resource = Topic:LITERAL:orders for request = Fetch with resourceRefCount = 1 based on rule\
+ SuperUser (kafka.authorizer.logger)
+[2026-11-26 10:11:13,345] INFO Principal = User:svc is Denied operation = READ from host = ::1\
+ on resource = Topic:LITERAL:orders for request = Fetch with resourceRefCount = 1 based on rule\
+ DefaultDeny (kafka.authorizer.logger)
+"""
+
+
+def test_the_least_acls_of_a_log(tmp_path: Path) -> None:
+    """Of several files, for one principal; refused requests are left out, and a note says so."""
+    first, second = tmp_path / "kafka-authorizer.log.1", tmp_path / "kafka-authorizer.log"
+    first.write_text(LOG, encoding="utf-8")
+    second.write_text(LOG, encoding="utf-8")
+
+    words = ["learn", "--principal", "User:svc", "--from", str(first), str(second)]
+    result = CliRunner().invoke(doorkeeper, words)
+
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        0,
+        (
+            "# Produce: WRITE (2 times); first at 2026-11-26T10:11:12Z\n"
+            "User:svc,TOPIC,LITERAL,orders,WRITE,ALLOW,*\n"
+        ),
+        "doorkeeper: note: 2 refused requests in the log are left out\n",
+    )
+
+
+def test_the_acls_of_all_principals_of_a_log(tmp_path: Path) -> None:
+    """Without --principal each has its own."""
+    log = tmp_path / "kafka-authorizer.log"
+    log.write_text(LOG, encoding="utf-8")
+
+    result = CliRunner().invoke(doorkeeper, ["learn", "--output", "yaml", "--from", str(log)])
+
+    assert read(result.stdout, Format.YAML) == [
+        allow("other", READ, topic("orders")),
+        allow("svc", WRITE, topic("orders")),
+    ]
+
+
+def test_a_log_that_is_none(tmp_path: Path) -> None:
+    """It is an error of one line."""
+    log = tmp_path / "readme.txt"
+    log.write_text("hello\n", encoding="utf-8")
+
+    result = CliRunner().invoke(doorkeeper, ["learn", "--from", str(log)])
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"doorkeeper: {log}:1: no record: expected is ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_wrong_usage_of_logs(tmp_path: Path) -> None:
+    """A command or a log is needed, and options of a command do not go with a log."""
+    nothing = CliRunner().invoke(doorkeeper, ["learn"])
+    both = CliRunner().invoke(doorkeeper, ["learn", "--check", "a", "--from", str(tmp_path / "b")])
+
+    assert (nothing.exit_code, both.exit_code) == (2, 2)
+    assert "expected is a COMMAND, or --from with a log" in nothing.output
+    assert "--check and --catalog need a COMMAND; found --from" in both.output

@@ -13,9 +13,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doorkeeper.acl.formats.authorizer_message import Message
+from doorkeeper.acl.formats.authorizer_message import read as read_message
 from doorkeeper_pipeline.sources import authorizer_log, reading
-from doorkeeper_pipeline.sources.authorizer_message import Message
-from doorkeeper_pipeline.sources.authorizer_message import read as read_message
 
 if TYPE_CHECKING:
     from pathlib import Path

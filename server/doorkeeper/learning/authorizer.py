@@ -1,4 +1,4 @@
-"""The authorizer of ``doorkeeper learn``: it allows everything, so that a command runs to its end.
+"""The authorizer that allows everything, so that an application runs to its end.
 
 Brokers ask some wide questions first, such as for CREATE on the cluster, and narrow ones only if
 the wide one is denied. It denies the wide ones, so that the narrow ones, which need smaller ACLs,
@@ -9,26 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.acl.operations import full_mask
-from doorkeeper.api.operations import REQUIRED
 from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.learning.requests import WIDE_QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.acl.model import ResourcePattern
+    from doorkeeper.acl.model import AclOperation, ResourcePattern, ResourceType
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.request_context import AuthorizableRequestContext
-
-WIDE_QUESTIONS = frozenset(
-    (api_key, AclOperation[row.operation], ResourceType[row.resource])
-    for api_key, rows in REQUIRED.items()
-    for at, row in enumerate(rows)
-    if not row.refusal and any(f"without {row.operation}" in each.when for each in rows[at + 1 :])
-)
-"""By API: the questions whose denial leads to a narrower one."""
 
 
 class LearningAuthorizer(StandardAuthorizer):

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from doorkeeper.acl.decision import Question
 from doorkeeper.acl.model import WILDCARD
 from doorkeeper.acl.recorded_access import RecordedAccess
-from doorkeeper.api.operations import REQUIRED
 from doorkeeper.authorizer.contract import AuthorizationResult
-from doorkeeper.cli.learn.authorizer import WIDE_QUESTIONS
+from doorkeeper.learning.requests import CountedRequest, counted_request
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclOperation, ResourceType
     from doorkeeper.authorizer.contract import Action
-    from doorkeeper.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision
     from doorkeeper.request_context import AuthorizableRequestContext
-
 
 _NS_PER_S: Final = 1_000_000_000
 
@@ -35,45 +33,52 @@ class _Key(NamedTuple):
 
 
 class Recorder:
-    """Follows the decisions of an authorizer. Requests for authorized operations are none."""
+    """Follows the decisions of an authorizer. Requests for authorized operations are none.
+
+    The server's thread counts; others may read.
+    """
 
     def __init__(self, guarded: GuardedAuthorizer, now_ns: Callable[[], int]) -> None:
+        """Follow the decisions; a recorder that is there already, such as the audit log, stays."""
         self._now_ns = now_ns
         self._counts: dict[_Key, int] = {}
         self._first_ns: dict[_Key, int] = {}
+        self._next = guarded.on_decision
+        self._next_of_type = guarded.on_type_decision
         guarded.on_decision = self._record
         guarded.on_type_decision = self._record_type
 
     def accesses(self) -> list[RecordedAccess]:
         """Return the recorded accesses, in the order of their first occurrence."""
-        return [
-            RecordedAccess(
-                key.question,
-                API_NAMES[key.api_key],
-                key.allowed,
-                key.log_if_denied is None
-                or is_reported(key.api_key, key.question, log_if_denied=key.log_if_denied),
-                count,
-                _time(self._first_ns[key]),
-                on_any=key.log_if_denied is None,
-            )
-            for key, count in self._counts.items()
-        ]
+        found = []
+        for key, count in list(self._counts.items()):
+            counted = _classify(key)
+            if counted is not None:
+                first = dt.datetime.fromtimestamp(self._first_ns[key] // _NS_PER_S, dt.UTC)
+                found.append(
+                    RecordedAccess(
+                        counted.question,
+                        API_NAMES[key.api_key],
+                        key.allowed,
+                        counted.reported,
+                        count,
+                        first,
+                        on_any=counted.on_any,
+                    )
+                )
+        return found
 
     def _record(
         self,
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
-    ) -> None:
+    ) -> RecordedDecision | None:
         for action, result in zip(actions, results, strict=True):
             resource_type, name, _ = action.resource
-            wide = (context.request_type, action.operation, resource_type) in WIDE_QUESTIONS
-            if wide and result is AuthorizationResult.DENIED:
-                # The narrow question that follows is the one that counts.
-                continue
             question = _question(context, action.operation, resource_type, name)
             self._count(context, question, result, log_if_denied=action.log_if_denied)
+        return None if self._next is None else self._next(context, actions, results)
 
     def _record_type(
         self,
@@ -84,6 +89,8 @@ class Recorder:
     ) -> None:
         question = _question(context, operation, resource_type, WILDCARD)
         self._count(context, question, result, log_if_denied=None)
+        if self._next_of_type is not None:
+            self._next_of_type(context, operation, resource_type, result)
 
     def _count(
         self,
@@ -99,31 +106,12 @@ class Recorder:
         self._counts[key] = self._counts.get(key, 0) + 1
 
 
-def is_reported(api_key: int, question: Question, *, log_if_denied: bool) -> bool:
-    """Return whether a denial of an API's question is an error that the client sees.
-
-    Where an API asks the same question for two purposes, one of which has an error, it is reported.
-    A denial that Kafka does not log is none: CreateTopics creates a topic whose settings it hides.
-    """
-    if not log_if_denied:
-        return False
-    rows = [
-        row
-        for row in REQUIRED.get(api_key, ())
-        if row.log_if_denied
-        and (row.operation, row.resource) == (question.operation.name, question.resource_type.name)
-    ]
-    return not rows or any(row.refusal for row in rows)
-
-
-def _time(ns: int) -> dt.datetime:
-    return dt.datetime.fromtimestamp(ns // _NS_PER_S, dt.UTC)
-
-
-def _is_reported(key: _Key) -> bool:
+def _classify(key: _Key) -> CountedRequest | None:
     if key.log_if_denied is None:
-        return True
-    return is_reported(key.api_key, key.question, log_if_denied=key.log_if_denied)
+        return CountedRequest(key.question, reported=True, on_any=True)
+    return counted_request(
+        key.api_key, key.question, allowed=key.allowed, log_if_denied=key.log_if_denied
+    )
 
 
 def _question(

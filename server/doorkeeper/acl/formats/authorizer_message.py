@@ -1,4 +1,6 @@
-r"""One message of kafka-authorizer.log: the text between the level and the logger's name.
+r"""Records of kafka-authorizer.log, and their messages: the text between level and logger's name.
+
+    [2024-10-25 10:11:12,345] INFO Principal = ... (kafka.authorizer.logger)
 
     Principal = User:alice is Denied operation = DESCRIBE from host = 10.0.0.7 on resource =
     Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1 based on rule DefaultDeny
@@ -26,11 +28,10 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from doorkeeper_pipeline.sources import words
+from doorkeeper.acl.formats import request_words
 
 MESSAGES_MAX = 1 << 18
-"""Distinct messages that are remembered by a process: some 100 MB. A day of a real cluster has
-fewer, and what is forgotten is parsed again."""
+"""Distinct messages that a process keeps parsed: some 100 MB. A day of a real cluster has fewer."""
 
 
 class Message(NamedTuple):
@@ -48,6 +49,13 @@ class Message(NamedTuple):
     probe: bool
 
 
+class Record(NamedTuple):
+    """A message with its time, a text without zone: ``2024-10-25 10:11:12,345``."""
+
+    time: str
+    message: Message
+
+
 class Ignored(NamedTuple):
     """A message that is known and says no decision on a name."""
 
@@ -60,6 +68,20 @@ class Bad(NamedTuple):
     reason: str
 
 
+END = " (kafka.authorizer.logger)"
+"""The end of a record."""
+
+BEGIN = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
+"""The beginning of a record of any logger."""
+
+OTHER_RECORD = re.compile(BEGIN.pattern + r".* \((?!kafka\.authorizer\.logger)[\w.$-]+\)\Z")
+"""A record of another logger."""
+
+_INNER = re.compile(r"\n" + BEGIN.pattern)
+_RECORD = re.compile(
+    r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) (.*) \(kafka\.authorizer\.logger\)\Z",
+    re.DOTALL,
+)
 _HEAD = re.compile(
     r"Principal = (.*?) is (Allowed|Denied) ([Oo])peration = ([A-Za-z_]+)"
     r" from host = (\S+) on resource = ([A-Za-z]+):",
@@ -80,6 +102,19 @@ _ACL = re.compile(
 _SIMPLE_RULES = {"SuperUser", "DefaultAllow", "DefaultDeny"}
 NOTES = ("No acl found for resource ", "principal = ", "operation = ")
 """How the lines at DEBUG begin that tell the way to a decision, not the decision (A to C)."""
+
+
+def read_record(text: str) -> Record | Ignored | Bad:
+    """Parse a record, which has several lines if a name in it has."""
+    if not text.strip() or OTHER_RECORD.match(text):
+        return Ignored("a line of another logger")
+    found = _RECORD.match(text)
+    if found is None:
+        return Bad("no record: expected is '[time] LEVEL message (kafka.authorizer.logger)'")
+    if _INNER.search(text):
+        return Bad("a record begins inside of another: one is torn, or a name is forged")
+    message = read(found[2], found[3])
+    return Record(found[1], message) if isinstance(message, Message) else message
 
 
 @lru_cache(MESSAGES_MAX)
@@ -112,8 +147,8 @@ def _message(level: str, head: re.Match[str], rest: str) -> Message | Ignored:
     return Message(
         principal,
         host,
-        words.operation(operation),
-        words.resource_type(resource_type),
+        request_words.operation(operation),
+        request_words.resource_type(resource_type),
         name,
         outcome.upper(),
         api,
@@ -192,7 +227,7 @@ def _fits(acl: str, resource_type: str, name: str, principal: str, host: str) ->
     assert found is not None
     acl_type, acl_name, pattern, acl_principal, acl_host = found.groups()[:5]
     return (
-        words.resource_type(acl_type) == words.resource_type(resource_type)
+        request_words.resource_type(acl_type) == request_words.resource_type(resource_type)
         and (acl_name in (name, "*") if pattern == "LITERAL" else name.startswith(acl_name))
         and acl_principal in (principal, "User:*")
         and (acl_host in (host, "*") or "/" in acl_host)  # a network, since Kafka 4.4

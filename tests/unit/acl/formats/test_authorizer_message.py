@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper_pipeline.sources.authorizer_message import Bad, Ignored, Message, read
+from doorkeeper.acl.formats.authorizer_message import Bad, Ignored, Message, read
 
 D_HEAD = "Principal = User:alice is Denied operation = READ from host = 10.0.0.7 on resource = "
 D_TAIL = " for request = Fetch with resourceRefCount = 1 based on rule DefaultDeny"

@@ -1,4 +1,4 @@
-"""The questions that the authorizer of ``doorkeeper learn`` denies, and those that count."""
+"""The questions that the authorizer of learning denies, and those that count."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import pytest
 
 from doorkeeper.acl.decision import Question
 from doorkeeper.acl.model import AclOperation, ResourceType
-from doorkeeper.cli.learn.authorizer import WIDE_QUESTIONS
-from doorkeeper.cli.learn.recorder import is_reported
+from doorkeeper.learning.requests import (
+    WIDE_QUESTIONS,
+    any_topic,
+    counted_request,
+    is_reported,
+)
 
 METADATA, LIST_GROUPS, CREATE_TOPICS, INIT_PRODUCER_ID, CREATE_ACLS = 3, 16, 19, 22, 30
 CLUSTER, TOPIC = ResourceType.CLUSTER, ResourceType.TOPIC
@@ -57,3 +61,16 @@ def test_refusals_that_a_client_sees(
     question = Question("User:a", "10.0.0.1", operation, resource_type, "n")
 
     assert is_reported(api_key, question, log_if_denied=log_if_denied) is expected
+
+
+def test_an_allowed_wide_question_counts() -> None:
+    """Nothing else shows what was needed; IDEMPOTENT_WRITE is WRITE on any topic instead."""
+    create = Question("User:a", "10.0.0.1", AclOperation.CREATE, CLUSTER, "kafka-cluster")
+    idempotent = create._replace(operation=AclOperation.IDEMPOTENT_WRITE)
+    listing = create._replace(operation=AclOperation.DESCRIBE)
+
+    assert counted_request(METADATA, create, allowed=True) == (create, True, False)
+    assert counted_request(METADATA, create, allowed=False) is None
+    found = counted_request(INIT_PRODUCER_ID, idempotent, allowed=True)
+    assert found == (any_topic(idempotent), True, True)
+    assert counted_request(LIST_GROUPS, listing, allowed=True) == (listing, False, False)

@@ -1,0 +1,7 @@
+"""Authorization requests of an application, from a running server or from logs.
+
+authorizer  allows everything, so that an application runs to its end
+requests    classifies requests: reported or not, wide or narrow
+recorder    records the requests of a server
+log_files   reads them from an audit log or kafka-authorizer.log
+"""

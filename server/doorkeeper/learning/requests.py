@@ -1,0 +1,104 @@
+"""Classifies authorization requests by ``schemas/operations.yaml``.
+
+Brokers ask some wide questions first, such as for CREATE on the cluster, and narrow ones only if
+the wide one is denied. A denied wide question is no refusal, so it is not counted; where it is
+allowed, nothing else shows what the application needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acl.model import WILDCARD, AclOperation, ResourceType
+from doorkeeper.api.operations import REQUIRED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.acl.decision import Question
+    from doorkeeper.api.operations import Requirement
+
+
+def _narrow_rows(rows: tuple[Requirement, ...], at: int) -> list[Requirement]:
+    wide = rows[at]
+    if wide.refusal:
+        return []
+    return [each for each in rows[at + 1 :] if f"without {wide.operation}" in each.when]
+
+
+def _wide_questions() -> Iterator[tuple[tuple[int, AclOperation, ResourceType], bool]]:
+    for api_key, rows in REQUIRED.items():
+        for at, row in enumerate(rows):
+            narrow = _narrow_rows(rows, at)
+            if narrow:
+                key = api_key, AclOperation[row.operation], ResourceType[row.resource]
+                yield key, any(each.refusal for each in narrow)
+
+
+WIDE_QUESTIONS = dict(_wide_questions())
+"""By API: questions whose denial leads to a narrower one, and whether its denial is an error."""
+
+
+class CountedRequest(NamedTuple):
+    """The question of a request, whether a denial is an error that the client sees, and its scope.
+
+    With ``on_any`` it is about any resource of the type, and its name has no meaning.
+    """
+
+    question: Question
+    reported: bool
+    on_any: bool = False
+
+
+def counted_request(
+    api_key: int | None,
+    question: Question,
+    *,
+    allowed: bool,
+    log_if_allowed: bool = True,
+    log_if_denied: bool | None = None,
+) -> CountedRequest | None:
+    """Classify a request; return None if it is no access of its own.
+
+    ``api_key`` is None, and so is ``log_if_denied``, where a log does not tell.
+    """
+    reported = None
+    if api_key is not None:
+        reported = WIDE_QUESTIONS.get((api_key, question.operation, question.resource_type))
+    if reported is not None:
+        if not allowed:
+            # The narrow question that follows is the one that counts.
+            return None
+        if question.operation is AclOperation.IDEMPOTENT_WRITE:
+            # A broker takes WRITE on any topic instead (KIP-679), and a producer has it anyway.
+            # With a topic the cluster-wide ACL is one too many.
+            return CountedRequest(any_topic(question), reported, on_any=True)
+        return CountedRequest(question, reported)
+    if log_if_denied is None:
+        log_if_denied = log_if_allowed
+    return CountedRequest(question, is_reported(api_key, question, log_if_denied=log_if_denied))
+
+
+def any_topic(question: Question) -> Question:
+    """Return the question that follows where IDEMPOTENT_WRITE on the cluster is denied."""
+    return question._replace(
+        operation=AclOperation.WRITE, resource_type=ResourceType.TOPIC, name=WILDCARD
+    )
+
+
+def is_reported(api_key: int | None, question: Question, *, log_if_denied: bool) -> bool:
+    """Return whether a denial of an API's question is an error that the client sees.
+
+    Where an API asks the same question for two purposes, one of which has an error, it is reported.
+    A denial that Kafka does not log is none: CreateTopics creates a topic whose settings it hides.
+    """
+    if not log_if_denied:
+        return False
+    # -1 is no API: without the request each row of a log counts.
+    rows = [
+        row
+        for row in REQUIRED.get(-1 if api_key is None else api_key, ())
+        if row.log_if_denied
+        and (row.operation, row.resource) == (question.operation.name, question.resource_type.name)
+    ]
+    return not rows or any(row.refusal for row in rows)
