@@ -102,6 +102,8 @@ def test_without_one_of_them_something_is_refused(
     assert checked.returncode == 1
     assert "doorkeeper: 1 missing" in checked.stderr
     assert row in checked.stdout.splitlines()
+    is_unnamed = "IDEMPOTENT_WRITE" in row
+    assert ("note: IDEMPOTENT_WRITE is for a producer" in checked.stderr) is is_unnamed
 
 
 def test_acls_that_are_never_needed_are_listed(catalog: Path) -> None:

@@ -71,6 +71,14 @@ def least_acls(accesses: Iterable[RecordedAccess]) -> list[NeededAcl]:
     ]
 
 
+def missing_acls(
+    bindings: Iterable[AclBinding], accesses: Iterable[RecordedAccess]
+) -> list[NeededAcl]:
+    """Return the least ACLs for the accesses that a set of ACLs does not allow, sorted."""
+    snapshot = load(("", each) for each in bindings)
+    return least_acls(each for each in accesses if not _allows(snapshot, each))
+
+
 def unneeded_acls(
     bindings: Collection[AclBinding], accesses: Iterable[RecordedAccess]
 ) -> list[AclBinding]:

@@ -3,5 +3,6 @@
 authorizer  allows everything, so that an application runs to its end
 requests    classifies requests: reported or not, wide or narrow
 recorder    records the requests of a server
+reasons     the requests behind an ACL, in words
 log_files   reads them from an audit log or kafka-authorizer.log
 """

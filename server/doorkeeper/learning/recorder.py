@@ -100,6 +100,9 @@ class Recorder:
         *,
         log_if_denied: bool | None,
     ) -> None:
+        if context.request_type not in API_NAMES:
+            # A test asks for a decision: no request.
+            return
         allowed = result is AuthorizationResult.ALLOWED
         key = _Key(question, context.request_type, allowed, log_if_denied)
         self._first_ns.setdefault(key, self._now_ns())

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _NEEDED_TO_START = (
     "concurrent.futures.thread",
     "doorkeeper.app.assembly",
+    "doorkeeper.learning.recorder",
     "doorkeeper.net",
     "doorkeeper.testing.denials",
     "doorkeeper.testing.faulty_connection",

@@ -49,6 +49,8 @@ _ADMINISTRATORS = {
 _PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _SCRAM_ITERATIONS = 4096
+_STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_LEARNING = "doorkeeper.learning.authorizer.LearningAuthorizer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,7 @@ class Configuration:
     listeners: tuple[str, ...]
     mechanisms: tuple[str, ...]
     records: bool
+    learn: bool
     properties: Mapping[str, str] = field(repr=False)
 
     @property
@@ -109,6 +112,7 @@ def configuration_of(options: Options) -> Configuration:
         listeners=listeners,
         mechanisms=mechanisms,
         records=options.get("records", False),
+        learn=options.get("learn", False),
         properties=dict(options.get("properties", {})),
     )
     if users and not config.authenticates:
@@ -130,7 +134,7 @@ def keys_of(
             f"{name}:{protocol}" for name, protocol in LISTENERS.items()
         ),
         "inter.broker.listener.name": config.listeners[0],
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "authorizer.class.name": _LEARNING if config.learn else _STANDARD,
         "super.users": ";".join(config.super_users),
         "allow.everyone.if.no.acl.found": str(config.allow_everyone).lower(),
         # A failed login is reported at once, and the stop hardly waits for clients.

@@ -35,13 +35,14 @@ KEPT: Final = 10_000
 class Denial:
     """One refusal. ``api`` is the request, such as ``Produce``; ``client_id`` the client's own.
 
-    The name of the resource is ``*`` where a permission on any resource of a type is missing.
+    With ``on_any`` a permission on any resource of a type is missing, and the name is ``*``.
     """
 
     question: Question
     api: str
     client_id: str
     _state: tuple[Policy, Snapshot] | None
+    on_any: bool = False
 
     @property
     def principal(self) -> str:
@@ -68,9 +69,15 @@ class Denial:
     def __repr__(self) -> str:
         from doorkeeper.testing.answers import reason_of  # noqa: PLC0415
 
+        what = f"{self.operation} on {self.resource}"
         explained = self.explanation
         reason = "" if explained is None else f" because {reason_of(explained)}"
-        what = f"{self.operation} on {self.resource}"
+        if self.on_any:
+            what = f"{self.operation} on any {self.question.resource_type.name}"
+            reason = (
+                " because no ACL allows it on a topic, nor IDEMPOTENT_WRITE on the cluster: a"
+                " producer is asked before it names its topic"
+            )
         return f"<{self.principal} was denied {what} in {self.api}{reason}>"
 
 
@@ -115,16 +122,22 @@ class Denials:
     ) -> None:
         """Record that a permission on any resource of a type is missing."""
         if result is AuthorizationResult.DENIED:
-            self._add(context, _question(context, operation, resource_type, _ANY), None)
+            question = _question(context, operation, resource_type, _ANY)
+            self._add(context, question, None, on_any=True)
 
     def _add(
         self,
         context: AuthorizableRequestContext,
         question: Question,
         state: tuple[Policy, Snapshot] | None,
+        *,
+        on_any: bool = False,
     ) -> None:
-        api = API_NAMES[context.request_type]
-        self._found.append(Denial(question, api, context.client_id, state))
+        api = API_NAMES.get(context.request_type)
+        if api is None:
+            # The test asks for a decision: no request.
+            return
+        self._found.append(Denial(question, api, context.client_id, state, on_any))
         if len(self._found) > 2 * KEPT:
             self._found = self._found[-KEPT:]
 

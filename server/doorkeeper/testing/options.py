@@ -33,6 +33,7 @@ class Options(TypedDict, total=False):
     listeners       names of ``configuration.LISTENERS``; the first is the default one
     mechanisms      of SASL; default: PLAIN and both of SCRAM
     records         whether producers and consumers work too: ``doorkeeper.test.broker``
+    learn           whether everything is allowed, so that ``least_acls`` sees all requests
     properties      other keys of server.properties
     """
 
@@ -46,6 +47,7 @@ class Options(TypedDict, total=False):
     listeners: Sequence[str]
     mechanisms: Sequence[str]
     records: bool
+    learn: bool
     properties: Mapping[str, str]
 
 

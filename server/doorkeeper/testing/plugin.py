@@ -38,6 +38,7 @@ _INI = (
 _FLAGS = (
     ("allow_everyone", "allow operations on resources without ACLs"),
     ("records", "serve producers and consumers, with records in memory"),
+    ("learn", "allow everything, and record it for least_acls"),
 )
 
 

@@ -10,6 +10,7 @@ is in memory. Its log goes to Python's ``logging``.
 from __future__ import annotations
 
 import os
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -24,18 +25,20 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.model import AclBinding, AclBindingFilter, AclOperation
+    from doorkeeper.acl.recorded_access import RecordedAccess
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.app.assembly import Assembly
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.change import Change
+    from doorkeeper.learning.recorder import Recorder
     from doorkeeper.logs.pipeline import Logs
     from doorkeeper.offline.acls import OfflineAcls
     from doorkeeper.testing.answers import Answer
     from doorkeeper.testing.denials import Denial, Denials
     from doorkeeper.testing.faults import LocalFaults
     from doorkeeper.testing.loop_thread import LoopThread
-    from doorkeeper.testing.options import Options, ResourceOption
+    from doorkeeper.testing.options import Acls, Options, ResourceOption
 
 T = TypeVar("T")
 
@@ -58,6 +61,7 @@ class DoorkeeperServer(AnyServer):
         self._initial: Change | None = None
         self._faults: LocalFaults | None = None
         self._denials: Denials | None = None
+        self._recorder: Recorder | None = None
 
     def start(self) -> None:
         """Start; return when clients can connect. Does nothing if the server runs."""
@@ -82,7 +86,7 @@ class DoorkeeperServer(AnyServer):
             self._thread.close()
             self._thread = None
             raise
-        self._follow_denials(self._assembly)
+        self._follow_decisions(self._assembly)
         self._addresses = dict(self._assembly.addresses)
 
     def stop(self) -> None:
@@ -154,12 +158,53 @@ class DoorkeeperServer(AnyServer):
             where = f" on {wanted_resource[0].name} {wanted_resource[1]!r}"
         return expect(self.denied, matches, f"{principal} {what}{where}")
 
-    def _follow_denials(self, assembly: Assembly) -> None:
+    def least_acls(self, principal: str, *, include_optional: bool = False) -> list[AclBinding]:
+        """Return the smallest set of ACLs for all that was allowed since the start, sorted.
+
+        With the option ``learn`` everything is allowed. Requests whose refusal only shortens a
+        response, such as a list of topics, count with ``include_optional``.
+        """
+        from doorkeeper.acl.recorded_access import least_acls  # noqa: PLC0415
+
+        accesses = self._accesses(principal, include_optional=include_optional)
+        return [each.binding for each in least_acls(accesses)]
+
+    def assert_least_acls(
+        self, principal: str, acls: Acls, *, include_optional: bool = False
+    ) -> None:
+        """Assert that ACLs allow all that was allowed since the start, and that each is needed.
+
+        ``acls`` has any form of the option of that name; a prefix may stand for several names.
+
+        Raises:
+            AssertionError: it names the missing ACLs with their requests, and those not needed.
+        """
+        from doorkeeper.testing.acl_options import bindings_of  # noqa: PLC0415
+        from doorkeeper.testing.least_acls import difference  # noqa: PLC0415
+
+        accesses = self._accesses(principal, include_optional=include_optional)
+        found = difference(bindings_of(acls), accesses)
+        if found:
+            raise AssertionError(f"the least ACLs of {principal} are others:\n{found}")
+
+    def _accesses(self, principal: str, *, include_optional: bool) -> list[RecordedAccess]:
+        self._running()
+        recorded = [] if self._recorder is None else self._recorder.accesses()
+        return [
+            each
+            for each in recorded
+            if each.question.principal == principal
+            and each.allowed
+            and (each.reported or include_optional)
+        ]
+
+    def _follow_decisions(self, assembly: Assembly) -> None:
         from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
+        from doorkeeper.learning.recorder import Recorder  # noqa: PLC0415
         from doorkeeper.testing.denials import Denials  # noqa: PLC0415
 
         authorizer, guarded = assembly.authorizer, assembly.guarded
-        self._denials = None
+        self._denials = self._recorder = None
         if guarded is None:
             return
 
@@ -169,6 +214,7 @@ class DoorkeeperServer(AnyServer):
             return None
 
         self._denials = Denials(guarded, state)
+        self._recorder = Recorder(guarded, time.time_ns)
 
     def acls(self) -> list[AclBinding]:
         from doorkeeper.acl.model import ANY_BINDING  # noqa: PLC0415
@@ -198,11 +244,19 @@ class DoorkeeperServer(AnyServer):
         *,
         wanted: bool,
     ) -> Answer:
-        from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
-
-        if isinstance(self.authorizer, StandardAuthorizer):
+        if self._decides_by_acls():
             return super()._answer(principal, operation, resource, wanted=wanted)
         return self._ask_authorizer(principal, operation, resource, wanted=wanted)
+
+    def _decides_by_acls(self) -> bool:
+        """Return whether the authorizer is Kafka's, or decides as it does."""
+        from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
+
+        authorizer = self.authorizer
+        return (
+            isinstance(authorizer, StandardAuthorizer)
+            and type(authorizer).authorize is StandardAuthorizer.authorize
+        )
 
     def _ask_authorizer(
         self,

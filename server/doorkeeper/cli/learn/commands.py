@@ -267,5 +267,10 @@ def _report_created_topics(needed: Iterable[NeededAcl]) -> None:
 def _report_check(missing: Sequence[NeededAcl], unneeded: Sequence[AclBinding]) -> None:
     if missing:
         say(f"{len(missing)} missing")
+    if any(each.binding.entry.operation is AclOperation.IDEMPOTENT_WRITE for each in missing):
+        say(
+            "note: IDEMPOTENT_WRITE is for a producer that was refused before it named a topic;"
+            " WRITE on its topic allows that too, and is needed anyway"
+        )
     for each in unneeded:
         say(f"never needed: {row(each)}")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from doorkeeper.acl.formats.records import write_yaml
 from doorkeeper.cli.acls.command_lines import kafka_acls_command
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.terminal import printable
+from doorkeeper.learning.reasons import reasons_text
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.recorded_access import NeededAcl, RecordedAccess
+    from doorkeeper.acl.recorded_access import NeededAcl
 
 
 def _command(binding: AclBinding) -> str:
@@ -45,23 +44,5 @@ def lines_of(needed: Sequence[NeededAcl], output: str) -> Iterator[str]:
         # The head of a file with any ACL.
         yield from write_yaml([needed[0].binding]).splitlines()[:-1]
     for each in needed:
-        yield f"# {reasons_text(each.reasons)}"
+        yield f"# {printable(reasons_text(each.reasons))}"
         yield _ITEMS[output](each.binding)
-
-
-def reasons_text(reasons: Iterable[RecordedAccess]) -> str:
-    """Return the requests behind an ACL: ``Produce: WRITE (3 times); first at 12:00:00Z``."""
-    counts: Counter[tuple[str, str]] = Counter()
-    times: list[dt.datetime] = []
-    for each in reasons:
-        what = each.question.operation.name
-        if each.on_any:
-            what += f" on any {each.question.resource_type.name.lower()}"
-        counts[each.api, what] += each.uses
-        times.append(each.first)
-    parts = [
-        f"{api}: {what} ({count} {'time' if count == 1 else 'times'})"
-        for (api, what), count in counts.items()
-    ]
-    first = min(times).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return printable(f"{', '.join(parts)}; first at {first}")

@@ -1,0 +1,28 @@
+"""The difference between a set of ACLs and the least one, as an assertion prints it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.recorded_access import missing_acls, unneeded_acls
+from doorkeeper.learning.reasons import reasons_text
+from doorkeeper.testing.answers import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.recorded_access import RecordedAccess
+
+
+def difference(bindings: Collection[AclBinding], accesses: Sequence[RecordedAccess]) -> str:
+    """Return a line for each missing ACL and for each that is not needed; empty without any."""
+    missing = missing_acls(bindings, accesses)
+    lines = [
+        f"  missing: {text_of(each.binding)} for {reasons_text(each.reasons)}" for each in missing
+    ]
+    # Beside the missing ones: READ on a topic is needed for its DESCRIBE only without WRITE.
+    together = [*bindings, *(each.binding for each in missing)]
+    unneeded = set(unneeded_acls(together, accesses))
+    lines += [f"  not needed: {text_of(each)}" for each in sorted({*bindings} & unneeded)]
+    return "\n".join(lines)
