@@ -17,10 +17,11 @@ from doorkeeper.acl.model import (
     WILDCARD,
     AclOperation,
     AclPermissionType,
+    PatternType,
     ResourceType,
 )
 from doorkeeper.acl.operations import satisfied_by
-from doorkeeper.acl.privileges import Known, Need, least
+from doorkeeper.acl.privileges import Known, Need, history_names, least
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -63,12 +64,31 @@ def least_acls(accesses: Iterable[RecordedAccess]) -> list[NeededAcl]:
     called ``*``, are left out.
     """
     recorded = list(accesses)
-    named = [each for each in recorded if not each.on_any]
-    needs = [_need(each) for each in named]
-    needs += [_need(each) for each in _without_resource(recorded, needs)]
     return [
-        NeededAcl(each.binding, _reasons(each, recorded)) for each in least(_sum(needs), Known({}))
+        NeededAcl(each.binding, _reasons(each, recorded))
+        for each in least(_needs(recorded), Known({}))
     ]
+
+
+def prefixed_acls(accesses: Iterable[RecordedAccess]) -> list[AclBinding]:
+    """Return ALLOWs for prefixes that could stand for literal ones of ``least_acls``, sorted.
+
+    A prefix covers no name that only other principals of the accesses use.
+    """
+    needs = _needs(list(accesses))
+    names: dict[ResourceType, set[str]] = {}
+    for need in needs:
+        names.setdefault(need.resource_type, set()).add(need.name)
+    found = least(needs, history_names(names, needs, ()), prefixes=True)
+    return [
+        each.binding for each in found if each.binding.pattern.pattern_type is PatternType.PREFIXED
+    ]
+
+
+def _needs(recorded: Sequence[RecordedAccess]) -> list[Need]:
+    needs = [_need(each) for each in recorded if not each.on_any]
+    needs += [_need(each) for each in _without_resource(recorded, needs)]
+    return _sum(needs)
 
 
 def missing_acls(

@@ -86,6 +86,7 @@ class LoggedRequests:
             self._read_events(path, rest)
         else:
             self._read_records(path, rest)
+        # A torn line in a log is usual; a file without any request is probably something else.
         if not self._counts and self.unreadable:
             raise UnreadableLog(
                 f"{self.unreadable[0]}; allowed: the audit log, and kafka-authorizer.log in"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,8 +14,9 @@ from doorkeeper.acl.recorded_access import least_acls, unneeded_acls
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.learn.printing import OUTPUTS, lines_of
+from doorkeeper.cli.learn.printing import OUTPUTS, alternative_lines, lines_of
 from doorkeeper.cli.terminal import FAILED, fail, say, show
+from doorkeeper.learning.alternatives import alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,6 +27,35 @@ if TYPE_CHECKING:
 
 _NOT_STARTED = 127
 """The status of a command that cannot be started, as in a shell."""
+
+
+class _Report(NamedTuple):
+    """The options that select and print ACLs."""
+
+    output: str
+    out_file: Path | None
+    include_optional: bool
+    generalize: bool
+
+    def counts(self, access: RecordedAccess) -> bool:
+        return access.reported or self.include_optional
+
+    def write(self, recorded: Sequence[RecordedAccess]) -> list[NeededAcl]:
+        """Print the least ACLs for accesses, and return them."""
+        needed = least_acls(recorded)
+        lines = list(lines_of(needed, self.output))
+        if self.generalize:
+            found = alternatives([each.binding for each in needed], recorded)
+            lines += alternative_lines(found, self.output)
+        if self.out_file is None:
+            if lines:
+                show(lines)
+            return needed
+        try:
+            write_whole(self.out_file, "".join(f"{line}\n" for line in lines).encode())
+        except OSError as error:
+            fail([f"{self.out_file}: {error.strerror}"])
+        return needed
 
 
 @click.command(
@@ -107,17 +137,20 @@ Examples:
     is_flag=True,
     help="Count requests whose refusal only shortens a response, such as a list of topics.",
 )
+@click.option(
+    "--generalize",
+    is_flag=True,
+    help="Suggest prefixes that could stand for several ACLs, as comments behind the ACLs.",
+)
 @click.argument("words", metavar="COMMAND...", nargs=-1, type=click.UNPROCESSED)
 def command(
     words: tuple[str, ...],
     *,
     principal: str | None,
-    output: str,
-    out_file: Path | None,
     acl_file: Path | None,
     first_log: Path | None,
     catalog: Path | None,
-    include_optional: bool,
+    **options: Any,  # noqa: ANN401  those of the report
 ) -> None:
     """Run COMMAND against a server of its own, and print the least ACLs that it needs."""
     if first_log is None and not words:
@@ -128,11 +161,12 @@ def command(
         raise click.BadParameter(
             f"{principal!r}: expected is type:name, as User:svc", param_hint="--principal"
         )
+    report = _Report(**options)
     if first_log is not None:
+        # A shell writes them all behind the option: --from kafka-authorizer.log*
         logs = [first_log, *map(Path, words)]
         accesses = _read_logs(logs, principal)
-        counted = [each for each in accesses if each.allowed and _counts(each, include_optional)]
-        _write(least_acls(counted), output, out_file)
+        report.write([each for each in accesses if each.allowed and report.counts(each)])
         _report_refused(accesses)
         return
     enforced = None if acl_file is None else _read_file(acl_file)
@@ -143,21 +177,15 @@ def command(
     run = _observe(words, own, catalog)
     accesses = _of_principal(run.accesses, name)
     counted = [
-        each
-        for each in accesses
-        if each.allowed == (enforced is None) and _counts(each, include_optional)
+        each for each in accesses if each.allowed == (enforced is None) and report.counts(each)
     ]
-    needed = least_acls(counted)
-    _write(needed, output, out_file)
+    needed = report.write(counted)
     _report_created_topics(needed)
     if enforced is None:
         raise SystemExit(run.status)
     _report_check(needed, unneeded_acls(_relevant(enforced, name), accesses))
+    # Not "if needed": no ACL can grant some requests, such as those for a topic called "*".
     raise SystemExit(FAILED if counted else run.status)
-
-
-def _counts(access: RecordedAccess, include_optional: bool) -> bool:  # noqa: FBT001
-    return access.reported or include_optional
 
 
 def _read_logs(paths: Iterable[Path], principal: str | None) -> list[RecordedAccess]:
@@ -236,18 +264,6 @@ def _of_principal(accesses: Iterable[RecordedAccess], principal: str) -> list[Re
     return [
         each._replace(question=each.question._replace(principal=principal)) for each in accesses
     ]
-
-
-def _write(needed: Sequence[NeededAcl], output: str, out_file: Path | None) -> None:
-    lines = lines_of(needed, output)
-    if out_file is None:
-        if needed or output == "yaml":
-            show(lines)
-        return
-    try:
-        write_whole(out_file, "".join(f"{line}\n" for line in lines).encode())
-    except OSError as error:
-        fail([f"{out_file}: {error.strerror}"])
 
 
 def _report_created_topics(needed: Iterable[NeededAcl]) -> None:

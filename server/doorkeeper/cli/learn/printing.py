@@ -8,6 +8,7 @@ from doorkeeper.acl.formats.records import write_yaml
 from doorkeeper.cli.acls.command_lines import kafka_acls_command
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.terminal import printable
+from doorkeeper.learning.internal_names import InternalNames
 from doorkeeper.learning.reasons import reasons_text
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.recorded_access import NeededAcl
+    from doorkeeper.learning.alternatives import Alternative
 
 
 def _command(binding: AclBinding) -> str:
@@ -43,6 +45,20 @@ def lines_of(needed: Sequence[NeededAcl], output: str) -> Iterator[str]:
             return
         # The head of a file with any ACL.
         yield from write_yaml([needed[0].binding]).splitlines()[:-1]
+    names = InternalNames(each.binding for each in needed)
     for each in needed:
         yield f"# {printable(reasons_text(each.reasons))}"
+        internal = names.find(each.binding)
+        if internal is not None:
+            yield f"# {printable(internal.purpose)}"
         yield _ITEMS[output](each.binding)
+
+
+def alternative_lines(found: Sequence[Alternative], output: str) -> Iterator[str]:
+    """Yield the lines of alternatives, all as comments, each behind the ACLs that it replaces."""
+    for each in found:
+        replaced = ", ".join(
+            f"{other.entry.operation.name} on {other.pattern.name}" for other in each.instead_of
+        )
+        yield f"# alternative to {printable(replaced)}: {printable(each.reason)}"
+        yield f"#   {_ITEMS[output](each.binding)}"

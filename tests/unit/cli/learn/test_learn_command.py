@@ -161,3 +161,35 @@ def test_wrong_usage_of_logs(tmp_path: Path) -> None:
     assert (nothing.exit_code, both.exit_code) == (2, 2)
     assert "expected is a COMMAND, or --from with a log" in nothing.output
     assert "--check and --catalog need a COMMAND; found --from" in both.output
+
+
+def test_prefixes_are_marked_alternatives(tmp_path: Path) -> None:
+    """They are comments in each form, so that the ACLs stay the least; names are explained."""
+    log = tmp_path / "kafka-authorizer.log"
+    lines = [
+        LOG.splitlines()[0].replace("Topic:LITERAL:orders", resource).replace("WRITE", operation)
+        for resource, operation in (
+            ("Group:LITERAL:words", "READ"),
+            ("Topic:LITERAL:words-counts-changelog", "WRITE"),
+        )
+    ]
+    log.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    words = ["learn", "--generalize", "--from", str(log), "--output"]
+
+    rows = CliRunner().invoke(doorkeeper, [*words, "rows"]).stdout.splitlines()
+    yaml = CliRunner().invoke(doorkeeper, [*words, "yaml"]).stdout
+
+    assert rows[1] == "# internal topic of the Streams application words"
+    assert rows[2] == "User:svc,TOPIC,LITERAL,words-counts-changelog,WRITE,ALLOW,*"
+    assert rows[-2:] == [
+        (
+            "# alternative to WRITE on words-counts-changelog: internal topic of the Streams"
+            " application words"
+        ),
+        "#   User:svc,TOPIC,PREFIXED,words-,WRITE,ALLOW,*",
+    ]
+    assert [each.pattern.name for each in read(yaml, Format.YAML)] == [
+        "words-counts-changelog",
+        "words",
+    ]
+    assert "# alternative to" in yaml

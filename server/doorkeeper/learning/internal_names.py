@@ -1,0 +1,105 @@
+"""Recognises the internal topics, groups and transactional ids of Kafka Streams and Connect.
+
+    wordcount-counts-changelog      Streams, application.id=wordcount, which is its group too
+    wordcount-5b2f...-1             the transactional id of a thread of it; the middle is random
+    connect-configs, connect-offsets, connect-status      a Connect cluster
+    connect-files                   the group of a sink connector called files
+
+Source: ``StreamsProducer`` and KIP-213 of Streams; ``SinkUtils`` of Connect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.acl.model import ResourceType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.acl.model import AclBinding
+
+_STREAMS_TOPIC: Final = re.compile(
+    r"-.+-(?:changelog|repartition)|-.*SUBSCRIPTION-(?:REGISTRATION|RESPONSE)-\d+-topic", re.DOTALL
+)
+# Exactly-once processing v2 has a transactional id for each thread, the older one for each task.
+_STREAMS_TRANSACTION: Final = re.compile(
+    r"-(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-\d+|\d+_\d+)"
+)
+_CONNECT_TOPICS: Final = {
+    "config.storage.topic": ("configs", "config"),
+    "offset.storage.topic": ("offsets", "offset"),
+    "status.storage.topic": ("status", "statuses"),
+}
+"""By key of a worker, the usual endings of its topic."""
+
+_SINK_GROUP: Final = "connect-"
+_DELIMITERS: Final = "-._"
+
+
+class InternalName(NamedTuple):
+    """The purpose of a name, in words, and the prefix that names of its kind share.
+
+    The prefix is empty if there is none.
+    """
+
+    purpose: str
+    prefix: str
+
+
+class InternalNames:
+    """The internal names among the resources of ACLs, each principal by itself."""
+
+    def __init__(self, bindings: Iterable[AclBinding]) -> None:
+        self._names: dict[tuple[str, ResourceType], set[str]] = defaultdict(set)
+        for (resource_type, name, _), entry in bindings:
+            self._names[entry.principal, resource_type].add(name)
+
+    def find(self, binding: AclBinding) -> InternalName | None:
+        """Return the purpose of an ACL's resource; None if it is not recognised."""
+        (resource_type, name, _), entry = binding
+        principal = entry.principal
+        match resource_type:
+            case ResourceType.TOPIC:
+                return self._streams_name(
+                    principal, name, _STREAMS_TOPIC, "internal topic"
+                ) or self._connect_topic(principal, name)
+            case ResourceType.TRANSACTIONAL_ID:
+                return self._streams_name(
+                    principal,
+                    name,
+                    _STREAMS_TRANSACTION,
+                    "transactional id, another one in each process,",
+                )
+            case ResourceType.GROUP if name.startswith(_SINK_GROUP) and name != _SINK_GROUP:
+                connector = name.removeprefix(_SINK_GROUP)
+                return InternalName(f"group of Connect's sink connector {connector}", _SINK_GROUP)
+            case _:
+                return None
+
+    def _streams_name(
+        self, principal: str, name: str, rest: re.Pattern[str], kind: str
+    ) -> InternalName | None:
+        # An application.id may be the beginning of another one: the longest is meant.
+        groups = self._names.get((principal, ResourceType.GROUP), ())
+        for group in sorted(groups, key=len, reverse=True):
+            if name.startswith(group) and rest.fullmatch(name, len(group)):
+                return InternalName(f"{kind} of the Streams application {group}", f"{group}-")
+        return None
+
+    def _connect_topic(self, principal: str, name: str) -> InternalName | None:
+        topics = self._names[principal, ResourceType.TOPIC]
+        for key, endings in _CONNECT_TOPICS.items():
+            for ending in endings:
+                stem = name.removesuffix(ending)
+                # All three must be there: many topics of applications end with "status".
+                if stem != name and all(
+                    any(stem + each in topics for each in others)
+                    for others in _CONNECT_TOPICS.values()
+                ):
+                    # Without a delimiter the prefix would cover names of other applications.
+                    prefix = stem if stem.endswith(tuple(_DELIMITERS)) else ""
+                    return InternalName(f"topic of a Connect cluster ({key})", prefix)
+        return None
