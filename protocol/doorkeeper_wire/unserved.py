@@ -86,35 +86,6 @@ UNSERVED: dict[int, Declared] = {
             )),
         ),
     ),
-    2: Declared(
-        "ListOffsets", 1, 11, 6, True, False,
-        (
-            Field("ReplicaId", "int32", 0, NEVER, default=0),
-            Field("IsolationLevel", "int8", 2, NEVER, default=0),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("CurrentLeaderEpoch", "int32", 4, NEVER, default=-1),
-                    Field("Timestamp", "int64", 0, NEVER, default=0),
-                )),
-            )),
-            Field("TimeoutMs", "int32", 10, NEVER, default=0),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 2, NEVER, default=0),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("ErrorCode", "int16", 0, NEVER, default=0),
-                    Field("Timestamp", "int64", 1, NEVER, default=-1),
-                    Field("Offset", "int64", 1, NEVER, default=-1),
-                    Field("LeaderEpoch", "int32", 4, NEVER, default=-1),
-                )),
-            )),
-        ),
-    ),
     11: Declared(
         "JoinGroup", 0, 9, 6, True, False,
         (
@@ -181,30 +152,6 @@ UNSERVED: dict[int, Declared] = {
             Field("Assignment", "bytes", 0, NEVER, default=b""),
         ),
     ),
-    21: Declared(
-        "DeleteRecords", 0, 2, 2, True, False,
-        (
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("Offset", "int64", 0, NEVER, default=0),
-                )),
-            )),
-            Field("TimeoutMs", "int32", 0, NEVER, default=0),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("LowWatermark", "int64", 0, NEVER, default=0),
-                    Field("ErrorCode", "int16", 0, NEVER, default=0),
-                )),
-            )),
-        ),
-    ),
     22: Declared(
         "InitProducerId", 0, 6, 2, True, False,
         (
@@ -222,32 +169,6 @@ UNSERVED: dict[int, Declared] = {
             Field("ProducerEpoch", "int16", 0, NEVER, default=0),
             Field("OngoingTxnProducerId", "int64", 6, NEVER, default=-1),
             Field("OngoingTxnProducerEpoch", "int16", 6, NEVER, default=-1),
-        ),
-    ),
-    23: Declared(
-        "OffsetForLeaderEpoch", 2, 4, 4, True, False,
-        (
-            Field("ReplicaId", "int32", 3, NEVER, default=-2),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Topic", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("Partition", "int32", 0, NEVER, default=0),
-                    Field("CurrentLeaderEpoch", "int32", 2, NEVER, default=-1),
-                    Field("LeaderEpoch", "int32", 0, NEVER, default=0),
-                )),
-            )),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 2, NEVER, default=0),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Topic", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("ErrorCode", "int16", 0, NEVER, default=0),
-                    Field("Partition", "int32", 0, NEVER, default=0),
-                    Field("LeaderEpoch", "int32", 1, NEVER, default=-1),
-                    Field("EndOffset", "int64", 0, NEVER, default=-1),
-                )),
-            )),
         ),
     ),
     24: Declared(
@@ -382,151 +303,17 @@ UNSERVED: dict[int, Declared] = {
             )),
         ),
     ),
-    34: Declared(
-        "AlterReplicaLogDirs", 1, 2, 2, True, False,
+    42: Declared(
+        "DeleteGroups", 0, 3, 2, True, False,
         (
-            Field("Dirs", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Path", "string", 0, NEVER, default=""),
-                Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("Name", "string", 0, NEVER, default=""),
-                    Field("Partitions", "int32", 0, NEVER, is_array=True, default=()),
-                )),
-            )),
+            Field("GroupsNames", "string", 0, NEVER, is_array=True, default=()),
         ),
         (
             Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
             Field("Results", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("TopicName", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("ErrorCode", "int16", 0, NEVER, default=0),
-                )),
-            )),
-        ),
-    ),
-    35: Declared(
-        "DescribeLogDirs", 1, 5, 2, True, False,
-        (
-            Field("Topics", "struct", 0, NEVER, is_array=True, null_low=0, null_high=NEVER, default=(), fields=(
-                Field("Topic", "string", 0, NEVER, default=""),
-                Field("Partitions", "int32", 0, NEVER, is_array=True, default=()),
-            )),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("ErrorCode", "int16", 3, NEVER, default=0),
-            Field("Results", "struct", 0, NEVER, is_array=True, default=(), fields=(
+                Field("GroupId", "string", 0, NEVER, default=""),
                 Field("ErrorCode", "int16", 0, NEVER, default=0),
-                Field("LogDir", "string", 0, NEVER, default=""),
-                Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("Name", "string", 0, NEVER, default=""),
-                    Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                        Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                        Field("PartitionSize", "int64", 0, NEVER, default=0),
-                        Field("OffsetLag", "int64", 0, NEVER, default=0),
-                        Field("IsFutureKey", "bool", 0, NEVER, default=False),
-                    )),
-                )),
-                Field("TotalBytes", "int64", 4, NEVER, default=-1),
-                Field("UsableBytes", "int64", 4, NEVER, default=-1),
-                Field("IsCordoned", "bool", 5, NEVER, default=False),
-            )),
-        ),
-    ),
-    37: Declared(
-        "CreatePartitions", 0, 3, 2, True, True,
-        (
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Count", "int32", 0, NEVER, default=0),
-                Field("Assignments", "struct", 0, NEVER, is_array=True, null_low=0, null_high=NEVER, default=(), fields=(
-                    Field("BrokerIds", "int32", 0, NEVER, is_array=True, default=()),
-                )),
-            )),
-            Field("TimeoutMs", "int32", 0, NEVER, default=0),
-            Field("ValidateOnly", "bool", 0, NEVER, default=False),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("Results", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("ErrorCode", "int16", 0, NEVER, default=0),
-                Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=None),
-            )),
-        ),
-    ),
-    43: Declared(
-        "ElectLeaders", 0, 2, 2, True, True,
-        (
-            Field("ElectionType", "int8", 1, NEVER, default=0),
-            Field("TopicPartitions", "struct", 0, NEVER, is_array=True, null_low=0, null_high=NEVER, default=(), fields=(
-                Field("Topic", "string", 0, NEVER, default=""),
-                Field("Partitions", "int32", 0, NEVER, is_array=True, default=()),
-            )),
-            Field("TimeoutMs", "int32", 0, NEVER, default=60000),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("ErrorCode", "int16", 1, NEVER, default=0),
-            Field("ReplicaElectionResults", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Topic", "string", 0, NEVER, default=""),
-                Field("PartitionResult", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionId", "int32", 0, NEVER, default=0),
-                    Field("ErrorCode", "int16", 0, NEVER, default=0),
-                    Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=""),
-                )),
-            )),
-        ),
-    ),
-    45: Declared(
-        "AlterPartitionReassignments", 0, 1, 0, True, True,
-        (
-            Field("TimeoutMs", "int32", 0, NEVER, default=60000),
-            Field("AllowReplicationFactorChange", "bool", 1, NEVER, default=True),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("Replicas", "int32", 0, NEVER, is_array=True, null_low=0, null_high=NEVER, default=None),
-                )),
-            )),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("AllowReplicationFactorChange", "bool", 1, NEVER, default=True),
-            Field("ErrorCode", "int16", 0, NEVER, default=0),
-            Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=""),
-            Field("Responses", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("ErrorCode", "int16", 0, NEVER, default=0),
-                    Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=""),
-                )),
-            )),
-        ),
-    ),
-    46: Declared(
-        "ListPartitionReassignments", 0, 0, 0, True, True,
-        (
-            Field("TimeoutMs", "int32", 0, NEVER, default=60000),
-            Field("Topics", "struct", 0, NEVER, is_array=True, null_low=0, null_high=NEVER, default=None, fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("PartitionIndexes", "int32", 0, NEVER, is_array=True, default=()),
-            )),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("ErrorCode", "int16", 0, NEVER, default=0),
-            Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=""),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("Replicas", "int32", 0, NEVER, is_array=True, default=()),
-                    Field("AddingReplicas", "int32", 0, NEVER, is_array=True, default=()),
-                    Field("RemovingReplicas", "int32", 0, NEVER, is_array=True, default=()),
-                )),
+                Field("ErrorMessage", "string", 3, NEVER, null_low=3, null_high=NEVER, default=None),
             )),
         ),
     ),
@@ -647,54 +434,6 @@ UNSERVED: dict[int, Declared] = {
             )),
         ),
     ),
-    55: Declared(
-        "DescribeQuorum", 0, 2, 0, True, True,
-        (
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("TopicName", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                )),
-            )),
-        ),
-        (
-            Field("ErrorCode", "int16", 0, NEVER, default=0),
-            Field("ErrorMessage", "string", 2, NEVER, null_low=2, null_high=NEVER, default=""),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("TopicName", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("ErrorCode", "int16", 0, NEVER, default=0),
-                    Field("ErrorMessage", "string", 2, NEVER, null_low=2, null_high=NEVER, default=""),
-                    Field("LeaderId", "int32", 0, NEVER, default=0),
-                    Field("LeaderEpoch", "int32", 0, NEVER, default=0),
-                    Field("HighWatermark", "int64", 0, NEVER, default=0),
-                    Field("CurrentVoters", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                        Field("ReplicaId", "int32", 0, NEVER, default=0),
-                        Field("ReplicaDirectoryId", "uuid", 2, NEVER, default=ZERO_ID),
-                        Field("LogEndOffset", "int64", 0, NEVER, default=0),
-                        Field("LastFetchTimestamp", "int64", 1, NEVER, default=-1),
-                        Field("LastCaughtUpTimestamp", "int64", 1, NEVER, default=-1),
-                    )),
-                    Field("Observers", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                        Field("ReplicaId", "int32", 0, NEVER, default=0),
-                        Field("ReplicaDirectoryId", "uuid", 2, NEVER, default=ZERO_ID),
-                        Field("LogEndOffset", "int64", 0, NEVER, default=0),
-                        Field("LastFetchTimestamp", "int64", 1, NEVER, default=-1),
-                        Field("LastCaughtUpTimestamp", "int64", 1, NEVER, default=-1),
-                    )),
-                )),
-            )),
-            Field("Nodes", "struct", 2, NEVER, is_array=True, default=(), fields=(
-                Field("NodeId", "int32", 2, NEVER, default=0),
-                Field("Listeners", "struct", 2, NEVER, is_array=True, default=(), fields=(
-                    Field("Name", "string", 2, NEVER, default=""),
-                    Field("Host", "string", 2, NEVER, default=""),
-                    Field("Port", "uint16", 2, NEVER, default=0),
-                )),
-            )),
-        ),
-    ),
     56: Declared(
         "AlterPartition", 2, 3, 0, False, True,
         (
@@ -729,29 +468,6 @@ UNSERVED: dict[int, Declared] = {
                     Field("LeaderRecoveryState", "int8", 1, NEVER, default=0),
                     Field("PartitionEpoch", "int32", 0, NEVER, default=0),
                 )),
-            )),
-        ),
-    ),
-    57: Declared(
-        "UpdateFeatures", 0, 2, 0, True, True,
-        (
-            Field("timeoutMs", "int32", 0, NEVER, default=60000),
-            Field("FeatureUpdates", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Feature", "string", 0, NEVER, default=""),
-                Field("MaxVersionLevel", "int16", 0, NEVER, default=0),
-                Field("AllowDowngrade", "bool", 0, 0, default=False),
-                Field("UpgradeType", "int8", 1, NEVER, default=1),
-            )),
-            Field("ValidateOnly", "bool", 1, NEVER, default=False),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("ErrorCode", "int16", 0, NEVER, default=0),
-            Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=""),
-            Field("Results", "struct", 0, 1, is_array=True, default=(), fields=(
-                Field("Feature", "string", 0, NEVER, default=""),
-                Field("ErrorCode", "int16", 0, NEVER, default=0),
-                Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=""),
             )),
         ),
     ),
@@ -815,34 +531,6 @@ UNSERVED: dict[int, Declared] = {
             )),
         ),
     ),
-    61: Declared(
-        "DescribeProducers", 0, 0, 0, True, False,
-        (
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("PartitionIndexes", "int32", 0, NEVER, is_array=True, default=()),
-            )),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("Name", "string", 0, NEVER, default=""),
-                Field("Partitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("PartitionIndex", "int32", 0, NEVER, default=0),
-                    Field("ErrorCode", "int16", 0, NEVER, default=0),
-                    Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=None),
-                    Field("ActiveProducers", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                        Field("ProducerId", "int64", 0, NEVER, default=0),
-                        Field("ProducerEpoch", "int32", 0, NEVER, default=0),
-                        Field("LastSequence", "int32", 0, NEVER, default=-1),
-                        Field("LastTimestamp", "int64", 0, NEVER, default=-1),
-                        Field("CoordinatorEpoch", "int32", 0, NEVER, default=0),
-                        Field("CurrentTxnStartOffset", "int64", 0, NEVER, default=-1),
-                    )),
-                )),
-            )),
-        ),
-    ),
     62: Declared(
         "BrokerRegistration", 0, 4, 0, False, True,
         (
@@ -890,58 +578,6 @@ UNSERVED: dict[int, Declared] = {
             Field("ShouldShutDown", "bool", 0, NEVER, default=False),
         ),
     ),
-    64: Declared(
-        "UnregisterBroker", 0, 0, 0, True, True,
-        (
-            Field("BrokerId", "int32", 0, NEVER, default=0),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("ErrorCode", "int16", 0, NEVER, default=0),
-            Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=""),
-        ),
-    ),
-    65: Declared(
-        "DescribeTransactions", 0, 0, 0, True, False,
-        (
-            Field("TransactionalIds", "string", 0, NEVER, is_array=True, default=()),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("TransactionStates", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("ErrorCode", "int16", 0, NEVER, default=0),
-                Field("TransactionalId", "string", 0, NEVER, default=""),
-                Field("TransactionState", "string", 0, NEVER, default=""),
-                Field("TransactionTimeoutMs", "int32", 0, NEVER, default=0),
-                Field("TransactionStartTimeMs", "int64", 0, NEVER, default=0),
-                Field("ProducerId", "int64", 0, NEVER, default=0),
-                Field("ProducerEpoch", "int16", 0, NEVER, default=0),
-                Field("Topics", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("Topic", "string", 0, NEVER, default=""),
-                    Field("Partitions", "int32", 0, NEVER, is_array=True, default=()),
-                )),
-            )),
-        ),
-    ),
-    66: Declared(
-        "ListTransactions", 0, 2, 0, True, False,
-        (
-            Field("StateFilters", "string", 0, NEVER, is_array=True, default=()),
-            Field("ProducerIdFilters", "int64", 0, NEVER, is_array=True, default=()),
-            Field("DurationFilter", "int64", 1, NEVER, default=-1),
-            Field("TransactionalIdPattern", "string", 2, NEVER, null_low=2, null_high=NEVER, default=None),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("ErrorCode", "int16", 0, NEVER, default=0),
-            Field("UnknownStateFilters", "string", 0, NEVER, is_array=True, default=()),
-            Field("TransactionStates", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("TransactionalId", "string", 0, NEVER, default=""),
-                Field("ProducerId", "int64", 0, NEVER, default=0),
-                Field("TransactionState", "string", 0, NEVER, default=""),
-            )),
-        ),
-    ),
     67: Declared(
         "AllocateProducerIds", 0, 0, 0, False, True,
         (
@@ -984,51 +620,6 @@ UNSERVED: dict[int, Declared] = {
                     Field("TopicId", "uuid", 0, NEVER, default=ZERO_ID),
                     Field("Partitions", "int32", 0, NEVER, is_array=True, default=()),
                 )),
-            )),
-        ),
-    ),
-    69: Declared(
-        "ConsumerGroupDescribe", 0, 1, 0, True, False,
-        (
-            Field("GroupIds", "string", 0, NEVER, is_array=True, default=()),
-            Field("IncludeAuthorizedOperations", "bool", 0, NEVER, default=False),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("Groups", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("ErrorCode", "int16", 0, NEVER, default=0),
-                Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=None),
-                Field("GroupId", "string", 0, NEVER, default=""),
-                Field("GroupState", "string", 0, NEVER, default=""),
-                Field("GroupEpoch", "int32", 0, NEVER, default=0),
-                Field("AssignmentEpoch", "int32", 0, NEVER, default=0),
-                Field("AssignorName", "string", 0, NEVER, default=""),
-                Field("Members", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("MemberId", "string", 0, NEVER, default=""),
-                    Field("InstanceId", "string", 0, NEVER, null_low=0, null_high=NEVER, default=None),
-                    Field("RackId", "string", 0, NEVER, null_low=0, null_high=NEVER, default=None),
-                    Field("MemberEpoch", "int32", 0, NEVER, default=0),
-                    Field("ClientId", "string", 0, NEVER, default=""),
-                    Field("ClientHost", "string", 0, NEVER, default=""),
-                    Field("SubscribedTopicNames", "string", 0, NEVER, is_array=True, default=()),
-                    Field("SubscribedTopicRegex", "string", 0, NEVER, null_low=0, null_high=NEVER, default=None),
-                    Field("Assignment", "struct", 0, NEVER, default=None, fields=(
-                        Field("TopicPartitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                            Field("TopicId", "uuid", 0, NEVER, default=ZERO_ID),
-                            Field("TopicName", "string", 0, NEVER, default=""),
-                            Field("Partitions", "int32", 0, NEVER, is_array=True, default=()),
-                        )),
-                    )),
-                    Field("TargetAssignment", "struct", 0, NEVER, default=None, fields=(
-                        Field("TopicPartitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                            Field("TopicId", "uuid", 0, NEVER, default=ZERO_ID),
-                            Field("TopicName", "string", 0, NEVER, default=""),
-                            Field("Partitions", "int32", 0, NEVER, is_array=True, default=()),
-                        )),
-                    )),
-                    Field("MemberType", "int8", 1, NEVER, default=-1),
-                )),
-                Field("AuthorizedOperations", "int32", 0, NEVER, default=-2147483648),
             )),
         ),
     ),
@@ -1117,20 +708,6 @@ UNSERVED: dict[int, Declared] = {
             )),
         ),
     ),
-    74: Declared(
-        "ListConfigResources", 0, 1, 0, True, False,
-        (
-            Field("ResourceTypes", "int8", 1, NEVER, is_array=True, default=()),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("ErrorCode", "int16", 0, NEVER, default=0),
-            Field("ConfigResources", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("ResourceName", "string", 0, NEVER, default=""),
-                Field("ResourceType", "int8", 1, NEVER, default=16),
-            )),
-        ),
-    ),
     76: Declared(
         "ShareGroupHeartbeat", 1, 1, 0, True, False,
         (
@@ -1152,41 +729,6 @@ UNSERVED: dict[int, Declared] = {
                     Field("TopicId", "uuid", 0, NEVER, default=ZERO_ID),
                     Field("Partitions", "int32", 0, NEVER, is_array=True, default=()),
                 )),
-            )),
-        ),
-    ),
-    77: Declared(
-        "ShareGroupDescribe", 1, 1, 0, True, False,
-        (
-            Field("GroupIds", "string", 0, NEVER, is_array=True, default=()),
-            Field("IncludeAuthorizedOperations", "bool", 0, NEVER, default=False),
-        ),
-        (
-            Field("ThrottleTimeMs", "int32", 0, NEVER, default=0),
-            Field("Groups", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                Field("ErrorCode", "int16", 0, NEVER, default=0),
-                Field("ErrorMessage", "string", 0, NEVER, null_low=0, null_high=NEVER, default=None),
-                Field("GroupId", "string", 0, NEVER, default=""),
-                Field("GroupState", "string", 0, NEVER, default=""),
-                Field("GroupEpoch", "int32", 0, NEVER, default=0),
-                Field("AssignmentEpoch", "int32", 0, NEVER, default=0),
-                Field("AssignorName", "string", 0, NEVER, default=""),
-                Field("Members", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                    Field("MemberId", "string", 0, NEVER, default=""),
-                    Field("RackId", "string", 0, NEVER, null_low=0, null_high=NEVER, default=None),
-                    Field("MemberEpoch", "int32", 0, NEVER, default=0),
-                    Field("ClientId", "string", 0, NEVER, default=""),
-                    Field("ClientHost", "string", 0, NEVER, default=""),
-                    Field("SubscribedTopicNames", "string", 0, NEVER, is_array=True, default=()),
-                    Field("Assignment", "struct", 0, NEVER, default=None, fields=(
-                        Field("TopicPartitions", "struct", 0, NEVER, is_array=True, default=(), fields=(
-                            Field("TopicId", "uuid", 0, NEVER, default=ZERO_ID),
-                            Field("TopicName", "string", 0, NEVER, default=""),
-                            Field("Partitions", "int32", 0, NEVER, is_array=True, default=()),
-                        )),
-                    )),
-                )),
-                Field("AuthorizedOperations", "int32", 0, NEVER, default=-2147483648),
             )),
         ),
     ),

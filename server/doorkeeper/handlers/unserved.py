@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 ROWS: Final[dict[int, dict[str, str]]] = {
     1: {"Responses": "Topics", "Partitions": "Partitions", "PartitionIndex": "Partition"},
-    2: {"Topics": "Topics", "Partitions": "Partitions"},
-    21: {"Topics": "Topics", "Partitions": "Partitions"},
-    23: {"Topics": "Topics", "Partitions": "Partitions"},
     24: {
         "ResultsByTransaction": "Transactions",
         "TopicResults": "Topics",
@@ -55,22 +52,7 @@ ROWS: Final[dict[int, dict[str, str]]] = {
         "PartitionIndex": "*",
     },
     28: {"Topics": "Topics", "Partitions": "Partitions"},
-    34: {
-        "Results": "Dirs.Topics",
-        "TopicName": "Name",
-        "Partitions": "Partitions",
-        "PartitionIndex": "*",
-    },
-    37: {"Results": "Topics"},
-    43: {
-        "ReplicaElectionResults": "TopicPartitions",
-        "PartitionResult": "Partitions",
-        "PartitionId": "*",
-    },
-    61: {"Topics": "Topics", "Partitions": "PartitionIndexes", "PartitionIndex": "*"},
-    65: {"TransactionStates": "TransactionalIds", "TransactionalId": "*"},
-    69: {"Groups": "GroupIds", "GroupId": "*"},
-    77: {"Groups": "GroupIds", "GroupId": "*"},
+    42: {"Results": "GroupsNames", "GroupId": "*"},
     78: {"Responses": "Topics", "Partitions": "Partitions"},
     79: {"Responses": "Topics", "Partitions": "Partitions"},
     83: {"Results": "Topics", "Partitions": "Partitions"},
@@ -117,17 +99,14 @@ _SUBTOPOLOGIES: Final = "Topology.Subtopologies"
 
 NAMES_OF: Final[dict[tuple[int, ResourceType], tuple[str, ...]]] = {
     (1, ResourceType.TOPIC): ("Topics.Topic", "Topics.TopicId"),
-    (23, ResourceType.TOPIC): ("Topics.Topic",),
     (24, ResourceType.TRANSACTIONAL_ID): (
         "V3AndBelowTransactionalId",
         "Transactions.TransactionalId",
     ),
     (24, ResourceType.TOPIC): ("V3AndBelowTopics.Name",),
-    (65, ResourceType.TRANSACTIONAL_ID): ("TransactionalIds",),
+    (42, ResourceType.GROUP): ("GroupsNames",),
     (68, ResourceType.TOPIC): ("SubscribedTopicNames",),
-    (69, ResourceType.GROUP): ("GroupIds",),
     (76, ResourceType.TOPIC): ("SubscribedTopicNames",),
-    (77, ResourceType.GROUP): ("GroupIds",),
     (88, ResourceType.TOPIC): (
         f"{_SUBTOPOLOGIES}.SourceTopics",
         f"{_SUBTOPOLOGIES}.RepartitionSinkTopics",

@@ -12,7 +12,7 @@ from doorkeeper_wire.unserved import UNSERVED
 from testkit.deliveries import CUTS, Cut, body, closed, header, one, results
 from testkit.edge import LOGIN, bare, connection, describe, frames, handshake
 
-LIST_OFFSETS, VOTE, JOIN_GROUP, UPDATE_FEATURES = 2, 52, 11, 57
+TXN_OFFSET_COMMIT, VOTE, JOIN_GROUP, ADD_RAFT_VOTER = 28, 52, 11, 80
 
 
 def unserved(key: int, version: int, correlation_id: int = 1, **values: object) -> bytes:
@@ -49,11 +49,11 @@ def test_it_is_answered_and_the_next_request_is_served(cut: Cut, version: int) -
 
 def test_kinds_of_listeners_have_their_own_apis() -> None:
     """An API that Kafka has on the other kind only ends the connection, as there."""
-    vote, update = unserved(VOTE, 1), unserved(UPDATE_FEATURES, 1)
+    vote, voter = unserved(VOTE, 1), unserved(ADD_RAFT_VOTER, 0)
 
     assert "disabled api with key 52 (Vote)" in closed(connection(), vote).reason
     assert code(frames(one(connection(controller=True), vote))[0], VOTE, 1)[1] == 35
-    assert code(frames(one(connection(), update))[0], UPDATE_FEATURES, 1)[1] == 35
+    assert code(frames(one(connection(), voter))[0], ADD_RAFT_VOTER, 0)[1] == 35
     join = unserved(JOIN_GROUP, 9)
     assert "disabled api with key 11" in closed(connection(controller=True), join).reason
 
@@ -81,7 +81,7 @@ def test_a_malformed_request_ends_it() -> None:
 def test_elements_are_bounded() -> None:
     """More of them than a request may have make it malformed, before they are made."""
     topics = [{"Name": "", "Partitions": []}] * 20
-    frame = unserved(LIST_OFFSETS, 1, Topics=topics)
+    frame = unserved(TXN_OFFSET_COMMIT, 1, Topics=topics)
 
     assert isinstance(one(connection(limits=Limits(elements_max=20)), frame), bytes)
     found = closed(connection(limits=Limits(elements_max=19)), frame)
@@ -93,7 +93,7 @@ def test_a_large_request_is_decoded_in_a_thread() -> None:
     to = connection()
     topics = [{"Name": "x" * 30_000, "Partitions": []}] * 3
 
-    pending = one(to, unserved(LIST_OFFSETS, 1, Topics=topics))
+    pending = one(to, unserved(TXN_OFFSET_COMMIT, 1, Topics=topics))
 
     assert isinstance(pending, PendingDecoding)
     answered = to.complete_decoding(pending, pending.decode())
