@@ -10,6 +10,7 @@ from doorkeeper.errors import ErrorCode
 from doorkeeper.handlers import (
     delete_groups,
     delete_records,
+    describe_log_dirs,
     list_offsets,
     offset_commit,
     offset_fetch,
@@ -116,11 +117,11 @@ class DataPath:
                     self.records.delete_topic(topic_id)
 
 
-_RECORD_APIS = (list_offsets, delete_records, offset_for_leader_epoch)
+_RECORD_APIS = (list_offsets, delete_records, offset_for_leader_epoch, describe_log_dirs)
 """Modules of the server whose answers depend on records."""
 
 
-API_KEYS: Final = (0, 1, 2, 8, 9, 11, 12, 13, 14, 21, 22, 23, 24, 25, 26, 28, 42, 68)
+API_KEYS: Final = (0, 1, 2, 8, 9, 11, 12, 13, 14, 21, 22, 23, 24, 25, 26, 28, 35, 42, 68)
 """The keys of ``DataPath.apis``."""
 
 

@@ -90,6 +90,11 @@ class PartitionLog:
         found = self.producers.first_open_offset
         return self.end_offset if found is None else max(found, self.start_offset)
 
+    @property
+    def size(self) -> int:
+        """Return the bytes of the batches that are kept."""
+        return sum(each.size - BATCH_OVERHEAD * len(each.batches) for each in self.segments)
+
     # --- appending
 
     def append(self, batch: Batch) -> int:

@@ -35,6 +35,11 @@ class LogReads(Protocol):
         """Return the first offset that may belong to an open transaction, else the end."""
         ...
 
+    @property
+    def size(self) -> int:
+        """Return the bytes of the batches that are kept."""
+        ...
+
     def find_time(self, timestamp: int) -> TimedOffset | None:
         """Return the first record of this time or a later one."""
         ...
@@ -60,6 +65,7 @@ class _EmptyLog:
     start_offset: Final = 0
     end_offset: Final = 0
     stable_offset: Final = 0
+    size: Final = 0
 
     def find_time(self, timestamp: int) -> None:
         pass

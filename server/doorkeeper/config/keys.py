@@ -365,7 +365,7 @@ _OURS = (
         type=KeyType.BOOLEAN,
         default="false",
         doc=(
-            "Whether ApiVersions lists JoinGroup 0-1, which is answered with"
+            "Whether ApiVersions lists JoinGroup, which is answered with"
             " COORDINATOR_NOT_AVAILABLE. An old librdkafka (Debian 12 has 2.0.2) uses GSSAPI only"
             " with such servers."
         ),

@@ -2,9 +2,9 @@
 
 Needs DESCRIBE on the cluster; a caller without it gets an empty list, and 31 from version 3 on.
 
-The folder is ``doorkeeper.data.dir``. Partitions of which the node is a replica are in it, with 0
-bytes; null asks for all of them. Sizes of volumes are not known (-1). Java clients take a response
-without a folder for a refusal.
+The folder is ``doorkeeper.data.dir``. Partitions of which the node is a replica are in it; null
+asks for all of them. Without the test broker they have 0 bytes. Sizes of volumes are not known
+(-1). Java clients take a response without a folder for a refusal.
 
     v2  flexible     v3  an error for the whole answer     v4  sizes of volumes
     v5  whether a folder takes new partitions
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
+from doorkeeper.api.records import NO_RECORDS
 from doorkeeper.topics.placement import Places
 from doorkeeper_wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -31,26 +32,32 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.api.node import Node
+    from doorkeeper.api.records import RecordReads
     from doorkeeper.request_context import RequestContext
 
 (_DESCRIBE,) = needs(35)
 
 
 def handle(
-    request: DescribeLogDirsRequest, context: RequestContext, node: Node
+    request: DescribeLogDirsRequest,
+    context: RequestContext,
+    node: Node,
+    *,
+    records: RecordReads = NO_RECORDS,
 ) -> DescribeLogDirsResponse:
     """Return the folder of this node."""
     if not is_allowed(node, context, _DESCRIBE):
         return DescribeLogDirsResponse(error_code=_DESCRIBE.refusal.value)
     places = Places(node.brokers(context.authorizable.listener_name))
     folder = DescribeLogDirsResult(
-        log_dir=str(node.settings.data_dir.absolute()), topics=tuple(_topics(request, node, places))
+        log_dir=str(node.settings.data_dir.absolute()),
+        topics=tuple(_topics(request, node, places, records)),
     )
     return DescribeLogDirsResponse(results=(folder,))
 
 
 def _topics(
-    request: DescribeLogDirsRequest, node: Node, places: Places
+    request: DescribeLogDirsRequest, node: Node, places: Places, records: RecordReads
 ) -> Iterator[DescribeLogDirsTopic]:
     """Yield each topic once, with those of the requested partitions that are here."""
     wanted: dict[str, set[int] | None] = {}
@@ -66,7 +73,9 @@ def _topics(
         if topic is None:
             continue
         partitions = tuple(
-            DescribeLogDirsPartition(partition_index=index)
+            DescribeLogDirsPartition(
+                partition_index=index, partition_size=records.log_of(topic, index).size
+            )
             for index in range(topic.partitions)
             if (indexes is None or index in indexes)
             and node.node_id in places.of(topic, index).replicas

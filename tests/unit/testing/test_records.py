@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import KafkaAdminClient
 from kafka.errors import TopicAuthorizationFailedError
 
 from doorkeeper.testing import DoorkeeperServer
@@ -140,3 +141,24 @@ def test_a_server_without_records_refuses_them() -> None:
     """The option is off unless a test asks for it."""
     with DoorkeeperServer(topics=["orders"]) as server:
         assert not server.configuration.records
+
+
+def test_the_size_of_a_log(server: DoorkeeperServer) -> None:
+    """DescribeLogDirs has the bytes of its batches, as on a broker."""
+    with closing(KafkaAdminClient(**server.client_config("admin").kafka_python())) as admin:
+        empty = size_of(admin)
+        produce(server, b"an order", b"a bill")
+        produced = size_of(admin)
+
+    # A batch has 61 bytes, and its one record 7 beside the value.
+    assert (empty, produced) == (0, 2 * (61 + 7) + len(b"an order") + len(b"a bill"))
+
+
+def size_of(admin: KafkaAdminClient) -> int:
+    """Return the size of the only partition."""
+    (broker,) = admin.describe_log_dirs()
+    (folder,) = broker["log_dirs"]
+    (topic,) = folder["topics"]
+    (partition,) = topic["partitions"]
+    size: int = partition["partition_size"]
+    return size
