@@ -8,6 +8,7 @@ __all__ = [
     "AUDIT_EVENT",
     "BACKTEST",
     "BINDINGS",
+    "DAYS",
     "DECISIONS",
     "DENIED",
     "DRIFT",
@@ -553,6 +554,20 @@ BINDINGS = Table(
             type="string",
             meaning="change-log, or the format of the file: yaml, json, csv, kafka, znodes.",
         ),
+    ),
+    partitioned_by=(),
+)
+
+DAYS = Table(
+    name="days",
+    layer="gold",
+    meaning="How many decisions each day has.",
+    columns=(
+        Column(name="day", type="date", meaning="The day, UTC."),
+        Column(name="outcome", type="string", meaning="ALLOWED or DENIED."),
+        Column(name="count", type="int64", meaning="The number of decisions."),
+        Column(name="first_ts", type="timestamp", meaning="The time of the first, UTC."),
+        Column(name="last_ts", type="timestamp", meaning="The time of the last, UTC."),
     ),
     partitioned_by=(),
 )
@@ -1199,7 +1214,13 @@ RUNS = Table(
             name="asked",
             type="string",
             nullable=True,
-            meaning="The options on which the gold tables depend, as JSON: a run with the same ones and nothing new keeps them.",
+            meaning="The options on which the gold tables depend, as JSON; propose and backtest use them again.",
+        ),
+        Column(
+            name="digests",
+            type="string",
+            nullable=True,
+            meaning="For each job that makes gold tables a digest of what they depend on, as JSON: the next run makes anew those whose digest is another. Null in runs of a release that did not know it.",
         ),
         Column(
             name="warnings",
@@ -1304,6 +1325,7 @@ TABLES: dict[str, Table] = {
         AGREEMENT,
         BACKTEST,
         BINDINGS,
+        DAYS,
         DECISIONS,
         DENIED,
         DRIFT,

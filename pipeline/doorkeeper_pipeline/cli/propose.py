@@ -104,7 +104,7 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper acls apply proposal.yaml kafka://b:9092
       doorkeeper-pipeline propose --out access --kind least-privilege --principal User:alice
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.jobs.agreement import agreement, evidence  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.jobs.agreement import basis_of, evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.propose import propose  # noqa: PLC0415  heavy
@@ -124,7 +124,7 @@ def command(  # noqa: PLR0913  one for each option
         asked = history(out, engine, policy, acls, networks=networks)
         tell("comparing recorded outcomes with the ACLs")
         thresholds = Thresholds(min_days, min_agreement, min_coverage)
-        proof = evidence(asked, agreement(asked)["agreement"], thresholds, starting.now())
+        proof = evidence(asked, basis_of(asked), thresholds, starting.now())
         if proof.lacking and not accept_lost_access:
             raise PipelineError(refusal_of(proof))
         tell("looking for what was used, and what can go")

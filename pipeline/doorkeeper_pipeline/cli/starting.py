@@ -43,10 +43,9 @@ def engine(
         yield LocalEngine()
         return
     master = master or LOCAL_MASTER
-    tell(f"starting Spark, master {master}")
     from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  half a second
 
-    started = SparkEngine(master, given)
+    started = SparkEngine(master, given, tell=tell)
     try:
         yield started
     finally:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import pickle
 import tempfile
+from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,15 +47,31 @@ class SparkEngine(Engine):
         given: Settings | None = None,
         *,
         send_packages: bool | None = None,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Start Spark; to a cluster our packages are sent, unless it is said otherwise."""
+        """Say how Spark is started; to a cluster our packages are sent, unless told otherwise."""
         self.master = master
-        self.session: SparkSession = start(master, "doorkeeper-pipeline", given or Settings())
-        self._folder = tempfile.TemporaryDirectory(prefix="doorkeeper-")
-        send = not master.startswith("local[") if send_packages is None else send_packages
-        if send:
-            archive = package_archive(Path(self._folder.name))
-            self.session.addArtifacts(str(archive), pyfile=True)
+        self._given = given or Settings()
+        self._tell = tell
+        self._ends = ExitStack()
+        self._sends = not master.startswith("local[") if send_packages is None else send_packages
+
+    @cached_property
+    def session(self) -> SparkSession:
+        """Start Spark where it is needed first: a run with nothing new needs none.
+
+        Raises:
+            Missing: Java or PySpark is not there.
+
+        """
+        self._tell(f"starting Spark, master {self.master}")
+        session = start(self.master, "doorkeeper-pipeline", self._given)
+        self._ends.callback(session.stop)
+        if self._sends:
+            folder = self._ends.enter_context(tempfile.TemporaryDirectory(prefix="doorkeeper-"))
+            archive = package_archive(Path(folder))
+            session.addArtifacts(str(archive), pyfile=True)
+        return session
 
     def map(
         self,
@@ -107,18 +125,20 @@ class SparkEngine(Engine):
 
     def list_remote(self, addresses: Sequence[str]) -> list[RemoteFile]:
         """Return the files at addresses of any file system that Spark has."""
+        if not addresses:
+            return []
         return list_remote(self.session, addresses)
 
     def over_files(
         self, function: Callable[[Task, Path], Result], tasks: Mapping[str, Task]
     ) -> Iterator[Result]:
         """Yield the results of the function over copies of files, in no order."""
-        yield from over_files(self.session, function, tasks)
+        if tasks:
+            yield from over_files(self.session, function, tasks)
 
     def close(self) -> None:
-        """Stop Spark."""
-        self.session.stop()
-        self._folder.cleanup()
+        """Stop Spark, if it was started."""
+        self._ends.close()
 
 
 class _Call:

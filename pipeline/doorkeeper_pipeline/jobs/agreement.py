@@ -35,9 +35,11 @@ from doorkeeper_pipeline.evaluation.questions import (
     encode,
     texts_of,
 )
-from doorkeeper_pipeline.jobs.observed import span
+from doorkeeper_pipeline.jobs.observed import days, span_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
     from doorkeeper_pipeline.evaluation.evidence import Evidence, Thresholds
@@ -74,14 +76,22 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
     return {"agreement": sum_outcomes(parts, corrections)}
 
 
+def basis_of(asked: GoldInput) -> dict[str, pa.Table]:
+    """Return the tables days and agreement."""
+    return {**days(asked), **agreement(asked)}
+
+
 def evidence(
-    asked: GoldInput, table: pa.Table, thresholds: Thresholds, now: dt.datetime | None = None
+    asked: GoldInput,
+    tables: Mapping[str, pa.Table],
+    thresholds: Thresholds,
+    now: dt.datetime | None = None,
 ) -> Evidence:
-    """Return the evidence in a history, with its table agreement.
+    """Return the evidence in a history, with its tables days and agreement.
 
     Decisions later than ``now`` make it worthless; None if times are not to be checked.
     """
-    found = span(asked)
+    found = span_of(tables["days"])
     observed = Observed(
         decisions=found.decisions,
         allowed=found.allowed,
@@ -91,7 +101,7 @@ def evidence(
         has_acls=bool(in_force(asked.bindings).bindings),
         now=now,
     )
-    return evidence_of(observed, table.to_pylist(), asked.policy, thresholds)
+    return evidence_of(observed, tables["agreement"].to_pylist(), asked.policy, thresholds)
 
 
 def _times(bindings: pa.Table) -> list[dt.datetime]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
 
@@ -80,20 +82,47 @@ class Proposal:
     risks: tuple[str, ...] = ()
 
 
-GOLD_JOBS: tuple[str, ...] = (
-    "doorkeeper_pipeline.jobs.drift:drift",
-    "doorkeeper_pipeline.jobs.new_access:new_access",
-    "doorkeeper_pipeline.jobs.grants:grants",
-    "doorkeeper_pipeline.jobs.denied:denied_accesses",
-    "doorkeeper_pipeline.jobs.least_privilege:least_privilege",
+class GoldJob(NamedTuple):
+    """A function that makes gold tables, the tables, and the inputs on which they depend.
+
+    Inputs are named as in ``GoldInput``. The function, module:name, is imported when it is called,
+    so that the start of a command is quick.
+    """
+
+    function: str
+    tables: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+    def make(self, asked: GoldInput) -> dict[str, pa.Table]:
+        """Return the tables."""
+        module, _, function = self.function.partition(":")
+        made: Callable[[GoldInput], dict[str, pa.Table]]
+        made = getattr(importlib.import_module(f"doorkeeper_pipeline.jobs.{module}"), function)
+        return made(asked)
+
+    def digest(self, values: Mapping[str, Any]) -> str:
+        """Return a digest of the values, as JSON has them, of the inputs and of ``version``."""
+        those = {name: values[name] for name in (*self.inputs, "version")}
+        return hashlib.sha256(json.dumps(those, sort_keys=True).encode()).hexdigest()
+
+
+_DECIDED = ("decisions", "bindings", "policy", "networks")
+
+BASIS_JOBS = (
+    GoldJob("observed:days", ("days",), ("decisions",)),
+    GoldJob("agreement:agreement", ("agreement",), _DECIDED),
 )
-"""The jobs, as module:function; imported when they run, so that the start of a command is quick."""
+"""The jobs whose tables are the evidence on which those of the others depend."""
 
-
-def gold_jobs() -> list[Callable[[GoldInput], dict[str, pa.Table]]]:
-    """Return the jobs, in the order in which they run."""
-    found = []
-    for name in GOLD_JOBS:
-        module, _, function = name.partition(":")
-        found.append(getattr(importlib.import_module(module), function))
-    return found
+GOLD_JOBS = (
+    GoldJob("drift:drift", ("drift",), ("bindings", "since")),
+    GoldJob("new_access:new_access", ("new_access",), ("decisions", "since")),
+    GoldJob(
+        "grants:grants",
+        ("grant_usage", "unused_grants", "overbroad_grants"),
+        (*_DECIDED, "lacking"),
+    ),
+    GoldJob("denied:denied_accesses", ("denied",), _DECIDED),
+    GoldJob("least_privilege:least_privilege", ("least_privilege",), _DECIDED),
+)
+"""The other jobs, in the order in which they run."""

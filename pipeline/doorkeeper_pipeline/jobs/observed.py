@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from doorkeeper.acl.model import ResourceType
+from doorkeeper_pipeline import schemas
+from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.overbroad import History
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
@@ -16,7 +18,6 @@ from doorkeeper_pipeline.evaluation.questions import (
     PRINCIPAL,
     RESOURCE_NAME,
     RESOURCE_TYPE,
-    TIME,
 )
 
 if TYPE_CHECKING:
@@ -28,16 +29,7 @@ NAME = (RESOURCE_TYPE, RESOURCE_NAME)
 DAY = "day"
 OUTCOME = "outcome"
 
-_BY = (DAY, OUTCOME)
-_SPANS = pa.schema(
-    [
-        pa.field(DAY, pa.date32(), nullable=False),
-        pa.field(OUTCOME, pa.string(), nullable=False),
-        pa.field(COUNT, pa.int64(), nullable=False),
-        pa.field(FIRST, TIME, nullable=False),
-        pa.field(LAST, TIME, nullable=False),
-    ]
-)
+DAYS = arrow_schema(schemas.DAYS)
 
 
 class Span(NamedTuple):
@@ -55,11 +47,20 @@ class Span(NamedTuple):
         return len(self.dates)
 
 
+def days(asked: GoldInput) -> dict[str, pa.Table]:
+    """Return the table days, sorted."""
+    by = (DAY, OUTCOME)
+    table = asked.engine.over_tuples(asked.decisions, columns_of, DAYS.names, DAYS, by)
+    return {"days": table.sort_by([(name, "ascending") for name in by])}
+
+
 def span(asked: GoldInput) -> Span:
     """Return how long a history is."""
-    table = asked.engine.over_tuples(
-        asked.decisions, columns_of, _SPANS.names, _SPANS, (DAY, OUTCOME)
-    )
+    return span_of(days(asked)["days"])
+
+
+def span_of(table: pa.Table) -> Span:
+    """Return how long a history is, by its table days."""
     rows = table.to_pylist()
     return Span(
         frozenset(row[DAY] for row in rows),

@@ -6,6 +6,7 @@ Nothing of the output folder changes before all of it is there: then one commit 
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -16,10 +17,10 @@ import polars as pl
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
-from doorkeeper_pipeline.jobs.agreement import agreement, evidence
+from doorkeeper_pipeline.jobs.agreement import evidence
 from doorkeeper_pipeline.jobs.belonging import check_clusters, check_logs, check_name
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
-from doorkeeper_pipeline.jobs.gold import GoldInput, gold_jobs
+from doorkeeper_pipeline.jobs.gold import BASIS_JOBS, GOLD_JOBS, GoldInput, GoldJob
 from doorkeeper_pipeline.jobs.read import (
     ReadResult,
     RemoteAsk,
@@ -30,7 +31,6 @@ from doorkeeper_pipeline.jobs.read import (
 )
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
 from doorkeeper_pipeline.jobs.succession import follow_places
-from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES
 from doorkeeper_pipeline.tables import contents, manifest, places
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 FAILURES_TOLD = 10
 MAX_QUARANTINED = 5.0
 FEW_LINES = 10
-GOLD = tuple(name for name, table in TABLES.items() if table.layer == "gold" and name != "backtest")
-"""The tables that a run makes of decisions and bindings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +153,12 @@ class _Run:
         self._warnings: dict[str, int] = {}
         self._copied = 0
         self._texts: list[str] = []
-        self._asked = ""
-        named = tables.read("runs")["cluster"].drop_nulls().to_list()
+        self._asked: dict[str, Any] = {}
+        self._digests: dict[str, str] = {}
+        runs = tables.read("runs")
+        made = runs["digests"].to_list()[-1:]
+        self._made: dict[str, str] = json.loads(made[0]) if any(made) else {}
+        named = runs["cluster"].drop_nulls().to_list()
         self._cluster = check_name(named[-1] if named else "", request.cluster)
 
     def whole(self) -> RunSummary:
@@ -170,7 +172,7 @@ class _Run:
         check_clusters(files.values())
         self._decisions(self._hours(work, files), files)
         rows = {"decisions files": len(self._change.parts("decisions"))}
-        gold_rows, proof = self._gold(self._bindings(), is_new=bool(work.read))
+        gold_rows, proof = self._gold(self._bindings())
         rows.update(gold_rows)
         self._warn_of_evidence(proof)
         row = self._row(work, results)
@@ -367,35 +369,53 @@ class _Run:
             self._change.replace("bindings", bindings)
         return bindings
 
-    def _gold(self, bindings: pl.DataFrame, *, is_new: bool) -> tuple[dict[str, int], Evidence]:
-        """Make the gold tables, or keep those of the last run, which had all the same."""
+    def _gold(self, bindings: pl.DataFrame) -> tuple[dict[str, int], Evidence]:
+        """Make the gold tables; keep those that depend on nothing that changed."""
+        request = self._request
         asked = GoldInput(
             engine=self._around.engine,
             decisions=tuple(self._change.files("decisions")),
             bindings=bindings.to_arrow(),
-            policy=self._request.policy,
-            networks=self._request.networks,
-            since=self._request.since,
+            policy=request.policy,
+            networks=request.networks,
+            since=request.since,
         )
-        before = self._tables.read("runs").tail(1)["asked"].to_list()
-        keeps = not is_new and not self._change.changes("bindings") and any(before)
-        if keeps:
-            compared = {"agreement": self._tables.read("agreement").to_arrow()}
-        else:
-            self._around.tell("gold: agreement")
-            compared = agreement(asked)
-        thresholds = self._request.thresholds
-        proof = evidence(asked, compared["agreement"], thresholds, self._started)
+        self._asked = options_of(asked)
+        values = {
+            **self._asked,
+            "decisions": self._names_digest("decisions"),
+            "bindings": self._names_digest("bindings"),
+            "version": self._around.version,
+        }
+        rows = {"bindings": len(bindings)}
+        for job in BASIS_JOBS:
+            rows.update(self._make(job, asked, values))
+        basis = {
+            name: contents.read_files(self._tables.root, name, self._change.files(name)).to_arrow()
+            for job in BASIS_JOBS
+            for name in job.tables
+        }
+        proof = evidence(asked, basis, request.thresholds, self._started)
         asked = replace(asked, lacking=proof.lacking)
-        self._asked = asked_text(asked, self._around.version)
-        if before == [self._asked] and keeps:
-            self._around.tell("gold: nothing is new")
-            return {name: self._tables.count(name) for name in ("bindings", *GOLD)}, proof
-        rows = {"bindings": len(bindings), **self._write_gold(compared)}
-        for job in gold_jobs():
-            self._around.tell(f"gold: {job.__name__}")
-            rows.update(self._write_gold(job(asked)))
+        values["lacking"] = proof.lacking
+        for job in GOLD_JOBS:
+            rows.update(self._make(job, asked, values))
         return rows, proof
+
+    def _make(self, job: GoldJob, asked: GoldInput, values: dict[str, Any]) -> dict[str, int]:
+        """Make the tables of a job, or keep them; return their numbers of rows."""
+        digest = job.digest(values)
+        self._digests[job.function] = digest
+        if self._made.get(job.function) == digest and all(map(self._tables.parts, job.tables)):
+            self._around.tell(f"gold: nothing is new for {', '.join(job.tables)}")
+            return {name: self._tables.count(name) for name in job.tables}
+        self._around.tell(f"gold: {', '.join(job.tables)}")
+        return self._write_gold(job.make(asked))
+
+    def _names_digest(self, table: str) -> str:
+        """Return a digest of a table: its files have random names, and never change."""
+        names = "\n".join(part.path for part in self._change.parts(table))
+        return hashlib.sha256(names.encode()).hexdigest()
 
     def _write_gold(self, tables: Mapping[str, pa.Table]) -> dict[str, int]:
         rows = {}
@@ -428,7 +448,8 @@ class _Run:
             "copied": self._copied,
             "ignored": sum(result.ignored for result in every),
             "quarantined": sum(result.quarantined for result in every),
-            "asked": self._asked,
+            "asked": json.dumps(self._asked, sort_keys=True),
+            "digests": json.dumps(self._digests, sort_keys=True),
             "warnings": [
                 *(f"{name}: {count}" for name, count in sorted(self._warnings.items())),
                 *self._texts,
@@ -451,17 +472,16 @@ class _Run:
             self._warnings[name] = self._warnings.get(name, 0) + count
 
 
-def asked_text(asked: GoldInput, version: str) -> str:
-    """Return the options on which the gold tables depend, besides decisions and bindings."""
-    options = {
-        "allow_everyone": asked.policy.allow_everyone,
-        "lacking": list(asked.lacking),
+def options_of(asked: GoldInput) -> dict[str, Any]:
+    """Return the options on which the gold tables depend, as JSON has them."""
+    return {
+        "policy": {
+            "allow_everyone": asked.policy.allow_everyone,
+            "super_users": sorted(asked.policy.super_users),
+        },
         "networks": asked.networks,
         "since": None if asked.since is None else asked.since.isoformat(),
-        "super_users": sorted(asked.policy.super_users),
-        "version": version,
     }
-    return json.dumps(options, sort_keys=True)
 
 
 def _refuse(failures: Iterable[str]) -> None:

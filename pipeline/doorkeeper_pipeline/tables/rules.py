@@ -47,6 +47,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
             predicate="valid_to IS NULL OR valid_from IS NULL OR valid_from <= valid_to",
         ),
     ),
+    "days": (
+        Rule(name="outcome is known", predicate="outcome IN ('ALLOWED', 'DENIED')"),
+        _COUNTS_ARE_POSITIVE,
+        Rule(name="time runs forward", predicate="first_ts <= last_ts"),
+    ),
     "grant_usage": (
         *_BINDING,
         Rule(name="used agrees with uses", predicate="used = (uses > 0)"),
@@ -120,6 +125,7 @@ KEYS: dict[str, tuple[str, ...]] = {
         "source",
     ),
     "bindings": ("binding_id", "valid_from"),
+    "days": ("day", "outcome"),
     "agreement": ("principal", "outcome", "rule", "outcome_now", "rule_now"),
     "grant_usage": ("binding_id",),
     "unused_grants": ("binding_id",),

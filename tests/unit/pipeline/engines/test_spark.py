@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
 
+MANIFEST = ("runs", "files", "audit_event")
 NOW = dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
 
 
@@ -74,6 +75,18 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (folder / "kafka-authorizer.log").write_text("".join(lines))
     return folder
+
+
+def test_a_run_with_nothing_new_keeps_the_gold_tables(
+    spark: SparkEngine, logs: Path, tmp_path: Path
+) -> None:
+    """Their versions stay, also after a run of the other engine."""
+    ran(LocalEngine(), logs, tmp_path)
+    before = {name: delta.files_of(tmp_path, name) for name in TABLES if name not in MANIFEST}
+
+    ran(spark, logs, tmp_path, "again")
+
+    assert {name: delta.files_of(tmp_path, name) for name in before} == before
 
 
 def picked(_: None, table: pa.Table) -> pa.Table:

@@ -18,6 +18,7 @@ import pytest
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.spark import SparkEngine
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
@@ -27,6 +28,8 @@ from doorkeeper_pipeline.tables.delta import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from doorkeeper_pipeline.engines.contract import Engine
 
 REFUSALS_ONLY = (
     "the log has refusals only, as Kafka's authorizer writes at INFO: set the logger"
@@ -65,6 +68,7 @@ class Site:
         out: Path | None = None,
         checkpoint: Callable[[str], None] = lambda _: None,
         tell: Callable[[str], None] = lambda _: None,
+        engine: Engine | None = None,
         **asked: Any,
     ) -> RunSummary:
         """Run."""
@@ -72,7 +76,7 @@ class Site:
             **{"out": out or self.out, "inputs": (str(self.logs),), "slice_bytes": 500, **asked}
         )
         around = Surroundings(
-            engine=LocalEngine(),
+            engine=engine or LocalEngine(),
             now=lambda: NOON,
             run_id=f"run-{next(self._runs)}",
             version="1",
@@ -146,11 +150,90 @@ def test_nothing_new_makes_nothing_new(site: Site) -> None:
 
     rows = site.run(tell=told.append).rows
 
-    assert "gold: nothing is new" in told
+    assert "gold: nothing is new for denied" in told
     assert {name: delta.files_of(site.out, name) for name in files} == files
     assert rows["denied"] == 1
     site.run(policy=Policy(super_users=frozenset({"User:root"})))
     assert delta.files_of(site.out, "denied") != files["denied"]
+
+
+GOLD = tuple(name for name, table in TABLES.items() if table.layer == "gold")
+
+
+def versions(out: Path) -> dict[str, int | None]:
+    """Return the version of each gold table; None where it was never written."""
+    now = Tables(out)
+    found = {name: now.newest(name) for name in GOLD}
+    return {name: None if table is None else table.version() for name, table in found.items()}
+
+
+def allowed(user: str, name: str, rule: str) -> str:
+    """Return a line of an allowed request, and the rule that allowed it."""
+    denied = record(name, user=user)
+    return denied.replace("is Denied", "is Allowed").replace("DefaultDeny", rule)
+
+
+def test_a_corrected_option_applies_to_stored_decisions(site: Site, tmp_path: Path) -> None:
+    """To add the option that the warning names is enough: no log is read again."""
+    listing = tmp_path / "acls.yaml"
+    listing.write_text("version: 1\nacls:\n" + ACL.format(name="x"))
+    site.log("a.log", allowed("root", "x", "SuperUser"), allowed("bob", "free", "DefaultAllow"))
+    first = site.run(acls=(str(listing),)).evidence
+    policy = Policy(super_users=frozenset({"User:root"}), allow_everyone=True)
+
+    again = site.run(acls=(str(listing),), policy=policy)
+
+    assert (first.agreement, first.contradicts) == (0, True)
+    assert again.run["files_read"] == 0
+    assert (again.evidence.agreement, again.evidence.causes) == (100, ())
+    assert delta.read(site.out, "agreement")["agreeing"].to_list() == [1, 1]
+    assert site.run(acls=(str(listing),)).evidence.agreement == 0
+
+
+def test_a_run_with_nothing_new_computes_no_gold_table(site: Site, tmp_path: Path) -> None:
+    """The same inputs, ACLs and options leave the version of each gold table, and decide nothing;
+    what does not depend on a changed option stays too."""
+    listing = tmp_path / "acls.yaml"
+    listing.write_text("version: 1\nacls:\n" + ACL.format(name="x") + ACL.format(name="a"))
+    site.log("a.log", *(record(f"n{number}") for number in range(20)))
+    acls = (str(listing),)
+    first = site.run(acls=acls)
+    before = versions(site.out)
+
+    again = site.run(acls=acls, engine=Idle())
+
+    assert versions(site.out) == before
+    assert again.evidence == first.evidence
+    assert again.rows | {"decisions files": 0} == first.rows | {"decisions files": 0}
+    site.run(acls=acls, since=NOON - dt.timedelta(days=3))
+    changed = {name for name, version in versions(site.out).items() if version != before[name]}
+    assert changed == {"drift", "new_access"}
+
+
+def test_spark_does_not_start_for_nothing_new(site: Site) -> None:
+    """A JVM takes seconds: it is started for the first task, and such a run has none."""
+    site.log("a.log", record("x"))
+    site.run()
+    before = versions(site.out)
+    told: list[str] = []
+
+    site.run(engine=SparkEngine(tell=told.append))
+
+    assert told == []
+    assert versions(site.out) == before
+
+
+class Idle(LocalEngine):
+    """An engine that is asked for nothing."""
+
+    def map(self, function: Any, tasks: Any, shared: Any) -> Any:
+        """Check that there is no task."""
+        assert not list(tasks)
+        return super().map(function, [], shared)
+
+    def over_tuples(self, *_: Any, **__: Any) -> Any:
+        """Refuse to decide anything."""
+        pytest.fail("the history was asked")
 
 
 def test_step_by_step_is_all_at_once(site: Site, tmp_path: Path) -> None:
