@@ -79,7 +79,19 @@ def summary_of(proposal: Proposal) -> list[str]:
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
         *_covered_names(proposal),
+        *_doubtful_principals(proposal),
         *_risks(proposal),
+    ]
+
+
+def _doubtful_principals(proposal: Proposal) -> list[str]:
+    names = proposal.doubtful
+    if not names:
+        return []
+    more = f" and {len(names) - NAMES_LISTED:,} more" if len(names) > NAMES_LISTED else ""
+    listed = ascii(", ".join(names[:NAMES_LISTED]))[1:-1]
+    return [
+        f"nothing is proposed for {listed}{more}, nor for User:*: decisions contradict the ACLs",
     ]
 
 

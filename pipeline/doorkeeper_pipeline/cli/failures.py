@@ -4,7 +4,8 @@
 1  backtest: someone would lose access
 2  wrong usage, or inputs that do not belong together; nothing was changed
 3  it could not be done; nothing was changed
-4  run: the tables were written, and log, ACLs and options do not belong together
+4  run: the tables were written, and log, ACLs and options do not belong together, or have no
+   decision
 5  run: more lines could not be read than --max-quarantined allows; nothing was changed
 130  ended by Ctrl-C
 
@@ -41,8 +42,9 @@ HELP = {"help_option_names": ["-h", "--help"]}
 STATUSES = """\b
 Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage, or
 inputs that do not belong together; 3 it could not be done; 4 (run) the tables were
-written, and log, ACLs and options do not belong together; 5 (run) too many lines
-could not be read; 130 ended by Ctrl-C. Nothing is changed but with 0, 1 and 4."""
+written, and log, ACLs and options do not belong together, or there is no decision;
+5 (run) too many lines could not be read; 130 ended by Ctrl-C.
+Nothing is changed but with 0, 1 and 4."""
 
 
 @contextmanager

@@ -128,6 +128,8 @@ def command(  # noqa: PLR0913  one for each option
         if proof.lacking and not accept_lost_access:
             raise PipelineError(refusal_of(proof))
         tell("looking for what was used, and what can go")
+        if not accept_lost_access:
+            asked = replace(asked, doubtful=proof.doubtful)
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
     tables = {"least_privilege": proposal.least_privilege, "backtest": proposal.backtest}
     keep(out, tables)

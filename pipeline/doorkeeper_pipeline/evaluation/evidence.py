@@ -7,6 +7,7 @@ cluster whose ACLs are given. Each shortcoming is named with its probable cause 
 from __future__ import annotations
 
 import datetime as dt
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acl.decision import RuleKind
@@ -23,6 +24,8 @@ FUTURE = dt.timedelta(minutes=5)
 
 _MORE = "..."
 _DAY_S = 86_400
+_ALMOST_ALL = 99.95
+_ROUNDING = 1e-6
 _MOSTLY = 0.9
 """If more of the named ACLs than this are unknown, they are of another cluster, not outdated."""
 
@@ -92,8 +95,9 @@ class Evidence(NamedTuple):
 
     ``agreement`` is the percentage of decisions that have the recorded outcome, and whose recorded
     ACL was given; None without ACLs. ``causes`` are contradictions with their remedy. ``lacking``
-    says why nothing is recommended; it is empty if the evidence is enough. ``contradicts``: the log
-    and the ACLs cannot be compared as they were given.
+    says why nothing is recommended; it is empty if the evidence is enough. ``doubtful`` are the
+    principals with a decision that contradicts the ACLs: for them nothing is recommended either.
+    ``contradicts``: log, ACLs and options do not belong together as they were given.
     """
 
     observed: Observed
@@ -101,6 +105,7 @@ class Evidence(NamedTuple):
     causes: tuple[str, ...]
     lacking: tuple[str, ...]
     contradicts: bool
+    doubtful: frozenset[str] = frozenset()
 
     def summary(self) -> str:
         """Return the time, the coverage and the agreement in a line."""
@@ -121,23 +126,35 @@ def evidence_of(
     observed: Observed, rows: Sequence[Row], policy: Policy, thresholds: Thresholds
 ) -> Evidence:
     """Return the evidence in a history; rows are those of the table agreement."""
-    share = None
-    wrong: tuple[str, ...] = ()
-    if observed.has_acls:
-        count = _sum(rows, "count")
-        # A wide ACL of another cluster leads to the same outcomes: the named ACLs tell them apart.
-        agreeing = sum(min(row["agreeing"], row["count"] - row["unlisted"]) for row in rows)
-        share = 100 * agreeing / count if count else 0.0
-        wrong = tuple(_wrong_policy(rows, policy))
-    others = _causes(rows, policy) if observed.has_acls else ()
-    causes = (*_observed_causes(observed), *wrong, *others)
-    contradicts = (
-        share is not None
-        and observed.decisions > 0
-        and (share < thresholds.agreement or not observed.allowed or bool(wrong))
+    if not observed.has_acls:
+        rows = ()
+    count = _sum(rows, "count")
+    share = 100 * sum(map(_agreeing, rows)) / count if count else 0.0
+    wrong = tuple(_wrong_policy(rows, policy))
+    others = tuple(_causes(rows, policy))
+    is_untold = observed.has_acls and not observed.allowed
+    agreement = share if observed.has_acls else None
+    return Evidence(
+        observed,
+        agreement,
+        (*_observed_causes(observed), *wrong, *others),
+        tuple(_lacking(observed, agreement, thresholds, wrong_policy=bool(wrong))),
+        contradicts=bool(
+            not observed.decisions or observed.ends_in_the_future or is_untold or wrong or others
+        ),
+        doubtful=frozenset(row["principal"] for row in rows if _agreeing(row) < row["count"]).union(
+            row["principal"] for row in _needless_super_users(rows)
+        ),
     )
-    lacking = tuple(_lacking(observed, share, thresholds, wrong_policy=bool(wrong)))
-    return Evidence(observed, share, causes, lacking, contradicts)
+
+
+def _agreeing(row: Row) -> int:
+    """Return how many decisions of a row follow from the ACLs that were given.
+
+    A wide ACL of another cluster leads to the same outcomes: the named ACLs tell them apart.
+    """
+    count: int = min(row["agreeing"], row["count"] - row["unlisted"])
+    return count
 
 
 def duration(days: float) -> str:
@@ -171,8 +188,8 @@ def _lacking(
         listed = ", ".join(map(str, missing[:LISTED_MAX]))
         more = ", ..." if len(missing) > LISTED_MAX else ""
         yield (
-            f"{observed.coverage:.0f}% of the days have decisions, and {thresholds.coverage:g}%"
-            f" are needed (--min-coverage); without any: {listed}{more}"
+            f"{_percent(observed.coverage)} of the days have decisions, and"
+            f" {thresholds.coverage:g}% are needed (--min-coverage); without any: {listed}{more}"
         )
     if share is not None and share < thresholds.agreement:
         yield (
@@ -183,6 +200,11 @@ def _lacking(
 
 def _observed_causes(observed: Observed) -> Iterator[str]:
     """Yield the explanations that the history shows without ACLs."""
+    if not observed.decisions:
+        yield (
+            "the files that were read have no decision: are they the logs of the authorizer, and"
+            " does it write them?"
+        )
     if observed.ends_in_the_future:
         yield (
             f"the last decision is of {observed.last:%Y-%m-%d %H:%M} UTC, which is in the future:"
@@ -207,8 +229,22 @@ def _open_resources(rows: Sequence[Row], policy: Policy) -> list[Row]:
     return [row for row in rows if row["rule"] == _DEFAULT_ALLOW and not policy.allow_everyone]
 
 
+def _shut_resources(rows: Sequence[Row]) -> list[Row]:
+    return [
+        row for row in rows if row["rule"] == _DEFAULT_DENY and row["rule_now"] == _DEFAULT_ALLOW
+    ]
+
+
+def _needless_super_users(rows: Sequence[Row]) -> list[Row]:
+    return [
+        row
+        for row in rows
+        if row["rule_now"] == _SUPER_USER and row["rule"] not in ("", _SUPER_USER)
+    ]
+
+
 def _wrong_policy(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
-    """Yield the options that the recorded rules prove to be missing: one decision is enough."""
+    """Yield the options that the recorded rules prove to be wrong: one decision is enough."""
     missing = _missing_super_users(rows, policy)
     if missing:
         options = " ".join(
@@ -222,25 +258,22 @@ def _wrong_policy(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
             f"{_count(opened)} were allowed because the resource has no ACL"
             " (allow.everyone.if.no.acl.found): add --allow-everyone"
         )
+    shut = _shut_resources(rows)
+    if shut:
+        yield f"{_count(shut)} were denied without an ACL: remove --allow-everyone"
 
 
 def _causes(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
     """Yield the explanations of other contradictions, each with its remedy."""
-    extra = [
-        row
-        for row in rows
-        if row["rule_now"] == _SUPER_USER and row["rule"] not in ("", _SUPER_USER)
-    ]
+    extra = _needless_super_users(rows)
     if extra:
         names = ", ".join(_principals(extra))
         yield f"{_count(extra)} of {names} were decided by ACLs, but it is given as a super user"
-    shut = [
-        row for row in rows if row["rule"] == _DEFAULT_DENY and row["rule_now"] == _DEFAULT_ALLOW
-    ]
-    if shut:
-        yield f"{_count(shut)} were denied without an ACL: remove --allow-everyone"
     yield from _other_acls(rows)
-    explained = (*_missing_super_users(rows, policy), *_open_resources(rows, policy), *extra, *shut)
+    explained = (
+        *(*_missing_super_users(rows, policy), *_open_resources(rows, policy)),
+        *(*extra, *_shut_resources(rows)),
+    )
     yield from _rest(rows, {id(row) for row in explained})
 
 
@@ -302,8 +335,9 @@ def _sum(rows: Iterable[Row], column: str) -> int:
 
 
 def _percent(share: float) -> str:
-    """Return a percentage that says 100 or 0 only if it is that."""
-    text = f"{share:.1f}"
-    if text == "100.0" and share < 100:
+    """Return a percentage, rounded down; it says 100 or 0 only if it is that."""
+    if _ALMOST_ALL <= share < 100:
         return "over 99.9%"
-    return f"{text.removesuffix('.0')}%" if share == 0 or text != "0.0" else "under 0.1%"
+    # The product of 10 and 99.7 is a little less than 997.
+    tenths = math.floor(10 * share + _ROUNDING)
+    return f"{tenths / 10:g}%" if tenths or not share else "under 0.1%"

@@ -91,4 +91,4 @@ def _largest(frame: pl.DataFrame, by: str) -> list[tuple[str, int]]:
 
 
 def _percent(count: int, total: int) -> str:
-    return f"{100 * count / total:.0f}%" if count * 200 >= total else "under 1%"
+    return f"{100 * count // total}%" if count * 100 >= total else "under 1%"

@@ -8,6 +8,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from doorkeeper.acl.model import WILDCARD_PRINCIPAL
+
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable, Mapping
@@ -32,6 +34,7 @@ class GoldInput:
         since: The begin of the window of drift and new_access; None for the last day of the
             history.
         lacking: Why the evidence is not enough to recommend a removal; empty where it is.
+        doubtful: The principals with decisions that contradict the ACLs.
 
     """
 
@@ -42,6 +45,15 @@ class GoldInput:
     networks: bool = True
     since: dt.datetime | None = None
     lacking: tuple[str, ...] = ()
+    doubtful: frozenset[str] = frozenset()
+
+    def is_doubtful(self, binding: AclBinding) -> bool:
+        """Return whether a binding must stay because a decision about it contradicts the ACLs.
+
+        What applies to all principals applies to the doubtful ones too.
+        """
+        principal = binding.entry.principal
+        return bool(self.doubtful) and principal in (*self.doubtful, WILDCARD_PRINCIPAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +83,8 @@ class Proposal:
         least_privilege: The table of that name.
         backtest: The table of that name, for the whole history.
         risks: The shortcomings of the evidence, if it was made nevertheless.
+        doubtful: The principals for whom nothing is proposed, since their decisions contradict the
+            ACLs; sorted.
 
     """
 
@@ -80,6 +94,7 @@ class Proposal:
     least_privilege: pa.Table
     backtest: pa.Table
     risks: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
 
 
 class GoldJob(NamedTuple):
@@ -120,7 +135,7 @@ GOLD_JOBS = (
     GoldJob(
         "grants:grants",
         ("grant_usage", "unused_grants", "overbroad_grants"),
-        (*_DECIDED, "lacking"),
+        (*_DECIDED, "lacking", "doubtful"),
     ),
     GoldJob("denied:denied_accesses", ("denied",), _DECIDED),
     GoldJob("least_privilege:least_privilege", ("least_privilege",), _DECIDED),

@@ -40,13 +40,13 @@ def grants(asked: GoldInput) -> dict[str, pa.Table]:
     observed = span(asked)
     totals = usage(asked, index)
     used = {row[0]: row[1:] for row in totals.select("binding", "uses", "last_ts").iter_rows()}
-    lacking = bool(asked.lacking)
+    lacking = [bool(asked.lacking) or asked.is_doubtful(each) for each in acls.bindings]
     unneeded = [
-        _unused_row(acls, each, used, observed, lacking=lacking)
+        _unused_row(acls, each, used, observed, lacking=lacking[each.binding])
         for each in removable(asked, acls, totals)
     ]
     too_wide = [
-        _overbroad_row(acls, each, observed, lacking=lacking)
+        _overbroad_row(acls, each, observed, lacking=lacking[each.binding])
         for each in overbroad_in(asked, acls, index)
     ]
     return {

@@ -50,12 +50,12 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         proposed = _narrow(asked, acls, wanted, proposed)
     if "least-privilege" in wanted.kinds:
         least = least_in(asked, acls.bindings, prefixes=wanted.prefixes)
-        privileges = [each for each in least.privileges if _is_for(wanted, each.binding)]
+        privileges = [each for each in least.privileges if _is_for(asked, wanted, each.binding)]
         if wanted.principals:
             # An ACL for one on what is open to all would shut it to the others.
             is_open = open_to_all(acls.bindings, asked.policy)
             privileges = [each for each in privileges if not is_open(each.binding.pattern)]
-        proposed -= _replaced_grants(acls.bindings, wanted, least.principals)
+        proposed -= _replaced_grants(asked, acls.bindings, wanted, least.principals)
         proposed |= {each.binding for each in privileges}
     going = set(acls.bindings) - proposed
     proposed |= closing(proposed, going, asked.policy)
@@ -66,6 +66,7 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         removed=tuple(sorted(set(acls.bindings) - proposed)),
         least_privilege=table_of(privileges, table),
         backtest=table,
+        doubtful=tuple(sorted(asked.doubtful)),
     )
 
 
@@ -79,12 +80,16 @@ def _check(wanted: ProposalOptions) -> None:
             raise PipelineError(f"principal {principal!r}: expected is type:name, as User:alice")
 
 
-def _is_for(wanted: ProposalOptions, binding: AclBinding) -> bool:
-    return not wanted.principals or binding.entry.principal in wanted.principals
+def _is_for(asked: GoldInput, wanted: ProposalOptions, binding: AclBinding) -> bool:
+    is_wanted = not wanted.principals or binding.entry.principal in wanted.principals
+    return is_wanted and not asked.is_doubtful(binding)
 
 
 def _replaced_grants(
-    bindings: Iterable[AclBinding], wanted: ProposalOptions, principals: frozenset[str]
+    asked: GoldInput,
+    bindings: Iterable[AclBinding],
+    wanted: ProposalOptions,
+    principals: frozenset[str],
 ) -> set[AclBinding]:
     """Return the grants that least privilege replaces: those of principals in the history.
 
@@ -97,7 +102,7 @@ def _replaced_grants(
         for each in bindings
         if each.entry.permission_type is AclPermissionType.ALLOW
         and each.entry.principal in everybody
-        and _is_for(wanted, each)
+        and _is_for(asked, wanted, each)
     }
 
 
@@ -105,7 +110,7 @@ def _unneeded_grants(asked: GoldInput, acls: AclSet, wanted: ProposalOptions) ->
     totals = usage(asked, compile_index(acls.bindings, asked.policy, networks=asked.networks))
     found = removable(asked, acls, totals)
     going = {acls.bindings[each.binding] for each in found if each.removable}
-    return {each for each in going if _is_for(wanted, each)}
+    return {each for each in going if _is_for(asked, wanted, each)}
 
 
 def _narrow(
@@ -116,7 +121,7 @@ def _narrow(
         asked, acls, compile_index(acls.bindings, asked.policy, networks=asked.networks)
     ):
         binding = acls.bindings[one.binding]
-        if one.instead and binding in proposed and _is_for(wanted, binding):
+        if one.instead and binding in proposed and _is_for(asked, wanted, binding):
             narrowed.discard(binding)
             narrowed.update(one.instead)
     return narrowed

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from doorkeeper.acl.decision import Policy
-from doorkeeper_pipeline.errors import PipelineError, TooManyUnread, Unreadable
+from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.jobs.agreement import evidence
 from doorkeeper_pipeline.jobs.belonging import check_clusters, check_logs, check_name
@@ -163,6 +163,10 @@ class _Run:
 
     def whole(self) -> RunSummary:
         """Do all steps, then commit."""
+        if not self._request.inputs and not self._tables.parts("decisions"):
+            raise Conflicting(
+                f"--audit: found none, and {self._request.out} has no decisions of earlier runs"
+            )
         work = self._compare()
         results = self._read(work)
         self._check_quarantine(results)
@@ -396,8 +400,8 @@ class _Run:
             for name in job.tables
         }
         proof = evidence(asked, basis, request.thresholds, self._started)
-        asked = replace(asked, lacking=proof.lacking)
-        values["lacking"] = proof.lacking
+        asked = replace(asked, lacking=proof.lacking, doubtful=proof.doubtful)
+        values.update(lacking=proof.lacking, doubtful=sorted(proof.doubtful))
         for job in GOLD_JOBS:
             rows.update(self._make(job, asked, values))
         return rows, proof

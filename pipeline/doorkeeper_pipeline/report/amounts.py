@@ -37,6 +37,8 @@ def percent(part: int, whole: int) -> str:
         return "<0.1%"
     if part != whole and part * 1000 > 999 * whole:
         return ">99.9%"
+    if 99 * whole < 100 * part < 100 * whole:
+        return f"{1000 * part // whole / 10}%"
     share = 100 * part / whole
     return f"{share:.1f}%" if share < 10 and part else f"{share:.0f}%"
 

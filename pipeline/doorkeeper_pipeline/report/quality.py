@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.report.amounts import amount, day, number, percent
+from doorkeeper_pipeline.report.basis import AGREEING
 from doorkeeper_pipeline.report.frames import Frames, Row, count_of, first_of, place_of
 from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag, Value
 
@@ -80,13 +81,11 @@ def _lead(frames: Frames, history: History) -> list[str]:
         found.append(_coverage(begin, end, history.days))
     agreement = frames.get("agreement")
     if agreement is not None:
-        count, agreeing = (
-            agreement.select(pl.col("count").sum(), pl.col("agreeing").sum()).collect().row(0)
-        )
+        count, agreeing = agreement.select(pl.col("count").sum(), AGREEING.sum()).collect().row(0)
         if count:
             found.append(
-                f"{percent(agreeing, count)} of {amount(count, 'recorded outcome')} are those that"
-                " the given ACLs lead to."
+                f"{percent(agreeing, count)} of {amount(count, 'recorded decision')} follow from"
+                " the given ACLs."
             )
     return found
 
@@ -112,14 +111,15 @@ def _warnings(frames: Frames) -> tuple[str, ...]:
 
 
 def _agreement(frame: pl.LazyFrame, about: About) -> Table:
-    different = frame.filter(pl.col("agreeing") < pl.col("count")).with_columns(
-        disagreeing=pl.col("count") - pl.col("agreeing")
+    different = frame.filter(pl.col("count") > AGREEING).with_columns(
+        disagreeing=pl.col("count") - AGREEING
     )
     return Table(
         id="agreement",
-        title="Recorded outcomes that the given ACLs do not lead to",
-        note="They are of another cluster or time, or super users are missing, or a log was"
-        " changed: recommendations would be wrong.",
+        title="Recorded decisions that do not follow from the given ACLs",
+        note="The outcome is another, or the ACL that decided was never given: ACLs are of another"
+        " cluster or time, super users are missing, or a log was changed. Nothing is recommended"
+        " for these principals.",
         columns=(
             Column(title="Decisions", kind=Kind.NUMBER),
             Column(title="Principal", kind=Kind.NAME),
@@ -139,7 +139,7 @@ def _agreement(frame: pl.LazyFrame, about: About) -> Table:
         ),
         total=count_of(different),
         whole=place_of("agreement"),
-        empty="Every recorded outcome is the one that the ACLs lead to.",
+        empty="Every recorded decision follows from the ACLs.",
     )
 
 

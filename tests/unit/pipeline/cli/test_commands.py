@@ -81,6 +81,7 @@ def test_run_from_files_to_tables(tmp_path: Path) -> None:
     ("arguments", "status", "text"),
     [
         (["--audit", "no-such"], 3, "no-such: there is no such file"),
+        ([], 2, "--audit: found none, and"),
         (["--zone", "Mars/Olympus"], 2, "Europe/Prague"),
         (["--since", "lately"], 2, "2026-11-22"),
         (["--engine", "abacus"], 2, "abacus"),
@@ -101,6 +102,17 @@ def test_wrong_usage_and_failures(
     assert end.value.code == status
     assert text in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("text", ["", LINE.replace("2026", "2126")])
+def test_a_log_that_is_no_evidence(tmp_path: Path, text: str) -> None:
+    """An empty log, and times in the future, have a warning and the status for wrong inputs."""
+    (tmp_path / "a.log").write_text(text)
+
+    status, out, _ = called("run", "--audit", str(tmp_path), "--out", str(tmp_path / "out"))
+
+    assert status == 4
+    assert re.search("warning: .*(have no decision|is in the future)", out)
 
 
 WITHOUT_EXTRA = """

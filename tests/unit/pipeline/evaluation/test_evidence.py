@@ -48,6 +48,7 @@ def row(**changed: Any) -> dict[str, Any]:
     return made
 
 
+WRONG_OPTIONS = "super users or --allow-everyone were not given as the cluster has them"
 DENIED_NOW = {"outcome_now": "DENIED", "rule_now": "DefaultDeny"}
 ALLOWED_NOW = {"outcome": "DENIED", "rule": "DefaultDeny"}
 
@@ -66,7 +67,7 @@ def test_a_long_whole_and_agreeing_history_is_enough() -> None:
     ("history", "rows", "text"),
     [
         (observed(2), [row()], "the history is 24 hours long, and 30 days are needed"),
-        (observed(60, missing=tuple(range(10, 30))), [row()], "67% of the days have decisions"),
+        (observed(60, missing=tuple(range(10, 30))), [row()], "66.6% of the days have decisions"),
         (observed(), [row(), row(count=2, **DENIED_NOW)], "98% of the decisions agree"),
         (observed(allowed=0), [row()], "the history has refusals only"),
         (observed(0, decisions=0, allowed=0, first=None, last=None), [], "there are no decisions"),
@@ -147,9 +148,44 @@ def test_one_decision_proves_that_an_option_is_missing(rows: list[dict[str, Any]
     found = evidence_of(observed(), rows, Policy(), DEFAULT_THRESHOLDS)
 
     assert found.contradicts
-    assert found.lacking == (
-        "super users or --allow-everyone were not given as the cluster has them",
-    )
+    assert found.lacking == (WRONG_OPTIONS,)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        row(principal="User:b", count=3, unlisted=3),
+        row(principal="User:b", count=3, **DENIED_NOW),
+        row(principal="User:b", count=3, **ALLOWED_NOW),
+    ],
+)
+def test_few_contradictions_make_their_principals_doubtful(wrong: dict[str, Any]) -> None:
+    """Nothing is recommended for them, and the run says that inputs do not belong together."""
+    found = evidence_of(observed(), [row(count=860), wrong], Policy(), DEFAULT_THRESHOLDS)
+
+    assert (found.contradicts, found.lacking) == (True, ())
+    assert found.doubtful == {"User:b"}
+
+
+def test_a_given_super_user_that_acls_decided_about_is_doubtful() -> None:
+    """The outcome is the same, but its ACLs only look unused."""
+    rows = [row(rule_now="SuperUser"), row(principal="User:b")]
+    policy = Policy(super_users=frozenset({"User:a"}))
+
+    found = evidence_of(observed(), rows, policy, DEFAULT_THRESHOLDS)
+
+    assert (found.agreement, found.contradicts) == (100, True)
+    assert found.doubtful == {"User:a"}
+
+
+def test_refusals_without_an_acl_prove_that_not_everyone_is_allowed() -> None:
+    """With the option the ACLs are decided otherwise than the cluster does."""
+    rows = [row(count=9_999), row(count=1, **ALLOWED_NOW, rule_now="DefaultAllow")]
+
+    found = evidence_of(observed(), rows, Policy(allow_everyone=True), DEFAULT_THRESHOLDS)
+
+    assert found.contradicts
+    assert found.lacking == (WRONG_OPTIONS,)
 
 
 def test_acls_of_another_cluster_do_not_agree_by_chance() -> None:
@@ -186,7 +222,21 @@ def test_decisions_of_the_future_are_no_evidence() -> None:
         " the clock of a broker wrong?"
     )
     assert found.lacking == ("decisions have times that are later than now",)
+    assert (found.contradicts, well.contradicts) == (True, False)
     assert (well.causes, well.lacking) == ((), ())
+
+
+def test_a_history_without_decisions_is_no_evidence() -> None:
+    """With ACLs or without: an empty log must not look like a night without requests."""
+    for has_acls in (True, False):
+        empty = observed(0, decisions=0, allowed=0, first=None, last=None, has_acls=has_acls)
+
+        found = evidence_of(empty, [], Policy(), DEFAULT_THRESHOLDS)
+
+        assert found.contradicts
+        assert found.lacking == ("there are no decisions",)
+        (cause,) = found.causes
+        assert cause.startswith("the files that were read have no decision")
 
 
 def test_names_of_super_users_are_quoted_for_a_shell() -> None:
@@ -212,6 +262,8 @@ def test_without_acls_nothing_is_compared() -> None:
         ([row(count=9_999), row(count=1, **DENIED_NOW)], "over 99.9%"),
         ([row(count=1), row(count=9_999, **DENIED_NOW)], "under 0.1%"),
         ([row(**DENIED_NOW)], "0%"),
+        ([row(count=860), row(count=3, unlisted=3)], "99.6%"),
+        ([row(count=99_949), row(count=51, **DENIED_NOW)], "99.9%"),
     ],
 )
 def test_no_percentage_is_rounded_to_all_or_nothing(rows: list[dict[str, Any]], text: str) -> None:

@@ -1,5 +1,6 @@
 """What every grant was good for: three tables."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from doorkeeper_pipeline.jobs import grants as job
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.grants import grants
 from doorkeeper_pipeline.schemas import GRANT_USAGE, OVERBROAD_GRANTS, UNUSED_GRANTS
-from testkit.acl import READ, allow, topic
+from testkit.acl import READ, WRITE, allow, topic
 from testkit.histories import BEGIN, Asking, asked_of
 
 TOPIC = ResourceType.TOPIC
@@ -91,3 +92,30 @@ def test_without_acls(tmp_path: Path) -> None:
     found = grants(asked_of(tmp_path, HISTORY, BINDINGS, known=False))
 
     assert [table.num_rows for table in found.values()] == [0, 0, 0]
+
+
+def test_nothing_is_recommended_for_doubtful_principals(tmp_path: Path) -> None:
+    """Theirs, and the ACLs for all principals, stay: some of their uses are unknown."""
+    idle = [allow("*", WRITE, topic("bills")), allow("bob", WRITE, topic("bills")), IDLE]
+    asked = asked_of(tmp_path, HISTORY, sorted([*BINDINGS, *idle[:2]]))
+
+    found = grants(replace(asked, doubtful=frozenset({"User:bob"})))
+
+    proposals = {row["binding_id"]: row for row in found["unused_grants"].to_pylist()}
+    assert [proposals[id_of(each)]["proposal"] for each in idle] == [
+        "NOT_ENOUGH_EVIDENCE",
+        "NOT_ENOUGH_EVIDENCE",
+        "REMOVE",
+    ]
+    assert [bool(proposals[id_of(each)]["command"]) for each in idle] == [False, False, True]
+
+
+def test_a_wide_grant_of_a_doubtful_principal_has_no_replacement(tmp_path: Path) -> None:
+    """It is shown, without commands."""
+    asked = asked_of(tmp_path, HISTORY, BINDINGS)
+
+    (row,) = grants(replace(asked, doubtful=frozenset({"User:alice"})))[
+        "overbroad_grants"
+    ].to_pylist()
+
+    assert (row["binding_id"], row["proposal"], row["commands"]) == (id_of(WIDE), [], [])

@@ -1,5 +1,6 @@
 """Another set of ACLs, and what it would turn."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,15 @@ def test_bad_options(tmp_path: Path) -> None:
         made(tmp_path, kinds())
     with pytest.raises(PipelineError, match="'alice': expected is type:name"):
         made(tmp_path, ProposalOptions(principals=("alice",)))
+
+
+@pytest.mark.parametrize("kind", ["unused", "overbroad", "least-privilege"])
+def test_nothing_changes_for_doubtful_principals(tmp_path: Path, kind: str) -> None:
+    """Their ACLs stay, and those for all principals, in each kind of a proposal."""
+    asked = asked_of(tmp_path, HISTORY, BINDINGS)
+
+    found = propose(replace(asked, doubtful=frozenset({"User:bob", "User:carol"})), kinds(kind))
+
+    assert {EVERYBODY, SECRET, IDLE} <= set(found.bindings)
+    assert not [each for each in found.added if each.entry.principal == "User:bob"]
+    assert found.doubtful == ("User:bob", "User:carol")

@@ -69,6 +69,7 @@ class Site:
         checkpoint: Callable[[str], None] = lambda _: None,
         tell: Callable[[str], None] = lambda _: None,
         engine: Engine | None = None,
+        now: dt.datetime = NOON,
         **asked: Any,
     ) -> RunSummary:
         """Run."""
@@ -77,7 +78,7 @@ class Site:
         )
         around = Surroundings(
             engine=engine or LocalEngine(),
-            now=lambda: NOON,
+            now=lambda: now,
             run_id=f"run-{next(self._runs)}",
             version="1",
             tell=tell,
@@ -484,12 +485,39 @@ def test_garbage_is_counted_by_lines(site: Site) -> None:
 
 
 def test_decisions_of_the_future(site: Site) -> None:
-    """They are named with their probable cause."""
-    site.log("a.log", record("x", time="2026-11-23 07:10:00,000"))
+    """They are named with their probable cause, and the run contradicts itself, also without ACLs;
+    when the time has come they are as good as others."""
+    site.log("a.log", record("x", time="2026-11-22 12:10:00,000"))
 
-    (warning,) = [each for each in site.run().run["warnings"] if "future" in each]
+    found = site.run()
 
-    assert warning.startswith("the last decision is of 2026-11-23 07:10 UTC")
+    (warning, *_) = [each for each in found.run["warnings"] if "future" in each]
+    assert found.evidence.contradicts
+    assert warning.startswith("the last decision is of 2026-11-22 12:10 UTC")
+    assert not site.run(now=NOON + dt.timedelta(hours=1)).evidence.contradicts
+
+
+def test_an_empty_log(site: Site) -> None:
+    """It has its row, and the summary says that there is no evidence."""
+    site.log("kafka-authorizer.log")
+
+    found = site.run(source="authorizer-log")
+
+    assert found.evidence.contradicts
+    assert any("have no decision" in each for each in found.run["warnings"])
+
+
+def test_a_run_without_input(site: Site, tmp_path: Path) -> None:
+    """It is refused where no earlier run read anything; later other ACLs may be given alone."""
+    with pytest.raises(Conflicting, match=r"--audit: found none, and .* has no decisions"):
+        site.run(inputs=())
+
+    assert not list(site.out.rglob("*.parquet"))
+    site.log("a.log", record("x"))
+    site.run()
+    listing = tmp_path / "acls.yaml"
+    listing.write_text("version: 1\nacls:\n" + ACL.format(name="x"))
+    assert site.run(inputs=(), acls=(str(listing),)).rows["bindings"] == 1
 
 
 def audit_event(name: str, time: dt.datetime) -> str:

@@ -70,8 +70,6 @@ def test_contradictions_are_listed() -> None:
 
     section = quality_of({"agreement": table_of("agreement", rows)}, history(1), ABOUT)
 
-    assert section.lead[-1] == (
-        "95% of 100 recorded outcomes are those that the given ACLs lead to."
-    )
+    assert section.lead[-1] == ("95% of 100 recorded decisions follow from the given ACLs.")
     (table,) = section.tables
     assert [row[:2] for row in table.rows] == [(4, "User:c"), (1, "User:b")]
