@@ -1214,7 +1214,7 @@ RUNS = Table(
             name="asked",
             type="string",
             nullable=True,
-            meaning="The options on which the gold tables depend, as JSON; propose and backtest use them again.",
+            meaning="Super users, the default without ACLs, whether hosts may be networks, and the thresholds, as JSON: other commands use them again.",
         ),
         Column(
             name="digests",

@@ -12,7 +12,6 @@ from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, LOSES, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
-from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +40,7 @@ ROWS_SHOWN = 50
     show_default=True,
     help="So many rows are printed; all are in the table backtest.",
 )
-@options.policy
+@options.last_policy
 @options.engine
 @click.pass_context
 def command(  # noqa: PLR0913  one for each option
@@ -52,8 +51,8 @@ def command(  # noqa: PLR0913  one for each option
     acls: tuple[str, ...],
     rows: int,
     super_users: tuple[str, ...],
-    allow_everyone: bool,
-    release: str,
+    allow_everyone: bool | None,
+    release: str | None,
     engine_name: str | None,
     master: str | None,
     conf: tuple[tuple[str, str], ...],
@@ -77,14 +76,13 @@ def command(  # noqa: PLR0913  one for each option
 
     tell = Progress(time.monotonic, quiet=quiet)
     proposed = read_bindings(proposal)
-    policy = starting.policy(super_users, allow_everyone=allow_everyone)
-    networks = options.RELEASES[release]
+    given = starting.run_options(out, super_users, allow_everyone=allow_everyone, release=release)
     with starting.engine(
         engine_name, master, tell, Settings(conf=conf, packages=packages)
     ) as engine:
         tell(f"asking the history about {len(proposed):,} proposed ACLs")
-        asked = history(out, engine, policy, acls, networks=networks)
-        proof = evidence(asked, basis_of(asked), DEFAULT_THRESHOLDS)
+        asked = history(out, engine, given.policy, acls, networks=given.networks)
+        proof = evidence(asked, basis_of(asked), given.thresholds)
         found = backtest(asked, proposed)
     turned = found.to_pylist()
     for each in proof.causes:

@@ -239,8 +239,21 @@ def out(function: F) -> F:
     return option(function)
 
 
+LAST = "  [default: as in the last run]"
+"""Of the options that a run keeps with its tables."""
+
+
 def evidence(function: F) -> F:
-    """Add --min-days, --min-agreement and --min-coverage."""
+    """Add --min-days, --min-agreement and --min-coverage of a run."""
+    return _evidence(function, is_run=True)
+
+
+def last_evidence(function: F) -> F:
+    """Add the same; without them those of the last run count."""
+    return _evidence(function, is_run=False)
+
+
+def _evidence(function: F, *, is_run: bool) -> F:
     percent = click.FloatRange(0, 100)
     for name, kind, default, text in (
         (
@@ -253,7 +266,7 @@ def evidence(function: F) -> F:
             "--min-agreement",
             percent,
             DEFAULT_THRESHOLDS.agreement,
-            "The percentage of decisions that must have the recorded outcome by these ACLs.",
+            "The percentage of decisions that must follow from these ACLs.",
         ),
         (
             "--min-days",
@@ -263,34 +276,50 @@ def evidence(function: F) -> F:
         ),
     ):
         option = click.option(
-            name, type=kind, default=default, show_default=True, metavar="NUMBER", help=text
+            name,
+            type=kind,
+            default=default if is_run else None,
+            show_default=is_run,
+            metavar="NUMBER",
+            help=text if is_run else text + LAST,
         )
         function = option(function)
     return function
 
 
 def policy(function: F) -> F:
-    """Add --super-user, --allow-everyone and --kafka."""
+    """Add --super-user, --allow-everyone and --kafka of a run."""
+    return _policy(function, is_run=True)
+
+
+def last_policy(function: F) -> F:
+    """Add the same; without them those of the last run count."""
+    return _policy(function, is_run=False)
+
+
+def _policy(function: F, *, is_run: bool) -> F:
+    end = "" if is_run else LAST
     for option in (
         click.option(
             "--kafka",
             "release",
             type=click.Choice(list(RELEASES)),
-            default="4.4",
-            show_default=True,
-            help="The release of the cluster: from 4.4 on, hosts of ACLs may be networks.",
+            default="4.4" if is_run else None,
+            show_default=is_run,
+            help="The release of the cluster: from 4.4 on, hosts of ACLs may be networks." + end,
         ),
         click.option(
             "--allow-everyone",
             is_flag=True,
-            help="As allow.everyone.if.no.acl.found=true on the cluster.",
+            default=False if is_run else None,
+            help="As allow.everyone.if.no.acl.found=true on the cluster." + end,
         ),
         click.option(
             "--super-user",
             "super_users",
             multiple=True,
             metavar="PRINCIPAL",
-            help="One of super.users, such as User:admin. May be repeated.",
+            help="One of super.users, such as User:admin. May be repeated." + end,
         ),
     ):
         function = option(function)

@@ -16,7 +16,6 @@ from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.errors import PipelineError
-from doorkeeper_pipeline.evaluation.evidence import Thresholds
 from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
@@ -65,8 +64,8 @@ KINDS = ("least-privilege", "unused", "overbroad")
     " which is fewer ACLs; the summary lists the names that it newly covers.",
 )
 @click.option("--acls", multiple=True, metavar="PATH", help="The set in force, as for backtest.")
-@options.policy
-@options.evidence
+@options.last_policy
+@options.last_evidence
 @click.option(
     "--accept-lost-access",
     is_flag=True,
@@ -83,12 +82,12 @@ def command(  # noqa: PLR0913  one for each option
     literal: bool,
     acls: tuple[str, ...],
     super_users: tuple[str, ...],
-    allow_everyone: bool,
-    min_days: float,
-    min_agreement: float,
-    min_coverage: float,
+    allow_everyone: bool | None,
+    min_days: float | None,
+    min_agreement: float | None,
+    min_coverage: float | None,
     accept_lost_access: bool,
-    release: str,
+    release: str | None,
     engine_name: str | None,
     master: str | None,
     conf: tuple[tuple[str, str], ...],
@@ -116,15 +115,19 @@ def command(  # noqa: PLR0913  one for each option
         if not target.parent.is_dir():
             raise PipelineError(f"{target}: there is no folder {target.parent}")
     wanted = ProposalOptions(prefixes=not literal, principals=principals, kinds=kinds)
-    policy = starting.policy(super_users, allow_everyone=allow_everyone)
-    networks = options.RELEASES[release]
+    given = starting.run_options(
+        out,
+        super_users,
+        allow_everyone=allow_everyone,
+        release=release,
+        limits=(min_days, min_agreement, min_coverage),
+    )
     with starting.engine(
         engine_name, master, tell, Settings(conf=conf, packages=packages)
     ) as engine:
-        asked = history(out, engine, policy, acls, networks=networks)
+        asked = history(out, engine, given.policy, acls, networks=given.networks)
         tell("comparing recorded outcomes with the ACLs")
-        thresholds = Thresholds(min_days, min_agreement, min_coverage)
-        proof = evidence(asked, basis_of(asked), thresholds, starting.now())
+        proof = evidence(asked, basis_of(asked), given.thresholds, starting.now())
         if proof.lacking and not accept_lost_access:
             raise PipelineError(refusal_of(proof))
         tell("looking for what was used, and what can go")

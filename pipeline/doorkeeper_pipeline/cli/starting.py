@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper.acl.decision import Policy
+from doorkeeper_pipeline.cli import options
 from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
+from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from doorkeeper_pipeline.engines.contract import Engine
+    from doorkeeper_pipeline.jobs.options import RunOptions
 
 
 @contextmanager
@@ -55,6 +59,35 @@ def engine(
 def policy(super_users: tuple[str, ...], *, allow_everyone: bool) -> Policy:
     """Return the policy: super users, and the default without ACLs."""
     return Policy(super_users=frozenset(super_users), allow_everyone=allow_everyone)
+
+
+def run_options(
+    out: Path | str,
+    super_users: tuple[str, ...],
+    *,
+    allow_everyone: bool | None,
+    release: str | None,
+    limits: tuple[float | None, float | None, float | None] = (None, None, None),
+) -> RunOptions:
+    """Return the options of the last run into a folder, and in place of them those that are given.
+
+    ``limits`` are the thresholds: days, agreement, coverage.
+    """
+    from doorkeeper_pipeline.jobs.options import RunOptions, last_options  # noqa: PLC0415  Polars
+
+    last = last_options(out)
+    everyone = last.policy.allow_everyone if allow_everyone is None else allow_everyone
+    thresholds = (
+        kept if given is None else given
+        for kept, given in zip(last.thresholds, limits, strict=True)
+    )
+    return RunOptions(
+        Policy(
+            super_users=frozenset(super_users) or last.policy.super_users, allow_everyone=everyone
+        ),
+        last.networks if release is None else options.RELEASES[release],
+        Thresholds(*thresholds),
+    )
 
 
 def now() -> dt.datetime:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     help="Seconds from one look at the folder to the next.",
 )
 @click.option("--once", is_flag=True, help="Read what is there, and end.")
-@options.policy
+@options.last_policy
 @options.engine
 def command(  # noqa: PLR0913  one for each option
     *,
@@ -50,8 +50,8 @@ def command(  # noqa: PLR0913  one for each option
     interval: float,
     once: bool,
     super_users: tuple[str, ...],
-    allow_everyone: bool,
-    release: str,
+    allow_everyone: bool | None,
+    release: str | None,
     engine_name: str | None,
     master: str | None,
     conf: tuple[tuple[str, str], ...],
@@ -73,13 +73,14 @@ def command(  # noqa: PLR0913  one for each option
     )
 
     tell = Progress(time.monotonic, quiet=quiet)
+    given = starting.run_options(out, super_users, allow_everyone=allow_everyone, release=release)
     request = StreamRequest(
         trail=audit,
         out=out,
         interval_s=interval,
         once=once,
-        policy=starting.policy(super_users, allow_everyone=allow_everyone),
-        networks=options.RELEASES[release],
+        policy=given.policy,
+        networks=given.networks,
     )
     with (
         waiting() as wait,

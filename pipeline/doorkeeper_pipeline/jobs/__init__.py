@@ -13,11 +13,13 @@ grants, denied, least_privilege
 agreement  recorded outcomes beside recomputed ones, and whether the evidence is enough
 findings   the most important rows, for the summary of a run
 observed   how long a history is, its names and its principals
+options    the options of a run, kept with its tables for the other commands
 run        all of it in one go: the command ``run``
 
 A gold job is a function ``job(asked: GoldInput) -> dict[str, pa.Table]``: the names of the gold
 tables that it makes, and their rows in the schema of ``doorkeeper_pipeline.schemas``. It stands in
-``gold.GOLD_JOBS`` in the order in which the jobs run; ``run`` checks the rows against
+``gold.GOLD_JOBS`` in the order in which the jobs run, with the inputs on which its tables depend:
+where none of these changed it does not run. ``run`` checks the rows against
 ``tables.rules`` and writes them staged. It knows no Spark: large work it asks of
 ``asked.engine`` (``over_tuples``, ``map``), with functions that can be imported by name.
 

@@ -100,8 +100,8 @@ class Proposal:
 class GoldJob(NamedTuple):
     """A function that makes gold tables, the tables, and the inputs on which they depend.
 
-    Inputs are named as in ``GoldInput``. The function, module:name, is imported when it is called,
-    so that the start of a command is quick.
+    Inputs are named as in ``GoldInput`` and ``RunOptions.values``. The function, module:name, is
+    imported when it is called, so that the start of a command is quick.
     """
 
     function: str
@@ -121,15 +121,15 @@ class GoldJob(NamedTuple):
         return hashlib.sha256(json.dumps(those, sort_keys=True).encode()).hexdigest()
 
 
-_DECIDED = ("decisions", "bindings", "policy", "networks")
+_DECIDED = ("decisions", "bindings", "allow_everyone", "super_users", "networks")
 
-BASIS_JOBS = (
+BASIS_JOBS: tuple[GoldJob, ...] = (
     GoldJob("observed:days", ("days",), ("decisions",)),
     GoldJob("agreement:agreement", ("agreement",), _DECIDED),
 )
 """The jobs whose tables are the evidence on which those of the others depend."""
 
-GOLD_JOBS = (
+GOLD_JOBS: tuple[GoldJob, ...] = (
     GoldJob("drift:drift", ("drift",), ("bindings", "since")),
     GoldJob("new_access:new_access", ("new_access",), ("decisions", "since")),
     GoldJob(

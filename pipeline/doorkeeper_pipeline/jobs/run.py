@@ -21,6 +21,7 @@ from doorkeeper_pipeline.jobs.agreement import evidence
 from doorkeeper_pipeline.jobs.belonging import check_clusters, check_logs, check_name
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import BASIS_JOBS, GOLD_JOBS, GoldInput, GoldJob
+from doorkeeper_pipeline.jobs.options import RunOptions
 from doorkeeper_pipeline.jobs.read import (
     ReadResult,
     RemoteAsk,
@@ -384,9 +385,11 @@ class _Run:
             networks=request.networks,
             since=request.since,
         )
-        self._asked = options_of(asked)
+        options = RunOptions(request.policy, request.networks, request.thresholds)
+        self._asked = options.values()
         values = {
             **self._asked,
+            "since": None if request.since is None else request.since.isoformat(),
             "decisions": self._names_digest("decisions"),
             "bindings": self._names_digest("bindings"),
             "version": self._around.version,
@@ -474,18 +477,6 @@ class _Run:
     def _warn(self, warnings: Iterable[tuple[str, int]]) -> None:
         for name, count in warnings:
             self._warnings[name] = self._warnings.get(name, 0) + count
-
-
-def options_of(asked: GoldInput) -> dict[str, Any]:
-    """Return the options on which the gold tables depend, as JSON has them."""
-    return {
-        "policy": {
-            "allow_everyone": asked.policy.allow_everyone,
-            "super_users": sorted(asked.policy.super_users),
-        },
-        "networks": asked.networks,
-        "since": None if asked.since is None else asked.since.isoformat(),
-    }
 
 
 def _refuse(failures: Iterable[str]) -> None:

@@ -5,11 +5,10 @@ Made anew, a crash cannot leave them counting a batch twice; a file is replaced 
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.jobs.gold import GoldInput
+from doorkeeper_pipeline.jobs.gold import GOLD_JOBS, GoldInput
 from doorkeeper_pipeline.streaming import summary
 from doorkeeper_pipeline.tables import contents, delta
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.streaming.batches import Batches
 
 VIEWS = {
-    "denied": "doorkeeper_pipeline.jobs.denied:denied_accesses",
-    "new_access": "doorkeeper_pipeline.jobs.new_access:new_access",
+    table: job for table in ("denied", "new_access") for job in GOLD_JOBS if table in job.tables
 }
 """The tables, and the gold jobs that make them."""
 
@@ -37,12 +35,9 @@ def refresh(
         policy=policy,
         networks=networks,
     )
-    rows = {}
+    rows: dict[str, int] = {}
     for table, job in VIEWS.items():
-        module, _, function = job.partition(":")
-        frame = contents.as_frame(
-            table, getattr(importlib.import_module(module), function)(asked)[table]
-        )
+        frame = contents.as_frame(table, job.make(asked)[table])
         contents.check(table, frame)
         target = batches.root / table / f"{table}.parquet"
         new = target.with_suffix(".new")

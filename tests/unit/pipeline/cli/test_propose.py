@@ -108,6 +108,33 @@ def test_a_name_that_no_format_has(tmp_path: Path) -> None:
     assert Path(tmp_path / "set.csv").read_text().startswith("KafkaPrincipal")
 
 
+def test_options_of_the_run_are_used_again(tmp_path: Path) -> None:
+    """Super users, --kafka and thresholds stay with the tables; given ones count in their place."""
+    root = LINE.replace("User:a", "User:root").replace(
+        " (kafka", " for request = Fetch with resourceRefCount = 1 based on rule SuperUser (kafka"
+    )
+    (tmp_path / "a.log").write_text(LINE * 3 + root.replace("Operation = Read", "operation = READ"))
+    (tmp_path / "acls.yaml").write_text(ACLS)
+    out = tmp_path / "out"
+    made = called(
+        *("run", "--audit", tmp_path / "a.log", "--acls", tmp_path / "acls.yaml", "--out", out),
+        *("--super-user", "User:root", "--min-days", 0),
+    )
+    assert made.exit_code == 0, made.output
+    target = tmp_path / "new.yaml"
+
+    done = called("propose", "--out", out, "--to", target)
+
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("2 -> 1 ACLs")
+    assert "RISK" not in done.stdout
+    tried = called("backtest", "--out", out, "--proposal", target)
+    assert (tried.exit_code, tried.stderr) == (0, "")
+    assert called("propose", "--out", out, "--min-days", 30).exit_code != 0
+    other = called("propose", "--out", out, "--super-user", "User:other")
+    assert "add --super-user User:root" in str(other.exception)
+
+
 def test_a_short_history_is_not_enough(out: Path, tmp_path: Path) -> None:
     """Nothing is written; the refusal says what was found, what is needed, and the way on."""
     script = tmp_path / "new.sh"

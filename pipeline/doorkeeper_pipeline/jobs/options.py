@@ -1,0 +1,47 @@
+"""The options of a run that stay with its tables: other commands use them where given none."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
+from doorkeeper_pipeline.tables.delta import Tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class RunOptions(NamedTuple):
+    """How the cluster decides, and the evidence that a recommendation needs.
+
+    ``networks``: whether hosts of ACLs may be networks, as in Kafka 4.4.
+    """
+
+    policy: Policy = Policy()
+    networks: bool = True
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
+
+    def values(self) -> dict[str, Any]:
+        """Return the options as JSON has them."""
+        return {
+            "allow_everyone": self.policy.allow_everyone,
+            "super_users": sorted(self.policy.super_users),
+            "networks": self.networks,
+            "thresholds": self.thresholds._asdict(),
+        }
+
+
+def last_options(out: Path | str) -> RunOptions:
+    """Return the options of the last run into a folder; the defaults where there was none."""
+    texts = Tables(out).read("runs")["asked"].drop_nulls().to_list()
+    if not texts:
+        return RunOptions()
+    found = json.loads(texts[-1])
+    return RunOptions(
+        Policy(super_users=frozenset(found["super_users"]), allow_everyone=found["allow_everyone"]),
+        found["networks"],
+        # Runs of an earlier release did not keep them.
+        Thresholds(**found.get("thresholds", {})),
+    )
