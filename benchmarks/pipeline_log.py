@@ -215,7 +215,8 @@ def ours(engine_name: str) -> Callable[[Path, Path], float]:
     def job(logs: Path, out: Path) -> float:
         from doorkeeper_pipeline.cli import starting
         from doorkeeper_pipeline.engines.spark import SparkEngine
-        from doorkeeper_pipeline.jobs import run as jobs
+        from doorkeeper_pipeline.jobs import gold
+        from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
 
         master = "local[*]" if engine_name == "spark" else None
         with starting.engine(engine_name, master, lambda _: None) as engine:
@@ -223,15 +224,15 @@ def ours(engine_name: str) -> Callable[[Path, Path], float]:
                 engine.session.range(1).count()  # its start is not measured
             begin_s = time.perf_counter()
             # The others end with the decisions, so the tables made of them are left out here.
-            jobs.GOLD_JOBS = ()
-            around = jobs.Surroundings(
+            gold.GOLD_JOBS = ()
+            around = Surroundings(
                 engine=engine,
                 now=lambda: dt.datetime.now(dt.UTC),  # noqa: TID251  the outermost place
                 run_id="benchmark",
                 version="benchmark",
                 tell=lambda _: None,
             )
-            jobs.run(jobs.RunRequest(out=out, inputs=(str(logs),)), around)
+            run(RunRequest(out=out, inputs=(str(logs),)), around)
             return time.perf_counter() - begin_s
 
     return job

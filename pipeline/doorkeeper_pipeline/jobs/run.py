@@ -17,10 +17,11 @@ import polars as pl
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
+from doorkeeper_pipeline.jobs import gold
 from doorkeeper_pipeline.jobs.agreement import evidence
 from doorkeeper_pipeline.jobs.belonging import check_clusters, check_logs, check_name
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
-from doorkeeper_pipeline.jobs.gold import BASIS_JOBS, GOLD_JOBS, GoldInput, GoldJob
+from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
 from doorkeeper_pipeline.jobs.options import RunOptions
 from doorkeeper_pipeline.jobs.read import (
     ReadResult,
@@ -395,17 +396,17 @@ class _Run:
             "version": self._around.version,
         }
         rows = {"bindings": len(bindings)}
-        for job in BASIS_JOBS:
+        for job in gold.BASIS_JOBS:
             rows.update(self._make(job, asked, values))
         basis = {
             name: contents.read_files(self._tables.root, name, self._change.files(name)).to_arrow()
-            for job in BASIS_JOBS
+            for job in gold.BASIS_JOBS
             for name in job.tables
         }
         proof = evidence(asked, basis, request.thresholds, self._started)
         asked = replace(asked, lacking=proof.lacking, doubtful=proof.doubtful)
         values.update(lacking=proof.lacking, doubtful=sorted(proof.doubtful))
-        for job in GOLD_JOBS:
+        for job in gold.GOLD_JOBS:
             rows.update(self._make(job, asked, values))
         return rows, proof
 
