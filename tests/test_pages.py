@@ -1,4 +1,4 @@
-"""What is true of the pages in Markdown: their links lead somewhere, docs/README.md leads to them."""
+"""What is true of the pages in Markdown: links lead somewhere, docs/README.md names each page."""
 
 from __future__ import annotations
 

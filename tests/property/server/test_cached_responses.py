@@ -100,7 +100,7 @@ class Pair:
             before = self._decisions.allowed, self._decisions.denied
             audit.lines.clear()
             connection.receive(frame)
-            answered = connection.answered
+            answered = connection.answer_codes
             assert answered is not None
             answered.clear()
             answer: Any = connection.advance(0)
