@@ -16,7 +16,8 @@ reload             reload on SIGHUP
 decision_settings  the settings of decisions, for the history
 config_check       check of a configuration without a start
 stores             opening of the configured store
-history            reading of its history, for the operations port
+history            reading of its history, for the operations port and the log
+hash_records       the newest hash of the history, in the log
 data_path          the records of a test broker
 errors             reasons for a refused start
 """

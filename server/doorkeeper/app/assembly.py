@@ -37,6 +37,8 @@ from doorkeeper.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.app.data_path import NOTICE, open_data_path
 from doorkeeper.app.decision_settings import first_settings, record_settings
 from doorkeeper.app.errors import StartError
+from doorkeeper.app.hash_records import HashRecords
+from doorkeeper.app.history import StoreHistory
 from doorkeeper.app.listeners import ServerSecurity, limits_of, options_of
 from doorkeeper.app.node import LiveNode, membership_of
 from doorkeeper.app.policies import policies_of
@@ -197,6 +199,7 @@ class Assembly:
         self._opened.callback(self.config_changes.close)
         services.configs = self.config_changes
         await self._open_operations(settings)
+        self._record_hashes(settings)
         await self.edge.bind()
         self._opened.push_async_callback(self._drain)
         endpoints = self._advertise()
@@ -212,6 +215,16 @@ class Assembly:
         """Record the settings of decisions, unless a store was given: it has no history."""
         if self._store is None:
             record_settings(self.log, self.node.settings, self._log)
+
+    def _record_hashes(self, settings: Settings) -> None:
+        """Log hashes of the history, unless a store was given: it has none."""
+        if self._store is not None:
+            return
+        history = StoreHistory(settings)
+        logger = self._logs.logger("doorkeeper.history")
+        records = HashRecords(history.read, lambda: self.log.state.revision, logger)
+        self._opened.push_async_callback(records.close)
+        records.start()
 
     def _record_start(self, settings: Settings) -> None:
         if self.audit_log is not None:
@@ -236,7 +249,6 @@ class Assembly:
         if settings.http is None:
             return
         # Its modules (aiohttp, prometheus_client) are imported only if the port is enabled.
-        from doorkeeper.app.history import StoreHistory  # noqa: PLC0415
         from doorkeeper.app.operations_port import OperationsPort, Parts  # noqa: PLC0415
 
         parts = Parts(

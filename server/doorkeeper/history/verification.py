@@ -6,6 +6,7 @@ versions wrote have no hash: they are counted, and the first hash behind them be
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.history.revisions import revisions_of
@@ -13,22 +14,54 @@ from doorkeeper.storage.portable import LOG
 from doorkeeper.storage.rows import revision_hash
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from doorkeeper.history.revisions import Revision
     from doorkeeper.storage.portable import Portable, Row
 
 FINDINGS_MAX: Final = 20
 
 
+class RecordedHash(NamedTuple):
+    """The hash of a revision, kept outside the store. Its text is ``REVISION:HASH``."""
+
+    revision: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.revision}:{self.hash}"
+
+
+_RECORDED = re.compile(r"(?<![0-9A-Za-z])([0-9]{1,18}):([0-9a-f]{64})(?![0-9A-Za-z])")
+
+
+def recorded_hashes(text: str) -> list[RecordedHash]:
+    """Return all recorded hashes in a text, such as a server's log."""
+    return [RecordedHash(int(number), hash_) for number, hash_ in _RECORDED.findall(text)]
+
+
+async def newest_hash(store: Portable) -> RecordedHash | None:
+    """Return the newest revision with its hash; None without one."""
+    newest = (await store.position()).revision
+    async for rows in store.rows(LOG, ("hash",), after=newest - 1, until=newest):
+        for (hash_,) in rows:
+            if hash_ is not None:
+                return RecordedHash(newest, str(hash_))
+    return None
+
+
 class Verification(NamedTuple):
     """The result: the verified revisions, the newest hash, and the faults.
 
-    ``unchained`` is the number of revisions without a hash.
+    ``unchained`` is the number of revisions without a hash, ``pruned`` that of recorded hashes of
+    revisions that are not kept any more, and cannot be compared.
     """
 
     first: int
     last: int
     hash: str
     unchained: int
+    pruned: int
     findings: tuple[str, ...]
 
     def record(self) -> dict[str, Any]:
@@ -36,10 +69,10 @@ class Verification(NamedTuple):
         return {**self._asdict(), "findings": list(self.findings)}
 
 
-async def verify(store: Portable, recorded: dict[int, str] | None = None) -> Verification:
-    """Compute all hashes anew; ``recorded`` are hashes by revision that were kept elsewhere."""
+async def verify(store: Portable, recorded: Iterable[RecordedHash] = ()) -> Verification:
+    """Compute all hashes anew; ``recorded`` are hashes that were kept elsewhere."""
     position = await store.position()
-    check = _Chain(position.base.revision, position.base.hash, dict(recorded or {}))
+    check = _Chain(position.base.revision, position.base.hash, recorded)
     rest: list[Row] = []
     async for rows in store.rows(LOG):
         # The last revision of a chunk may go on in the next one.
@@ -55,23 +88,40 @@ async def verify(store: Portable, recorded: dict[int, str] | None = None) -> Ver
     for number in sorted(check.recorded):
         check.note(f"revision {number}, whose hash was recorded, is not in the log")
     return Verification(
-        check.first, check.last, check.previous, check.unchained, tuple(check.findings)
+        check.first,
+        check.last,
+        check.previous,
+        check.unchained,
+        check.pruned,
+        tuple(check.findings),
     )
 
 
 class _Chain:
-    def __init__(self, base: int, hash_: str, recorded: dict[int, str]) -> None:
+    def __init__(self, base: int, hash_: str, recorded: Iterable[RecordedHash]) -> None:
         self.first = self.last = 0
         self.previous = ""
         self.unchained = 0
         self.findings: list[str] = []
-        self.recorded = recorded
         self._base = base
         self._base_hash = hash_
+        self.pruned = 0
+        # More than one for a revision: a log that was written anew has other hashes later.
+        self.recorded: dict[int, set[str]] = {}
+        for number, each in recorded:
+            if number >= base:
+                self.recorded.setdefault(number, set()).add(each)
+            else:
+                self.pruned += 1
+        self._compare(base, hash_)
 
     def note(self, text: str) -> None:
         if len(self.findings) < FINDINGS_MAX:
             self.findings.append(text)
+
+    def _compare(self, number: int, hash_: str | None) -> None:
+        if self.recorded.pop(number, set()) - {hash_}:
+            self.note(f"revision {number} does not have the hash that was recorded for it")
 
     def take(self, found: Revision) -> None:
         number = found.revision
@@ -85,9 +135,7 @@ class _Chain:
         elif number != self.last + 1:
             self.note(f"revisions {self.last + 1} to {number - 1} are missing")
         self.last = number
-        expected = self.recorded.pop(number, None)
-        if expected is not None and expected != found.hash:
-            self.note(f"revision {number} does not have the hash that was recorded for it")
+        self._compare(number, found.hash)
         if found.hash is None:
             self.unchained += 1
             if self.previous:

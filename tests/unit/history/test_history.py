@@ -11,7 +11,12 @@ from doorkeeper.acl.search import find
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import BeforeHistory, IncompleteLog, revision_at, state_at
 from doorkeeper.history.revisions import RevisionFilter, newest_first, read_page, read_revisions
-from doorkeeper.history.verification import verify
+from doorkeeper.history.verification import (
+    RecordedHash,
+    newest_hash,
+    recorded_hashes,
+    verify,
+)
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.state.state import EMPTY, apply_at_once
@@ -180,7 +185,7 @@ async def test_a_revision_names_what_changed(store: Portable) -> None:
 async def test_a_sound_chain_is_verified(store: Portable) -> None:
     """Also with recorded hashes; the result has the newest hash, to be recorded."""
     found = await verify(store)
-    again = await verify(store, {found.last: found.hash})
+    again = await verify(store, [RecordedHash(found.last, found.hash)])
 
     assert (found.first, found.last, found.unchained, found.findings) == (1, 4, 0, ())
     assert len(found.hash) == 64
@@ -219,7 +224,7 @@ async def test_damage_is_found(
     database.execute(damage)
 
     async with reading(data_dir, alone=False) as store:
-        found = await verify(store, {sound.last: sound.hash})
+        found = await verify(store, [RecordedHash(sound.last, sound.hash)])
 
     assert text in "\n".join(found.findings)
 
@@ -233,6 +238,39 @@ async def test_a_pruned_chain_begins_at_the_base(database: apsw.Connection, data
     database.execute("UPDATE meta SET value = 'x' WHERE key = 'base_hash'")
     async with reading(data_dir, alone=False) as store:
         assert "revision 3 was modified" in (await verify(store)).findings[0]
+
+
+async def test_recorded_hashes_of_pruned_revisions(
+    database: apsw.Connection, data_dir: Path
+) -> None:
+    """That of the base is compared; older ones are counted, as they cannot be."""
+    async with reading(data_dir, alone=False) as store:
+        hashes = [
+            RecordedHash(each.revision, each.hash or "")
+            for each in await read_revisions(store, 0, 4)
+        ]
+    prune(database, before_ms=NOW_MS + 3 * 60_000)
+
+    async with reading(data_dir, alone=False) as store:
+        assert (await store.position()).base.revision == 2
+        found = await verify(store, hashes)
+        assert (found.pruned, found.findings) == (1, ())
+        wrong = [*hashes, RecordedHash(2, "0" * 64), RecordedHash(4, "0" * 64)]
+        assert (await verify(store, wrong)).findings == tuple(
+            f"revision {number} does not have the hash that was recorded for it"
+            for number in (2, 4)
+        )
+
+
+async def test_the_newest_hash_is_what_is_recorded(store: Portable) -> None:
+    """It is found in any text, a server's log or the output of verify."""
+    found = await newest_hash(store)
+    assert found is not None
+    assert (found.revision, found.hash) == (4, (await verify(store)).hash)
+
+    assert recorded_hashes(f'{{"recorded": "{found}", "time": "10:00"}}\nx{found} {found}0') == [
+        found
+    ]
 
 
 async def test_revisions_without_a_hash_are_counted(store: Portable) -> None:

@@ -105,9 +105,13 @@ class Location(NamedTuple):
 
         """
         if self.at is not None and not self.has_history:
-            raise RepositoryError(
-                f"{self.address}: it has no history; --at is for {STORES}, and backup:FILE"
-            )
+            why = "a file has no history"
+            if self.address.is_live:
+                why = (
+                    "no request of the Kafka protocol asks about the past; ask the store of the"
+                    " server, which may be running"
+                )
+            raise RepositoryError(f"{self.address}: {why}; --at is for {STORES}, and backup:FILE")
         # Each kind imports much that the others do not need.
         if self.address.is_live:
             from doorkeeper.repositories.clusters import ClusterRepository  # noqa: PLC0415

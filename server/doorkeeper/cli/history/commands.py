@@ -14,12 +14,14 @@ import click
 from doorkeeper.acl.model import Principal
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.completion import files
 from doorkeeper.cli.options import config_option, output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.history.moments import time_text
 from doorkeeper.history.reading import revision_at
 from doorkeeper.history.revisions import RevisionFilter, read_page, read_revisions
+from doorkeeper.history.verification import RecordedHash, recorded_hashes
 from doorkeeper.history.verification import verify as verify_chain
 from doorkeeper.kinds.declared import KINDS
 from doorkeeper.offline.stores import open_history
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 LIMIT: Final = 100
-HASH_CHARACTERS: Final = 64
 
 _STATUSES: Final = """
 \b
@@ -294,15 +295,31 @@ def show_revision(revision: int, output: str, **options: Any) -> None:  # noqa: 
 
 def _take_hashes(
     _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
-) -> dict[int, str]:
-    found = {}
+) -> list[RecordedHash]:
+    found = []
     for value in values:
-        number, colon, hash_ = value.partition(":")
-        if not (colon and number.isdecimal() and len(hash_) == HASH_CHARACTERS):
+        hashes = recorded_hashes(value)
+        if [str(each) for each in hashes] != [value]:
             raise click.BadParameter(
                 f"found {value!r}; allowed: REVISION:HASH, as verify prints it"
             )
-        found[int(number)] = hash_
+        found += hashes
+    return found
+
+
+def _take_files(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[Path, ...]
+) -> list[RecordedHash]:
+    found = []
+    for file in values:
+        try:
+            hashes = recorded_hashes(file.read_text("utf-8", "replace"))
+        except OSError as error:
+            raise click.BadParameter(f"{file}: {error.strerror}") from None
+        # A wrong file would look like one whose hashes are all right.
+        if not hashes:
+            raise click.BadParameter(f"{file}: has no REVISION:HASH, as a server's log has")
+        found += hashes
     return found
 
 
@@ -310,7 +327,8 @@ def _take_hashes(
     epilog=f"""
 Each change has a hash over itself and the change before it. A change that was modified, removed or
 inserted with other tools is found; so that a log that was written anew as a whole is found too,
-keep the hash that this command prints elsewhere, and give it as --recorded.
+keep the hash that this command prints elsewhere, and give it as --recorded. A server writes the
+newest one into its log every five minutes: --recorded-in takes all that a file has.
 {ADDRESSES}
 \b
 Exit statuses: 0 the log is as it was written; 1 it is not, or is not readable; 2 wrong usage.
@@ -319,6 +337,7 @@ Exit statuses: 0 the log is as it was written; 1 it is not, or is not readable; 
 Examples:
   doorkeeper history verify --config server.properties
   doorkeeper history verify --store store:data --recorded 1042:8f14e45f...
+  doorkeeper history verify --config server.properties --recorded-in doorkeeper.log
 """
 )
 @store_options
@@ -329,13 +348,27 @@ Examples:
     callback=_take_hashes,
     help="A hash that was kept elsewhere; may be repeated.",
 )
+@click.option(
+    "--recorded-in",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    callback=_take_files,
+    shell_complete=files,
+    help="A file with such hashes, as a server's log; may be repeated.",
+)
 @output_option
-def verify(recorded: dict[int, str], output: str, **options: Any) -> None:  # noqa: ANN401  those above
+def verify(
+    recorded: list[RecordedHash],
+    recorded_in: list[RecordedHash],
+    output: str,
+    **options: Any,  # noqa: ANN401  those above
+) -> None:
     """Verify the hash chain of the changes."""
     store = _store_of(options)
 
     async def read(portable: Portable) -> Verification:
-        return await verify_chain(portable, recorded)
+        return await verify_chain(portable, [*recorded, *recorded_in])
 
     found = read_history(store, read)
     if output == "json":
@@ -345,8 +378,10 @@ def verify(recorded: dict[int, str], output: str, **options: Any) -> None:  # no
         lines = [paint(f"{what}: as they were written", "green")]
         if found.unchained:
             lines.append(f"note: {found.unchained} of earlier versions have no hash")
+        if found.pruned:
+            lines.append(f"note: {found.pruned} recorded hashes are of revisions that were pruned")
         if found.hash:
-            lines.append(f"recorded: {found.last}:{found.hash}")
+            lines.append(f"recorded: {RecordedHash(found.last, found.hash)}")
         show(lines)
     if found.findings:
         fail(found.findings)

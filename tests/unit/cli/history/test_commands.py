@@ -132,6 +132,30 @@ def test_the_chain_is_verified(run: Run, data_dir: Path) -> None:
     assert run("history", "verify", "--recorded", "1:x").exit_code == 2
 
 
+def test_recorded_hashes_of_a_file(run: Run, data_dir: Path, tmp_path: Path) -> None:
+    """A log that was written anew as a whole is found; a file without hashes is refused."""
+    words = ("history", "verify", "--store", f"store:{data_dir}")
+    recorded = run(*words).output.splitlines()[-1].removeprefix("recorded: ")
+    log, empty = tmp_path / "server.log", tmp_path / "empty.log"
+    log.write_text(f'{{"event": "history", "recorded": "{recorded}"}}\n')
+    empty.write_text("nothing\n")
+    assert run(*words, "--recorded-in", str(log)).exit_code == 0
+    refused = run(*words, "--recorded-in", str(empty))
+    assert refused.exit_code == 2
+    assert "has no REVISION:HASH" in " ".join(refused.output.split())
+
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    connection.execute("DELETE FROM change_log")
+    for revision, change in enumerate(CHANGES, 1):
+        write_entries(connection, [LogEntry(revision, ALICE, change)], NOW_MS)
+    connection.close()
+
+    assert run(*words).exit_code == 0
+    found = run(*words, "--recorded-in", str(log))
+    assert found.exit_code == 1
+    assert "revision 4 does not have the hash that was recorded for it" in found.stderr
+
+
 def test_questions_about_the_past(run: Run, data_dir: Path, tmp_path: Path) -> None:
     """Of a store and of a backup: list, export, explain, who-can, what-can, lint."""
     backup(data_dir, tmp_path / "acls.backup")
@@ -278,13 +302,21 @@ def test_lists_name_the_revision(run: Run, data_dir: Path, tmp_path: Path) -> No
     assert "revision: 4" in lines.output.splitlines()
 
 
-@pytest.mark.parametrize("place", ["kafka://localhost:1", "acls.csv"])
-def test_other_addresses_have_no_history(run: Run, place: str) -> None:
-    """The error says which ones have one."""
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("kafka://localhost:1", "ask the store of the server, which may be running"),
+        ("controllers://localhost:1", "no request of the Kafka protocol asks about the past"),
+        ("acls.csv", "a file has no history"),
+    ],
+)
+def test_other_addresses_have_no_history(run: Run, place: str, why: str) -> None:
+    """The error says why, and which ones have one."""
     found = run("acls", "list", place, "--at", "1")
 
     assert found.exit_code == 1
-    assert "it has no history; --at is for config:FILE" in found.output
+    assert why in found.output
+    assert "; --at is for config:FILE" in found.output
 
 
 def test_a_moment_that_is_not_kept_is_refused(run: Run, data_dir: Path) -> None:

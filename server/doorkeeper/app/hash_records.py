@@ -1,0 +1,80 @@
+"""The newest hash of the history, in the server's log: a copy outside the store.
+
+With write access to the database, all hashes of the change log can be written anew. The server's
+log is elsewhere, mostly with other permissions: ``doorkeeper history verify --recorded-in`` compares
+both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.state.store import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from doorkeeper.history.verification import RecordedHash
+    from doorkeeper.logger import Logger
+    from doorkeeper.storage.portable import Portable
+
+    ReadHistory = Callable[[Callable[[Portable], Awaitable[Any]]], Awaitable[Any]]
+
+INTERVAL_S: Final = 300.0
+"""Interval of records while there are changes."""
+
+CLOSE_S: Final = 2.0
+"""A store that is away does not delay the end of the server for longer."""
+
+
+class HashRecords:
+    """Logs the newest revision and its hash while there are changes, and at the end."""
+
+    def __init__(
+        self,
+        read: ReadHistory,
+        head: Callable[[], int],
+        logger: Logger,
+        interval_s: float = INTERVAL_S,
+    ) -> None:
+        """``read`` calls a function with the open store; ``head`` is the newest revision."""
+        self._read = read
+        self._head = head
+        self._logger = logger
+        self._interval_s = interval_s
+        self._recorded = head()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Record from now on."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def close(self) -> None:
+        """Record the changes since the last time, and end."""
+        if self._task is not None:
+            self._task.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await self.record()
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(self._interval_s)
+            await self.record()
+
+    async def record(self) -> None:
+        """Log the newest revision and its hash, if there were changes since the last time."""
+        if self._head() <= self._recorded:
+            return
+        from doorkeeper.history.verification import newest_hash  # noqa: PLC0415 - no start needs it
+
+        try:
+            found: RecordedHash | None = await self._read(newest_hash)
+        except StorageError as error:
+            self._logger.warning("the newest hash is not recorded", cause=str(error))
+            return
+        if found is not None:
+            self._recorded = found.revision
+            self._logger.info("history", recorded=str(found))
