@@ -53,7 +53,7 @@ def read(path: Path) -> pl.DataFrame:
     """Return all bindings that the log knows, in force or not, as rows of the table bindings.
 
     Raises:
-        Unreadable: it is no store of Doorkeeper, or damaged.
+        Unreadable: it is no store of Doorkeeper, or damaged, or revisions are missing.
 
     """
     import apsw  # noqa: PLC0415  only stores need it
@@ -68,12 +68,26 @@ def read(path: Path) -> pl.DataFrame:
             tables = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'item'")
             if not tables.get:
                 raise Unreadable(f"{path}: an older store: doorkeeper store migrate converts it")
+            _check_whole(connection, path)
             rows = _intervals(connection)
         finally:
             connection.close()
     except apsw.Error as error:
         raise Unreadable(f"{path}: {error}") from error
     return pl.DataFrame(rows, schema=contents.empty("bindings").schema, orient="row")
+
+
+def _check_whole(connection: apsw.Connection, path: Path) -> None:
+    # Of the bindings that a missing revision changed, the times are not known.
+    numbers = connection.execute(
+        "SELECT count(DISTINCT revision), min(revision), max(revision) FROM change_log"
+    )
+    for count, first, last in numbers:
+        if count and count != last - first + 1:
+            raise Unreadable(
+                f"{path}: only {count} of the revisions {first} to {last} are in the change log;"
+                " doorkeeper history verify names the missing ones"
+            )
 
 
 def _intervals(connection: apsw.Connection) -> list[dict[str, Any]]:

@@ -77,6 +77,16 @@ def test_every_binding_with_its_times(store: Path) -> None:
     )
 
 
+def test_a_log_with_a_gap_is_refused(store: Path) -> None:
+    """Which ACLs were in force is not known: a decision would be compared with wrong ones."""
+    connection = apsw.Connection(str(store))
+    connection.execute("DELETE FROM change_log WHERE revision = 4")
+    connection.close()
+
+    with pytest.raises(Unreadable, match=r"3 of the revisions 3 to 6 .* doorkeeper history verify"):
+        change_log.read(store)
+
+
 def test_a_store_by_its_folder(store: Path) -> None:
     """A data folder is as good as the file in it."""
     assert len(acl_sets.read([str(store.parent)])) == 4
