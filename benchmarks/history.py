@@ -35,7 +35,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.history.moments import Moment
-from doorkeeper.history.reading import state_at
+from doorkeeper.history.reading import CHANGE, state_at
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, Edit
 from doorkeeper.kinds.declared import ACL
@@ -92,7 +92,7 @@ def seconds_now(data_dir: Path) -> float:
 async def seconds_pass(data_dir: Path) -> float:
     began_s = time.process_time()
     async with reading(data_dir, alone=False) as store:
-        async for _ in store.rows(LOG, ("revision", "kind", "key", "value", "deleted")):
+        async for _ in store.rows(LOG, CHANGE):
             pass
     return time.process_time() - began_s
 

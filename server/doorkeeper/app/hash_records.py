@@ -1,8 +1,7 @@
 """The newest hash of the history, in the server's log: a copy outside the store.
 
 With write access to the database, all hashes of the change log can be written anew. The server's
-log is elsewhere, mostly with other permissions: ``doorkeeper history verify --recorded-in`` compares
-both.
+log is elsewhere, mostly with other permissions; ``history verify --recorded-in`` compares both.
 """
 
 from __future__ import annotations

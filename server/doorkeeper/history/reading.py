@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 WINDOW: Final = 1_000
 """Revisions that are read at once on the way back from the newest one."""
 
-_CHANGE: Final = ("revision", "item", "kind", "key", "value", "deleted")
+CHANGE: Final = ("revision", "item", "kind", "key", "value", "deleted")
+"""The columns of the log that lead to a state."""
 
 Rows = dict[str, dict[str, str]]
 """Values by kind and key."""
@@ -96,7 +97,7 @@ async def rows_at(store: Portable, revision: int) -> Rows:
             found.setdefault(str(kind), {})[str(key)] = str(value)
     # The next row is the next item of the last revision, or the first one of the next revision.
     last, next_item = base.revision, 0
-    async for rows in store.rows(LOG, _CHANGE, after=base.revision, until=revision):
+    async for rows in store.rows(LOG, CHANGE, after=base.revision, until=revision):
         for number, item, kind, key, value, deleted in rows:
             if number != last or item != next_item:
                 if number != last + 1 or item:

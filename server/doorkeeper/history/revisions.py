@@ -205,27 +205,36 @@ async def read_revisions(store: Portable, after: int, until: int) -> list[Revisi
 
 async def newest_first(store: Portable, before: int | None = None) -> AsyncIterator[Revision]:
     """Yield the revisions of the log, the newest first; those before ``before``."""
-    newest = (await store.position()).revision
+    newest, base = await store.position()
     until = newest if before is None else min(newest, before - 1)
     while until > 0:
         # Small windows first: most readers want the newest few.
         found = await read_revisions(store, max(0, until - WINDOW), until)
         for revision in reversed(found):
             yield revision
-        if not found:
+        # Behind the base there may be some that an earlier version left, but no gap.
+        if not found and until <= base.revision:
             return
-        until = min(until - WINDOW, found[0].revision - 1)
+        until = min(until - WINDOW, found[0].revision - 1) if found else until - WINDOW
 
 
 class RevisionPage(NamedTuple):
-    """Revisions, the newest first; ``before`` begins the next page, None after the last one."""
+    """Revisions, the newest first; ``before`` begins the next page, None after the last one.
+
+    ``missing`` are the first and the last number of each gap in the log that was read.
+    """
 
     revisions: Sequence[Revision]
     before: int | None
+    missing: Sequence[tuple[int, int]]
 
     def record(self) -> dict[str, Any]:
         """Return the page for JSON."""
-        return {"revisions": [each.record() for each in self.revisions], "before": self.before}
+        return {
+            "revisions": [each.record() for each in self.revisions],
+            "before": self.before,
+            "missing": [list(each) for each in self.missing],
+        }
 
 
 async def read_page(
@@ -233,9 +242,17 @@ async def read_page(
 ) -> RevisionPage:
     """Return the newest revisions that match, at most ``limit``."""
     found: list[Revision] = []
+    missing: list[tuple[int, int]] = []
+    newest, base = await store.position()
+    last = newest + 1 if before is None else min(newest + 1, before)
     async for each in newest_first(store, before):
+        if wanted.matches(each) and len(found) == limit:
+            return RevisionPage(found, found[-1].revision, missing)
+        if each.revision != last - 1:
+            missing.append((each.revision + 1, last - 1))
+        last = each.revision
         if wanted.matches(each):
-            if len(found) == limit:
-                return RevisionPage(found, found[-1].revision)
             found.append(each)
-    return RevisionPage(found, None)
+    if last > base.revision + 1:
+        missing.append((base.revision + 1, last - 1))
+    return RevisionPage(found, None, missing)

@@ -8,6 +8,7 @@ import pytest
 
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
+from doorkeeper.history import revisions as revisions_module
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import BeforeHistory, IncompleteLog, revision_at, state_at
 from doorkeeper.history.revisions import RevisionFilter, newest_first, read_page, read_revisions
@@ -143,6 +144,29 @@ async def test_revisions_come_in_pages(store: Portable) -> None:
     page = await read_page(store, RevisionFilter(), 3, page.before)
     assert ([each.revision for each in page.revisions], page.before) == ([1], None)
     assert page.record()["before"] is None
+
+
+async def test_a_page_names_the_gaps_that_it_passes(
+    database: apsw.Connection, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is behind a long gap is listed too; a pruned log has no gap."""
+    monkeypatch.setattr(revisions_module, "WINDOW", 1)
+    database.execute("DELETE FROM change_log WHERE revision IN (2, 3)")
+    async with reading(data_dir, alone=False) as store:
+        page = await read_page(store, RevisionFilter(kinds=frozenset(["acl"])), 5)
+        assert ([each.revision for each in page.revisions], page.missing) == ([4, 1], [(2, 3)])
+        assert (await read_page(store, RevisionFilter(), 1)).missing == []
+    database.execute("DELETE FROM change_log WHERE revision = 1")
+    async with reading(data_dir, alone=False) as store:
+        assert (await read_page(store, RevisionFilter(), 5)).record()["missing"] == [[1, 3]]
+
+
+async def test_a_pruned_log_has_no_gap(database: apsw.Connection, data_dir: Path) -> None:
+    """What retention removes is not missing."""
+    prune(database, before_ms=NOW_MS + 3 * 60_000)
+    async with reading(data_dir, alone=False) as store:
+        page = await read_page(store, RevisionFilter(), 5)
+    assert ([each.revision for each in page.revisions], page.missing) == ([4, 3], [])
 
 
 @pytest.mark.parametrize(

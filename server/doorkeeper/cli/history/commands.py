@@ -208,6 +208,8 @@ def command(context: click.Context, /, limit: int, before: int | None, **options
         show_json(page.record())
         return
     show([line_of(each) for each in page.revisions] or ["no changes"])
+    for first, last in page.missing:
+        say(f"revisions {first} to {last} are missing from the log: doorkeeper history verify")
     if page.before is not None:
         say(f"there are older changes: --before {page.before}")
 

@@ -103,6 +103,18 @@ def test_filters_and_pages(run: Run, data_dir: Path) -> None:
     assert numbers("--limit", "3", "--before", "2") == [1]
 
 
+def test_a_list_says_which_revisions_are_missing(run: Run, data_dir: Path) -> None:
+    """On stderr; in JSON they are a field."""
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    connection.execute("DELETE FROM change_log WHERE revision IN (2, 3)")
+    connection.close()
+
+    found = run("history", "--store", f"store:{data_dir}")
+
+    assert [line.split()[0] for line in found.stdout.splitlines()] == ["4", "1"]
+    assert "revisions 2 to 3 are missing from the log" in found.stderr
+
+
 def test_one_revision(run: Run, data_dir: Path) -> None:
     """With all facts and rows; one that is not there is an error."""
     shown = run("history", "show", "3", "--store", f"store:{data_dir}")
