@@ -13,6 +13,7 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.evaluation.evidence import Thresholds
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.schemas import DECISIONS
 from testkit import reference
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.engines.contract import Engine
 
 BEGIN = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
+NO_THRESHOLDS = Thresholds(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -211,8 +211,10 @@ def inputs(function: F) -> F:
         ),
         click.option(
             "--source",
-            type=click.Choice(SOURCES),
-            help="What the files are, where their first lines do not tell.",
+            type=click.Choice(list(SOURCES)),
+            help="What the files are, where their first lines do not tell: "
+            + "; ".join(f"{name}, {meaning}" for name, meaning in SOURCES.items())
+            + ".",
         ),
         click.option(
             "--audit",

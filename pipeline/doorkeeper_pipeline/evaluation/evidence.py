@@ -45,7 +45,6 @@ class Thresholds(NamedTuple):
 
 
 DEFAULT_THRESHOLDS = Thresholds()
-NO_THRESHOLDS = Thresholds(0, 0, 0)
 
 
 class Observed(NamedTuple):
@@ -172,7 +171,7 @@ def _lacking(
     if not observed.decisions:
         yield "there are no decisions"
         return
-    if thresholds != NO_THRESHOLDS and not observed.allowed:
+    if not observed.allowed:
         yield "the history has refusals only, so that no use of an ACL is known"
     if wrong_policy:
         yield "super users or --allow-everyone were not given as the cluster has them"

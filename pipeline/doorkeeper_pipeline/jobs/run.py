@@ -169,6 +169,8 @@ class _Run:
             raise Conflicting(
                 f"--audit: found none, and {self._request.out} has no decisions of earlier runs"
             )
+        # A set of ACLs that is missing or wrong is found before the logs are read.
+        bindings = self._bindings()
         work = self._compare()
         results = self._read(work)
         self._check_quarantine(results)
@@ -178,7 +180,7 @@ class _Run:
         check_clusters(files.values())
         self._decisions(self._hours(work, files), files)
         rows = {"decisions files": len(self._change.parts("decisions"))}
-        gold_rows, proof = self._gold(self._bindings())
+        gold_rows, proof = self._gold(bindings)
         rows.update(gold_rows)
         self._warn_of_evidence(proof)
         row = self._row(work, results)

@@ -147,16 +147,16 @@ def read(path: Path) -> Register:
         raise Unreadable(f"{path}: {error}") from error
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise Unreadable(f'{path}: found no register of findings; expected is "version": {VERSION}')
-    findings = {}
-    for name, fields in document.get("findings", {}).items():
-        try:
-            dates: dict[str, Any] = {**_dates(fields)}
-            findings[name] = Finding(**{**fields, **dates})
-        except (TypeError, ValueError) as error:
-            raise Unreadable(f"{path}: finding {name!r}: {error}") from error
-    reported = document.get("reported")
-    day_of_it = None if reported is None else date.fromisoformat(reported)
-    return Register(findings, day_of_it, str(document.get("cluster", "")))
+    try:
+        findings = {
+            str(name): _finding(name, fields)
+            for name, fields in _object("findings", document.get("findings", {})).items()
+        }
+        reported = document.get("reported")
+        day_of_it = None if reported is None else _day("reported", reported)
+        return Register(findings, day_of_it, _text("cluster", document.get("cluster", "")))
+    except ValueError as error:
+        raise Unreadable(f"{path}: {error}") from error
 
 
 def text_of(register: Register) -> str:
@@ -244,14 +244,51 @@ def _fields(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _dates(fields: Mapping[str, Any]) -> dict[str, date | None]:
-    found: dict[str, date | None] = {}
-    for name in _DATES:
-        value = fields.get(name)
-        if value is None and name != "first_seen":
-            found[name] = None
-        elif not isinstance(value, str):
-            raise ValueError(f"{name}: found {value!r}; expected is a day such as 2026-11-26")
-        else:
-            found[name] = date.fromisoformat(value)
+def _finding(name: str, found: object) -> Finding:
+    """Return a finding of its properties in the file.
+
+    Raises:
+        ValueError: one is unknown, missing, or not of its type.
+
+    """
+    try:
+        return Finding(**_properties(_object("", found)))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"finding {name!r}: {error}") from error
+
+
+def _properties(fields: Mapping[str, object]) -> dict[str, Any]:
+    allowed = tuple(Finding.__dataclass_fields__)
+    unknown = next((each for each in fields if each not in allowed), None)
+    if unknown is not None:
+        raise ValueError(f"unknown property {unknown!r}; allowed: {', '.join(allowed)}")
+    values: dict[str, Any] = {"first_seen": _day("first_seen", fields.get("first_seen"))}
+    for name, value in fields.items():
+        if name not in _DATES:
+            values[name] = _text(name, value)
+        elif value is not None:
+            values[name] = _day(name, value)
+    return values
+
+
+def _object(name: str, found: object) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise ValueError(_unexpected(name, found, "an object"))  # noqa: TRY004  as the others
     return found
+
+
+def _text(name: str, found: object) -> str:
+    if not isinstance(found, str):
+        raise ValueError(_unexpected(name, found, "a text"))  # noqa: TRY004  as the others
+    return found
+
+
+def _day(name: str, found: object) -> date:
+    try:
+        return date.fromisoformat(_text(name, found))
+    except ValueError as error:
+        raise ValueError(_unexpected(name, found, "a day such as 2026-11-26")) from error
+
+
+def _unexpected(name: str, found: object, expected: str) -> str:
+    return f"{name}: found {found!r}; expected is {expected}".removeprefix(": ")

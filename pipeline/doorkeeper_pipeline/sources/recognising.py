@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
     from doorkeeper_pipeline.sources.layouts import Layout
 
-SOURCES = ("trail", "authorizer-log", "ocsf", "cloudevents")
-"""The sources, as named by ``--source`` and in the column source."""
+SOURCES = {
+    "trail": "Doorkeeper's audit log",
+    "authorizer-log": "kafka-authorizer.log in any layout",
+    "ocsf": "Redpanda's audit log",
+    "cloudevents": "Confluent's audit log",
+}
+"""The sources, as named by ``--source`` and in the column source, and what they are."""
 
 HEAD_BYTES = 64 << 10
 """How much of the beginning is looked at."""

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli import main
 from doorkeeper_pipeline.cli.commands import COMMANDS, pipeline
+from doorkeeper_pipeline.sources.recognising import SOURCES
 from doorkeeper_pipeline.tables import delta
 
 if TYPE_CHECKING:
@@ -48,6 +49,14 @@ def test_the_list_of_commands() -> None:
     assert status == 0
     assert all(command in out for command in COMMANDS)
     assert called("frobnicate")[0] == 2
+
+
+def test_the_help_explains_sources() -> None:
+    """Their names are ours; the products are known."""
+    _, out, _ = called("run", "--help")
+
+    text = " ".join(out.split())
+    assert all(f"{name}, {meaning}" in text for name, meaning in SOURCES.items())
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -8,12 +8,12 @@ import pytest
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.evaluation.evidence import (
     DEFAULT_THRESHOLDS,
-    NO_THRESHOLDS,
     Observed,
     Thresholds,
     duration,
     evidence_of,
 )
+from testkit.histories import NO_THRESHOLDS
 
 BEGIN = dt.datetime(2026, 10, 1, 12, tzinfo=dt.UTC)
 

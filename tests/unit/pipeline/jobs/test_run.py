@@ -20,11 +20,11 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.spark import SparkEngine
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
-from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 from doorkeeper_pipeline.tables.delta import Tables
+from testkit.histories import NO_THRESHOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -392,6 +392,17 @@ def test_a_killed_run_is_made_good(site: Site, step: str) -> None:
 ACL = "- {{resourceType: TOPIC, name: {name}, principal: 'U:a', operation: READ}}\n"
 
 
+def test_wrong_acls_are_found_before_the_logs_are_read(site: Site) -> None:
+    """The logs may take an hour."""
+    site.log("a.log", record("x"))
+    told: list[str] = []
+
+    with pytest.raises(Unreadable, match=r"missing\.txt: No such file"):
+        site.run(acls=("missing.txt",), tell=told.append)
+
+    assert told == ["reading the ACLs"]
+
+
 def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
     """ACLs become bindings, and stay those of the last run when none are given; what another set
     adds and leaves out is drift, and only what is in force decides."""
@@ -410,7 +421,11 @@ def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
     ]
     assert delta.read(site.out, "grant_usage")["resource_name"].to_list() == ["y", "z"]
     before = tables(site.out)
-    assert site.run(acls=(str(acls),), thresholds=NO_THRESHOLDS).run["warnings"] == [REFUSALS_ONLY]
+    assert site.run(acls=(str(acls),), thresholds=NO_THRESHOLDS).run["warnings"] == [
+        REFUSALS_ONLY,
+        "not enough evidence to remove an ACL: the history has refusals only, so that no use of an"
+        " ACL is known",
+    ]
     assert tables(site.out) == before
     acls.write_text("version: 1\nacls: []\n")
     assert (

@@ -27,6 +27,9 @@ from testkit.report_tables import table_of, tables_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+ENTRY = (
+    '{"version": 1, "findings": {"a": {"kind": "k", "text": "t", "first_seen": "2026-11-26", %s}}}'
+)
 DAY = date(2026, 11, 8)
 LATER = DAY + timedelta(days=7)
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
@@ -94,14 +97,22 @@ def test_a_file_keeps_everything(tmp_path: Path) -> None:
     [
         ("{", "Expecting"),
         ("[]", 'expected is "version": 1'),
+        ('{"version": 1, "findings": []}', "findings: found []; expected is an object"),
+        ('{"version": 1, "findings": {"a": "k"}}', "finding 'a': found 'k'; expected is an object"),
+        ('{"version": 1, "reported": 5}', "reported: found 5; expected is a day such as"),
+        ('{"version": 1, "reported": "now"}', "reported: found 'now'; expected is a day such as"),
+        ('{"version": 1, "cluster": []}', "cluster: found []; expected is a text"),
+        (ENTRY % '"owner": 5', "finding 'a': owner: found 5; expected is a text"),
+        (ENTRY % '"note": null', "finding 'a': note: found None; expected is a text"),
+        (ENTRY % '"until": "2027-01-31"', "finding 'a': unknown property 'until'; allowed: kind,"),
         ('{"version": 1, "findings": {"a": {"kind": "k"}}}', "'a': first_seen: found None"),
         (
             '{"version": 1, "findings": {"a": {"kind": "k", "text": "t", "first_seen": "today"}}}',
-            "'a': Invalid isoformat",
+            "'a': first_seen: found 'today'; expected is a day",
         ),
         (
             '{"version": 1, "findings": {"a": {"first_seen": "2026-11-08", "x": 1}}}',
-            "'a': Finding.__init__",
+            "'a': unknown property 'x'",
         ),
     ],
 )
