@@ -421,10 +421,10 @@ def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
     ]
     assert delta.read(site.out, "grant_usage")["resource_name"].to_list() == ["y", "z"]
     before = tables(site.out)
+    lacking = "the history has refusals only, so that no use of an ACL is known"
     assert site.run(acls=(str(acls),), thresholds=NO_THRESHOLDS).run["warnings"] == [
         REFUSALS_ONLY,
-        "not enough evidence to remove an ACL: the history has refusals only, so that no use of an"
-        " ACL is known",
+        f"not enough evidence to remove an ACL: {lacking}",
     ]
     assert tables(site.out) == before
     acls.write_text("version: 1\nacls: []\n")
