@@ -1220,7 +1220,7 @@ RUNS = Table(
             name="digests",
             type="string",
             nullable=True,
-            meaning="For each job that makes gold tables a digest of what they depend on, as JSON: the next run makes anew those whose digest is another. Null in runs of a release that did not know it.",
+            meaning="For the ACLs that were given, and for each job that makes gold tables, a digest of what they depend on, as JSON: the next run makes anew what has another. Null in runs of a release that did not know it.",
         ),
         Column(
             name="warnings",

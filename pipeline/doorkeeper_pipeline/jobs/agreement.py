@@ -98,7 +98,7 @@ def evidence(
         first=found.first,
         last=found.last,
         days=found.dates,
-        has_acls=bool(in_force(asked.bindings).bindings),
+        has_acls=asked.bindings.column("valid_to").null_count > 0,
         now=now,
     )
     return evidence_of(observed, tables["agreement"].to_pylist(), asked.policy, thresholds)

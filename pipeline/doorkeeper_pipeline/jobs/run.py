@@ -32,7 +32,7 @@ from doorkeeper_pipeline.jobs.read import (
     tasks_of,
 )
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
-from doorkeeper_pipeline.jobs.succession import follow_places
+from doorkeeper_pipeline.jobs.succession import digest_of, follow_places
 from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES
 from doorkeeper_pipeline.tables import contents, manifest, places
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 FAILURES_TOLD = 10
 MAX_QUARANTINED = 5.0
 FEW_LINES = 10
+_ACLS = "acls"
+"""The name of the digest of the sets of ACLs that were given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,17 +366,26 @@ class _Run:
             self._change.add([] if result.part is None else [result.part])
 
     def _bindings(self) -> pl.DataFrame:
-        if not self._request.acls:
-            return self._tables.read("bindings")
-        self._around.tell("reading the ACLs")
+        """Return the table bindings after the sets that were given, read if they are others."""
         before = self._tables.read("bindings")
-        bindings = follow_places(before, self._request.acls, self._started)
+        given = self._request.acls
+        last = self._made.get(_ACLS, "")
+        content = digest_of(given) if given else ""
+        digest = f"{content} {self._around.version}" if content else ""
+        self._digests[_ACLS] = digest if given else last
+        if not given:
+            return before
+        if digest and digest == last:
+            bindings = before
+        else:
+            self._around.tell("reading the ACLs")
+            bindings = follow_places(before, given, self._started)
+            if not bindings.equals(before):
+                self._change.replace("bindings", bindings)
         if bindings.filter(pl.col("valid_to").is_null()).is_empty():
             # As a listing is that failed: then nothing is known about grants.
             self._warn([("the set of ACLs that was given is empty", 1)])
         self._warn(contents.check("bindings", bindings).items())
-        if not bindings.equals(before):
-            self._change.replace("bindings", bindings)
         return bindings
 
     def _gold(self, bindings: pl.DataFrame) -> tuple[dict[str, int], Evidence]:

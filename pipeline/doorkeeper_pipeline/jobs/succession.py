@@ -57,6 +57,19 @@ def follow_places(before: pl.DataFrame, places: Sequence[str], now: dt.datetime)
     return follow(bindings, acl_sets.read(others), now) if others else bindings
 
 
+def digest_of(places: Sequence[str]) -> str:
+    """Return a digest of sets at places and of their dates; empty where none can be made.
+
+    Raises:
+        Unreadable: a file cannot be read.
+
+    """
+    dated = [_date_of(place) for place in places]
+    contents_digest = acl_sets.digest_of([path for path, _ in dated])
+    dates = ",".join("" if at is None else at.isoformat() for _, at in dated)
+    return f"{contents_digest} {dates}" if contents_digest else ""
+
+
 def _date_of(place: str) -> tuple[str, dt.datetime | None]:
     path, _, text = place.rpartition("@")
     if not path or Path(place).exists():

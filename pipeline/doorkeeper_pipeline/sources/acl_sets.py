@@ -6,6 +6,7 @@ to run they get some, see ``jobs.succession``.
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,28 @@ def read(places: Sequence[str]) -> pl.DataFrame:
         .pipe(_without_timeless)
         .sort(*FIELDS, "valid_from", "binding_id")
     )
+
+
+def digest_of(places: Sequence[str]) -> str:
+    """Return a digest of the contents of files; empty if a place is none, or a store.
+
+    A store is a database, whose newest rows may be in files beside it.
+
+    Raises:
+        Unreadable: a file cannot be read.
+
+    """
+    whole = hashlib.sha256()
+    for place in places:
+        path = Path(place)
+        if path.is_dir() or change_log.is_store(path):
+            return ""
+        try:
+            with path.open("rb") as file:
+                whole.update(hashlib.file_digest(file, hashlib.sha256).digest())
+        except OSError as error:
+            raise Unreadable(f"{path}: {error.strerror}") from error
+    return whole.hexdigest()
 
 
 def _one(path: Path) -> pl.DataFrame:
