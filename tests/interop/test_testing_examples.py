@@ -1,4 +1,4 @@
-"""What docs/testing.md says of others: confluent-kafka, aiokafka, Java's tools."""
+"""What docs/testing.md says of others: confluent-kafka, aiokafka, kafkajs, Java's tools."""
 
 from __future__ import annotations
 
@@ -41,14 +41,28 @@ DOORS = [
     ],
 )
 def test_the_example_passes(library: str, example: str, tmp_path: Path) -> None:
-    """The library's admin client works on the fixture; each test of the example passes."""
+    """The library works on the fixture; each test of the example passes."""
     client = next(each for each in CLIENTS if each.name == library)
     try:
         packages = client.site_packages()
     except Unavailable as missing:
         cannot(str(missing))
 
-    assert run_example(EXAMPLES / example, tmp_path, packages) == {"passed": 2}
+    assert run_example(EXAMPLES / example, tmp_path, packages) == {"passed": 4}
+
+
+def test_a_service_in_javascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It finds the server by its environment; each test of the example passes."""
+    client = next(each for each in CLIENTS if each.name == "kafkajs")
+    try:
+        _, _, folder = client.command(EXAMPLES / "service.js")
+    except Unavailable as missing:
+        cannot(str(missing))
+    monkeypatch.setenv("NODE_PATH", f"{folder}/node_modules")
+
+    found = run_example(EXAMPLES / "test_a_service_in_javascript.py", tmp_path)
+
+    assert found == {"passed": 2}
 
 
 @pytest.mark.parametrize(("listener", "mechanism"), DOORS)
