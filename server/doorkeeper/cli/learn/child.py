@@ -28,6 +28,8 @@ FORWARDED: Final = (
     signal.SIGUSR2,
 )
 
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+
 SIGNAL_STATUS: Final = 128
 """Added to the number of the signal that ended the command, as in a shell."""
 
@@ -60,6 +62,20 @@ async def run_command(words: Sequence[str], address: str) -> int:
         for number in FORWARDED:
             loop.remove_signal_handler(number)
     return status if status >= 0 else SIGNAL_STATUS - status
+
+
+async def wait_for_end() -> int:
+    """Wait for SIGINT or SIGTERM; return the status 0."""
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    for number in _ENDING:
+        loop.add_signal_handler(number, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        for number in _ENDING:
+            loop.remove_signal_handler(number)
+    return 0
 
 
 def _is_foreground() -> bool:

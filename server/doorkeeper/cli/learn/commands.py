@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.recorded_access import NeededAcl, RecordedAccess
     from doorkeeper.cli.learn.server import Run
+    from doorkeeper.client.config import Address
 
+PORT_MAX = 65535
 _NOT_STARTED = 127
 """The status of a command that cannot be started, as in a shell."""
 
@@ -70,6 +72,10 @@ The server is in memory, on a free port of the loopback interface. COMMAND finds
 Everything is allowed, and the ACLs are printed when COMMAND has ended. With --check exactly the
 ACLs of a file are enforced instead; missing ones are printed, and those never needed on stderr.
 Signals are passed on to COMMAND.
+
+\b
+With --bootstrap-server COMMAND works with a broker of yours, through a tap on --listen that reads
+its requests (PLAINTEXT and SASL_PLAINTEXT); without COMMAND until Ctrl-C.
 
 \b
 With --from nothing is run: the requests that a log shows as allowed are counted. It is the audit
@@ -126,6 +132,19 @@ Examples:
     help="Read the requests from an audit log or a kafka-authorizer.log; run nothing.",
 )
 @click.option(
+    "--bootstrap-server",
+    "broker",
+    metavar="HOST:PORT",
+    help="A broker of yours, which allows what COMMAND does.  [default: a server of its own]",
+)
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    default="127.0.0.1:0",
+    show_default=True,
+    help="The address of the tap in front of --bootstrap-server; port 0 is a free one.",
+)
+@click.option(
     "--catalog",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -149,14 +168,13 @@ def command(
     principal: str | None,
     acl_file: Path | None,
     first_log: Path | None,
+    broker: str | None,
     catalog: Path | None,
     **options: Any,  # noqa: ANN401  those of the report
 ) -> None:
     """Run COMMAND against a server of its own, and print the least ACLs that it needs."""
-    if first_log is None and not words:
-        raise click.UsageError("expected is a COMMAND, or --from with a log")
-    if first_log is not None and (acl_file is not None or catalog is not None):
-        raise click.UsageError("--check and --catalog need a COMMAND; found --from")
+    _check_usage(words, acl_file, first_log, broker, catalog)
+    listen = options.pop("listen")
     if principal is not None and ":" not in principal:
         raise click.BadParameter(
             f"{principal!r}: expected is type:name, as User:svc", param_hint="--principal"
@@ -169,6 +187,13 @@ def command(
         report.write([each for each in accesses if each.allowed and report.counts(each)])
         _report_refused(accesses)
         return
+    if broker is not None:
+        run = _observe_broker(words, broker, listen)
+        accesses = _with_name(run.accesses, principal)
+        _report_created_topics(
+            report.write([each for each in accesses if each.allowed and report.counts(each)])
+        )
+        raise SystemExit(run.status)
     enforced = None if acl_file is None else _read_file(acl_file)
     if enforced is not None:
         principal = principal or _only_principal(enforced)
@@ -186,6 +211,58 @@ def command(
     _report_check(needed, unneeded_acls(_relevant(enforced, name), accesses))
     # Not "if needed": no ACL can grant some requests, such as those for a topic called "*".
     raise SystemExit(FAILED if counted else run.status)
+
+
+def _check_usage(
+    words: Sequence[str],
+    acl_file: Path | None,
+    first_log: Path | None,
+    broker: str | None,
+    catalog: Path | None,
+) -> None:
+    own = acl_file is not None or catalog is not None
+    if broker is not None and first_log is not None:
+        raise click.UsageError("found --bootstrap-server and --from; allowed: one of them")
+    if first_log is not None and own:
+        raise click.UsageError("--check and --catalog need a COMMAND; found --from")
+    if broker is not None and own:
+        raise click.UsageError(
+            "--check and --catalog are for a server of its own; found --bootstrap-server"
+        )
+    if not words and first_log is None and broker is None:
+        raise click.UsageError("expected is a COMMAND, or --from with a log")
+
+
+def _observe_broker(words: Sequence[str], broker: str, listen: str) -> Run:
+    # Imported here: help and completion need no server.
+    from doorkeeper.cli.learn.server import observe_through_tap  # noqa: PLC0415
+
+    addresses = _address(broker, "--bootstrap-server"), _address(listen, "--listen")
+    try:
+        return observe_through_tap(words, broker=addresses[0], listen=addresses[1], report=say)
+    except OSError as error:
+        where = words[0] if words and error.filename else listen
+        fail([f"{where}: {error.strerror}"], _NOT_STARTED if where != listen else FAILED)
+
+
+def _address(text: str, option: str) -> Address:
+    from doorkeeper.client.config import Address  # noqa: PLC0415
+
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > PORT_MAX:
+        raise click.BadParameter(f"{text!r}: expected is host:port", param_hint=option)
+    return Address(host.strip("[]"), int(port))
+
+
+def _with_name(accesses: Iterable[RecordedAccess], name: str | None) -> list[RecordedAccess]:
+    """Return the accesses of a principal, and those without a login as if they were its own."""
+    if name is None:
+        return list(accesses)
+    return [
+        each._replace(question=each.question._replace(principal=name))
+        for each in accesses
+        if each.question.principal in (name, str(ANONYMOUS))
+    ]
 
 
 def _read_logs(paths: Iterable[Path], principal: str | None) -> list[RecordedAccess]:

@@ -1,10 +1,15 @@
-"""The server of ``doorkeeper learn``: in memory, on a free port of the loopback interface."""
+"""The server of ``doorkeeper learn``: in memory, on a free port of the loopback interface.
+
+With a broker of the user's it is not the server but the shadow behind the tap.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.logs.pipeline import Logs
 
@@ -12,7 +17,9 @@ from doorkeeper.logs.pipeline import Logs
 from doorkeeper.app.assembly import Assembly  # isort: skip
 from doorkeeper.app.stores import initial_rows
 from doorkeeper.authorizer.plans import BindingIds
-from doorkeeper.cli.learn.child import run_command
+from doorkeeper.cli.learn.child import run_command, wait_for_end
+from doorkeeper.cli.learn.shadow import Shadow
+from doorkeeper.cli.learn.tap import Tap
 from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.config.loading import load_values
 from doorkeeper.kinds.acls import StoredBinding
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.recorded_access import RecordedAccess
+    from doorkeeper.client.config import Address
     from doorkeeper.config.settings import Settings
 
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -65,6 +73,34 @@ def observe(
     }
     if catalog is not None:
         keys["doorkeeper.catalog.file"] = str(catalog)
+    return _run(keys, tuple(acls or ()), partial(_run_command, words))
+
+
+def observe_through_tap(
+    words: Sequence[str], *, broker: Address, listen: Address, report: Callable[[str], None]
+) -> Run:
+    """Run a command against a broker, through a tap; without a command, wait for a signal.
+
+    ``report`` gets a line for the address, and for each fault.
+
+    Raises:
+        OSError: the address to listen on is taken, or the command cannot be started.
+    """
+    keys = {
+        "listeners": "PLAINTEXT://127.0.0.1:0",
+        "authorizer.class.name": _LEARNING,
+        "super.users": "",
+        "doorkeeper.log.levels": "root=ERROR",
+        "doorkeeper.shutdown.drain.ms": "200",
+    }
+    return _run(keys, (), partial(_run_tap, words, broker, listen, report))
+
+
+Observation = Callable[[Assembly], Coroutine[Any, Any, int]]
+"""Lets clients work with a server; returns a status."""
+
+
+def _run(keys: dict[str, str], acls: Sequence[AclBinding], work: Observation) -> Run:
     settings = load_values(keys, "learn").settings
     logs = Logs(
         descriptor=_STDERR,
@@ -75,13 +111,34 @@ def observe(
     )
     try:
         with new_runner() as runner:
-            return runner.run(_observe(words, settings, logs, tuple(acls or ())))
+            return runner.run(_observe(settings, logs, acls, work))
     finally:
         logs.close()
 
 
+async def _run_command(words: Sequence[str], assembly: Assembly) -> int:
+    (address,) = assembly.addresses.values()
+    return await run_command(words, address)
+
+
+async def _run_tap(
+    words: Sequence[str],
+    broker: Address,
+    listen: Address,
+    report: Callable[[str], None],
+    assembly: Assembly,
+) -> int:
+    tap = Tap(Shadow(assembly), listen.host, report)
+    try:
+        address = await tap.open(broker, listen.port)
+        report(f"tap on {address}, in front of {broker}")
+        return await run_command(words, str(address)) if words else await wait_for_end()
+    finally:
+        await tap.close()
+
+
 async def _observe(
-    words: Sequence[str], settings: Settings, logs: Logs, acls: Sequence[AclBinding]
+    settings: Settings, logs: Logs, acls: Sequence[AclBinding], work: Observation
 ) -> Run:
     new_id = BindingIds()
     stored = [StoredBinding(new_id(), each) for each in dict.fromkeys(acls)]
@@ -94,6 +151,5 @@ async def _observe(
         await assembly.start()
         assert assembly.guarded is not None, "the configuration names an authorizer"
         recorder = Recorder(assembly.guarded, time.time_ns)
-        (address,) = assembly.addresses.values()
-        status = await run_command(words, address)
+        status = await work(assembly)
     return Run(status, recorder.accesses())
