@@ -85,6 +85,7 @@ class Shadow:
         """Take over topics from a Metadata response."""
         added, removed = [], []
         for each in response.topics:
+            # A topic that was asked for by an unknown id has no name.
             if each.name is None:
                 continue
             if each.error_code:

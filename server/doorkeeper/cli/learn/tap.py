@@ -108,6 +108,7 @@ class Tap:
                     self._connections.add(task)
                     task.add_done_callback(self._connections.discard)
 
+                # In place of its port a free one: two brokers may differ in the host only.
                 server = await asyncio.start_server(accept, self._host, port)
                 self._servers[broker] = server
             return Address(self._host, server.sockets[0].getsockname()[1])
@@ -136,6 +137,7 @@ class Tap:
             asyncio.ensure_future(_pump(from_broker, writer, conversation.take_response)),
         ]
         try:
+            # A client that has closed its side waits for nothing more, nor does a broker.
             done, _ = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
             for pump in done:
                 fault = pump.exception()
@@ -198,6 +200,7 @@ class _Conversation:
         elif header.api_key == PRODUCE and _wants_no_answer(sent):
             self._observe(sent)
             return frame
+        # Brokers answer the requests of a connection in their order.
         self._sent.append(sent)
         return frame
 
@@ -214,6 +217,7 @@ class _Conversation:
             _, offset = decode_response_header(frame, key, version)
             login, _ = SaslAuthenticateResponse.decode(frame, offset, version)
             if not login.error_code:
+                # Kafka's clients may log in again (KIP-368); the last success counts.
                 self._principal = self._claimed or UNKNOWN
             return frame
         if key == API_VERSIONS:
