@@ -273,13 +273,13 @@ def _properties(fields: Mapping[str, object]) -> dict[str, Any]:
 
 def _object(name: str, found: object) -> dict[str, Any]:
     if not isinstance(found, dict):
-        raise ValueError(_unexpected(name, found, "an object"))  # noqa: TRY004  as the others
+        raise ValueError(_refusal_text(name, found, "an object"))  # noqa: TRY004  as the others
     return found
 
 
 def _text(name: str, found: object) -> str:
     if not isinstance(found, str):
-        raise ValueError(_unexpected(name, found, "a text"))  # noqa: TRY004  as the others
+        raise ValueError(_refusal_text(name, found, "a text"))  # noqa: TRY004  as the others
     return found
 
 
@@ -287,8 +287,8 @@ def _day(name: str, found: object) -> date:
     try:
         return date.fromisoformat(_text(name, found))
     except ValueError as error:
-        raise ValueError(_unexpected(name, found, "a day such as 2026-11-26")) from error
+        raise ValueError(_refusal_text(name, found, "a day such as 2026-11-26")) from error
 
 
-def _unexpected(name: str, found: object, expected: str) -> str:
+def _refusal_text(name: str, found: object, expected: str) -> str:
     return f"{name}: found {found!r}; expected is {expected}".removeprefix(": ")
