@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.acl.formats import choosing
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
+from doorkeeper_pipeline.evaluation.evidence import describe_doubt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,19 +80,8 @@ def summary_of(proposal: Proposal) -> list[str]:
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
         *_covered_names(proposal),
-        *_doubtful_principals(proposal),
+        *([ascii(doubt)[1:-1]] if (doubt := describe_doubt(proposal.doubtful)) else []),
         *_risks(proposal),
-    ]
-
-
-def _doubtful_principals(proposal: Proposal) -> list[str]:
-    names = proposal.doubtful
-    if not names:
-        return []
-    more = f" and {len(names) - NAMES_LISTED:,} more" if len(names) > NAMES_LISTED else ""
-    listed = ascii(", ".join(names[:NAMES_LISTED]))[1:-1]
-    return [
-        f"nothing is proposed for {listed}{more}, nor for User:*: decisions contradict the ACLs",
     ]
 
 

@@ -179,6 +179,7 @@ def as_json(summary: RunSummary) -> str:
             "agreement_percent": proof.agreement,
             "causes": proof.causes,
             "lacking": proof.lacking,
+            "doubtful_principals": sorted(proof.doubtful),
         },
         "findings": summary.findings,
     }

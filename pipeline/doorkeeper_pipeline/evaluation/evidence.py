@@ -156,6 +156,16 @@ def _agreeing(row: Row) -> int:
     return count
 
 
+def describe_doubt(principals: Iterable[str]) -> str:
+    """Return a line that names doubtful principals; empty if there are none."""
+    names = sorted(principals)
+    if not names:
+        return ""
+    more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
+    listed = ", ".join(names[:LISTED_MAX])
+    return f"nothing is proposed for {listed}{more}, nor for User:*: decisions contradict the ACLs"
+
+
 def duration(days: float) -> str:
     """Return a length of time in its largest unit of which there are at least two."""
     seconds = days * _DAY_S

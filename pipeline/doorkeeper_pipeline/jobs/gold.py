@@ -48,9 +48,9 @@ class GoldInput:
     doubtful: frozenset[str] = frozenset()
 
     def is_doubtful(self, binding: AclBinding) -> bool:
-        """Return whether a binding must stay because a decision about it contradicts the ACLs.
+        """Return whether a binding must stay because it applies to a doubtful principal.
 
-        What applies to all principals applies to the doubtful ones too.
+        A binding of ``User:*`` applies to each of them.
         """
         principal = binding.entry.principal
         return bool(self.doubtful) and principal in (*self.doubtful, WILDCARD_PRINCIPAL)

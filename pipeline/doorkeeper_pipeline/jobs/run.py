@@ -16,7 +16,7 @@ import polars as pl
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
-from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds, describe_doubt
 from doorkeeper_pipeline.jobs import gold
 from doorkeeper_pipeline.jobs.agreement import evidence
 from doorkeeper_pipeline.jobs.belonging import check_clusters, check_logs, check_name
@@ -449,6 +449,8 @@ class _Run:
 
     def _warn_of_evidence(self, proof: Evidence) -> None:
         self._texts += proof.causes
+        if doubt := describe_doubt(proof.doubtful):
+            self._texts.append(doubt)
         self._texts += (f"not enough evidence to remove an ACL: {each}" for each in proof.lacking)
 
     def _row(self, work: manifest.Work, results: dict[str, list[ReadResult]]) -> dict[str, Any]:

@@ -83,6 +83,7 @@ def test_run_from_files_to_tables(tmp_path: Path) -> None:
     assert len(delta.read(tmp_path / "out", "decisions")) == 1
     _, out, err = called(*arguments, str(tmp_path / "out"), "--quiet", "--output", "json")
     assert json.loads(out)["run"]["files_unchanged"] == 1
+    assert json.loads(out)["evidence"]["doubtful_principals"] == []
     assert err == ""
 
 

@@ -10,6 +10,7 @@ from doorkeeper_pipeline.evaluation.evidence import (
     DEFAULT_THRESHOLDS,
     Observed,
     Thresholds,
+    describe_doubt,
     duration,
     evidence_of,
 )
@@ -165,6 +166,15 @@ def test_few_contradictions_make_their_principals_doubtful(wrong: dict[str, Any]
 
     assert (found.contradicts, found.lacking) == (True, ())
     assert found.doubtful == {"User:b"}
+
+
+def test_doubtful_principals_are_named() -> None:
+    """Five of them, so that the line stays one."""
+    assert describe_doubt([]) == ""
+    assert describe_doubt({f"User:{n}" for n in range(7)}) == (
+        "nothing is proposed for User:0, User:1, User:2, User:3, User:4 and 2 more, nor for User:*:"
+        " decisions contradict the ACLs"
+    )
 
 
 def test_a_given_super_user_that_acls_decided_about_is_doubtful() -> None:
