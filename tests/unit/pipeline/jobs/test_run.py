@@ -70,6 +70,7 @@ class Site:
         tell: Callable[[str], None] = lambda _: None,
         engine: Engine | None = None,
         now: dt.datetime = NOON,
+        version: str = "1",
         **asked: Any,
     ) -> RunSummary:
         """Run."""
@@ -80,7 +81,7 @@ class Site:
             engine=engine or LocalEngine(),
             now=lambda: now,
             run_id=f"run-{next(self._runs)}",
-            version="1",
+            version=version,
             tell=tell,
             checkpoint=checkpoint,
         )
@@ -192,8 +193,7 @@ def test_a_corrected_option_applies_to_stored_decisions(site: Site, tmp_path: Pa
 
 
 def test_a_run_with_nothing_new_computes_no_gold_table(site: Site, tmp_path: Path) -> None:
-    """The same inputs, ACLs and options leave the version of each gold table, and decide nothing;
-    what does not depend on a changed option stays too."""
+    """The same inputs, ACLs and options leave each gold table as it is, and decide nothing."""
     listing = tmp_path / "acls.yaml"
     listing.write_text("version: 1\nacls:\n" + ACL.format(name="x") + ACL.format(name="a"))
     site.log("a.log", *(record(f"n{number}") for number in range(20)))
@@ -206,9 +206,40 @@ def test_a_run_with_nothing_new_computes_no_gold_table(site: Site, tmp_path: Pat
     assert versions(site.out) == before
     assert again.evidence == first.evidence
     assert again.rows | {"decisions files": 0} == first.rows | {"decisions files": 0}
-    site.run(acls=acls, since=NOON - dt.timedelta(days=3))
+
+
+DECIDED = {
+    *("agreement", "grant_usage", "unused_grants", "overbroad_grants"),
+    *("denied", "least_privilege"),
+}
+
+
+@pytest.mark.parametrize(
+    ("option", "tables_of_it"),
+    [
+        ({"policy": Policy(super_users=frozenset({"User:root"}))}, DECIDED),
+        ({"policy": Policy(allow_everyone=True)}, DECIDED),
+        ({"networks": False}, DECIDED),
+        ({"thresholds": NO_THRESHOLDS}, {"grant_usage", "unused_grants", "overbroad_grants"}),
+        ({"since": NOON - dt.timedelta(days=3)}, {"drift", "new_access"}),
+        ({"rebuild": True}, {*DECIDED, "days", "new_access"}),
+        ({"version": "2"}, {*DECIDED, "days", "drift", "new_access"}),
+    ],
+)
+def test_an_option_makes_its_tables_anew(
+    site: Site, tmp_path: Path, option: dict[str, Any], tables_of_it: set[str]
+) -> None:
+    """Those that depend on it, and no others."""
+    listing = tmp_path / "acls.yaml"
+    listing.write_text("version: 1\nacls:\n" + ACL.format(name="x"))
+    site.log("a.log", record("x"), record("y"))
+    site.run(acls=(str(listing),))
+    before = versions(site.out)
+
+    site.run(acls=(str(listing),), **option)
+
     changed = {name for name, version in versions(site.out).items() if version != before[name]}
-    assert changed == {"drift", "new_access"}
+    assert changed == tables_of_it
 
 
 def test_spark_does_not_start_for_nothing_new(site: Site) -> None:
