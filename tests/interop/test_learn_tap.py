@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.acl.formats.choosing import Format, read
-from testkit.applications import APPLICATION, PRINCIPAL, TOPIC, run
+from testkit.applications import APPLICATION, PRINCIPAL, TOPIC, prepare, run
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import Target, kafka_target
 
@@ -75,6 +75,7 @@ def test_an_application_in_front_of_a_broker(name: str, broker: Target, tmp_path
 
 def test_a_command_without_a_login(broker: Target) -> None:
     """It finds the tap in its environment; --principal names those that do not log in."""
+    prepare(broker.plain)
     code = (
         "import os; from kafka import KafkaProducer;"
         "p = KafkaProducer(bootstrap_servers=os.environ['KAFKA_BOOTSTRAP_SERVERS'], acks=0);"
