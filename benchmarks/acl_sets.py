@@ -88,10 +88,10 @@ def measured(folder: Path, count: int) -> None:
         rows = [
             ("import all", timed("import", str(whole), place)),
             ("export all", timed("export", place)),
-            ("plan, nothing to do", timed("plan", str(whole), place)),
+            ("plan, nothing to do", timed("plan", str(whole), place, "--whole")),
             (
                 "apply, 1 % to remove",
-                timed("apply", str(fewer), place, "--yes", "--max-removals", str(count)),
+                timed("apply", str(fewer), place, "--whole", "--yes", "--max-removals", str(count)),
             ),
         ]
     finally:

@@ -1,7 +1,7 @@
 """A proposal as files: commands that a person reads and a shell runs, or a set of ACLs to apply.
 
     BOOTSTRAP=broker:9092 bash proposal.sh --command-config admin.properties
-    doorkeeper acls apply proposal.yaml
+    doorkeeper acls apply proposal.yaml kafka://broker:9092 --whole
 
 The script adds before it removes, so that no kept access is lost in between, and the tool asks
 before it removes a DENY. A binding that no command can name is a comment; the file has everything.

@@ -99,8 +99,8 @@ def command(  # noqa: PLR0913  one for each option
     \b
     Examples:
       doorkeeper-pipeline propose --out access --to proposal.yaml
-      doorkeeper acls plan proposal.yaml kafka://b:9092
-      doorkeeper acls apply proposal.yaml kafka://b:9092
+      doorkeeper acls plan proposal.yaml kafka://b:9092 --whole
+      doorkeeper acls apply proposal.yaml kafka://b:9092 --whole
       doorkeeper-pipeline propose --out access --kind least-privilege --principal User:alice
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.jobs.agreement import basis_of, evidence  # noqa: PLC0415  heavy
@@ -149,7 +149,7 @@ def text_of(proposal: Proposal, to: Path | None, script: Path | None) -> str:
 
     lines = [*summary_of(proposal), *([] if to or script else changes_of(proposal))]
     if to is not None:
-        lines.append(f"see it with: doorkeeper acls plan {word(str(to))} kafka://HOST:PORT")
+        lines.append(f"see it with: doorkeeper acls plan {word(str(to))} kafka://HOST:PORT --whole")
     return "\n".join(map(printable, lines))
 
 

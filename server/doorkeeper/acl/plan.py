@@ -1,7 +1,8 @@
 """Plans the change from one set of ACLs to another, within an owned part.
 
-Bindings outside the ``Selector`` are never touched, and must not be wanted either. A plan adds
-before it removes, so that permissions in both sets are never interrupted.
+Bindings outside the ``Selector`` are never touched, and must not be wanted either; where nothing is
+owned, a plan only adds. A plan adds before it removes, so that permissions in both sets are never
+interrupted.
 """
 
 from __future__ import annotations
@@ -96,6 +97,13 @@ def plan(
     removed = tuple(sorted(mine - goal))
     found = Plan(tuple(sorted(goal - mine)), removed, len(mine & goal), len(there) - len(mine))
     return found if removals_max is None else within(found, removals_max)
+
+
+def plan_additions(present: Iterable[AclBinding], wanted: Iterable[AclBinding]) -> Plan:
+    """Return the changes where nothing is owned: additions only."""
+    # Present bindings that are not wanted count as foreign: they may be of another team.
+    there, goal = set(present), set(wanted)
+    return Plan(tuple(sorted(goal - there)), (), len(there & goal), len(there - goal))
 
 
 def within(found: Plan, removals_max: int) -> Plan:

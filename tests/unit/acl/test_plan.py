@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.acl.model import AclBinding, ResourceType
-from doorkeeper.acl.plan import Plan, PlanError, Selector, plan
+from doorkeeper.acl.plan import Plan, PlanError, Selector, plan, plan_additions
 from testkit import acl_worlds
 from testkit.acl import PREFIXED, READ, allow, group, topic
 
@@ -51,6 +51,11 @@ def test_a_limit_on_removals() -> None:
     assert plan([A, B], [], removals_max=2).removed == (A, B)
     with pytest.raises(PlanError, match="2 ACLs would be removed; allowed: 1"):
         plan([A, B], [], removals_max=1)
+
+
+def test_where_nothing_is_owned() -> None:
+    """Only additions are planned; the other present ACLs are counted."""
+    assert plan_additions([A, B], [B, C]) == Plan((C,), (), kept=1, foreign=1)
 
 
 @given(st.lists(acl_worlds.bindings, max_size=8), st.lists(acl_worlds.bindings, max_size=8))

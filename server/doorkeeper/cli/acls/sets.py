@@ -1,6 +1,6 @@
 """``doorkeeper acls export``, ``import``, ``diff``, ``plan`` and ``apply``: whole sets of ACLs.
 
-A plan is shown before it is applied. ACLs outside the options of ownership are never changed.
+A plan is shown before it is applied. ACLs that are not owned are never changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import click
 from doorkeeper.acl.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acl.formats.names import FormatError, resource_type
 from doorkeeper.acl.model import Principal, ResourceType
-from doorkeeper.acl.plan import PlanError, Selector, within
+from doorkeeper.acl.plan import PlanError, Selector, plan_additions, within
 from doorkeeper.acl.plan import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import (
@@ -30,6 +30,7 @@ from doorkeeper.cli.acls.addresses import (
     report_unknown,
     take_location,
 )
+from doorkeeper.cli.acls.ownership import ownership_of, whole_option
 from doorkeeper.cli.acls.plans import Side, apply_plan, fail_without_plan, show_difference
 from doorkeeper.cli.acls.preconditions import precondition_of
 from doorkeeper.cli.completion import one_of
@@ -305,7 +306,7 @@ def diff(
 
 \b
 Examples:
-  doorkeeper acls plan acls.yaml kafka://localhost:9092
+  doorkeeper acls plan acls.yaml kafka://localhost:9092 --whole
   doorkeeper acls plan team.csv kafka://localhost:9092 --own-prefix team- --out team.plan
 """
 )
@@ -320,6 +321,7 @@ Examples:
     help="Write the plan to FILE, for doorkeeper acls apply FILE ADDRESS --plan.",
 )
 @selectors
+@whole_option
 @location_options()
 def plan(
     wanted: Address,
@@ -328,14 +330,17 @@ def plan(
     out_file: Path | None,
     **options: Any,  # noqa: ANN401  those above
 ) -> None:
-    """Show the changes after which ADDRESS has the ACLs of the address WANTED."""
-    owned = _selector(options)
+    """Show the changes after which ADDRESS has the ACLs of the address WANTED.
+
+    Without ownership (--own-..., --whole) ACLs are only added.
+    """
+    owned = ownership_of(_selector(options), whole=options["whole"])
     location = take_location(options, wanted)
     _refuse_stdin_twice(wanted, location.address)
     try:
         source = Location(wanted, location.command_config)
         goal, present = read_contents(source), read_contents(location)
-        found = plan_changes(present.bindings, goal.bindings, owned, removals_max=removals_max)
+        found = owned.plan(present.bindings, goal.bindings, removals_max)
         sides = side_of(location, present), side_of(source, goal)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
@@ -386,6 +391,7 @@ Examples:
 @click.option("--yes", is_flag=True, help="Do not ask before the changes.")
 @_removals_max
 @selectors
+@whole_option
 @location_options()
 def apply(
     wanted: Address,
@@ -399,13 +405,20 @@ def apply(
     removals_max: int,
     **options: Any,  # noqa: ANN401  those above
 ) -> None:
-    """Change ADDRESS so that it has the ACLs of the address WANTED, after a question."""
-    owned = _selector(options)
+    """Change ADDRESS so that it has the ACLs of the address WANTED, after a question.
+
+    Without ownership (--own-..., --whole) ACLs are only added.
+    """
+    owned = ownership_of(_selector(options), whole=options["whole"])
     location = take_location(options, wanted)
     refuse_file(location.address)
     if is_plan:
         is_anywhere = other_address or other_place
-        saved = _load_plan(wanted, owned, None if is_anywhere else location.canonical())
+        if not owned.only_adds:
+            raise click.UsageError(
+                "--plan excludes --own-... and --whole: a plan names the ACLs that it changes"
+            )
+        saved = _load_plan(wanted, None if is_anywhere else location.canonical())
         make_plan = partial(_rest_within, saved.plan, removals_max)
         if if_revision == _PLANS_REVISION:
             if_revision = saved.revision
@@ -413,12 +426,12 @@ def apply(
                 fail([f"{wanted}: the plan has no revision"])
     else:
         goal = _read_wanted(wanted, location)
-        make_plan = partial(plan_changes, wanted=goal, owned=owned, removals_max=removals_max)
+        make_plan = partial(owned.plan, wanted=goal, removals_max=removals_max)
     if if_revision == _PLANS_REVISION:
         raise click.UsageError("--if-revision plan needs --plan")
     check = None
     if if_revision is not None:
-        selects = None if is_plan else owned.selects
+        selects = None if is_plan or owned.only_adds else owned.selects
         check = precondition_of(location, if_revision, selects)
     _apply_at(location, make_plan, dry_run=dry_run, asks=not yes, precondition=check)
 
@@ -443,9 +456,7 @@ def import_acls(wanted: Address, *, dry_run: bool, **options: Any) -> None:  # n
     refuse_file(location.address)
     added = _read_wanted(wanted, location)
 
-    def make_plan(present: list[AclBinding]) -> Plan:
-        return plan_changes(present, {*present, *added})
-
+    make_plan = partial(plan_additions, wanted=added)
     _apply_at(location, make_plan, dry_run=dry_run, asks=False)
 
 
@@ -506,10 +517,8 @@ def _read_wanted(wanted: Address, location: Location) -> list[AclBinding]:
         fail(error.problems)
 
 
-def _load_plan(wanted: Address, owned: Selector, address: str | None) -> SavedPlan:
+def _load_plan(wanted: Address, address: str | None) -> SavedPlan:
     """Return the plan in a file if it was made for this address; None accepts any."""
-    if owned != Selector():
-        raise click.UsageError("--plan excludes --own-...: a plan names the ACLs that it changes")
     name = str(wanted)
     try:
         text = sys.stdin.read() if wanted.is_stdin else Path(name).read_text("utf-8")

@@ -77,8 +77,8 @@ def test_what_is_exported_is_imported(desk: Desk, tmp_path: Path) -> None:
 
 def test_a_plan_is_shown_and_its_status_says_whether_there_is_one(desk: Desk) -> None:
     """Status 2 where something would change, 0 where not; nothing is changed."""
-    planned = desk.run("plan", desk.file(A, C), desk.store)
-    as_it_is = desk.run("plan", desk.file(A, B), desk.store)
+    planned = desk.run("plan", desk.file(A, C), desk.store, "--whole")
+    as_it_is = desk.run("plan", desk.file(A, B), desk.store, "--whole")
 
     assert planned.exit_code == 2
     assert planned.stdout.splitlines() == [
@@ -108,7 +108,7 @@ def test_only_what_is_owned_is_touched(desk: Desk) -> None:
 
 def test_too_many_removals_are_refused(desk: Desk) -> None:
     """Nothing is done, and the option is named."""
-    result = desk.run("apply", desk.file(), desk.store, "--max-removals", "1", "--yes")
+    result = desk.run("apply", desk.file(), desk.store, "--whole", "--max-removals", "1", "--yes")
 
     assert result.exit_code == 1
     assert "2 ACLs would be removed; allowed: 1 (--max-removals)" in result.stderr
@@ -118,7 +118,7 @@ def test_too_many_removals_are_refused(desk: Desk) -> None:
 @pytest.mark.parametrize(("answer", "left"), [("n\n", 2), ("\n", 2), ("", 2), ("y\n", 1)])
 def test_it_asks_before_it_changes(desk: Desk, answer: str, left: int) -> None:
     """Only yes is yes; the question is on stderr, the plan on stdout."""
-    result = desk.run("apply", desk.file(A), desk.store, answer=answer)
+    result = desk.run("apply", desk.file(A), desk.store, "--whole", answer=answer)
 
     assert result.stdout.startswith(f"- {ROW_B}\nPlan: 0 to add, 1 to remove")
     assert "Apply this plan? [y/N]" in result.stderr
@@ -129,9 +129,10 @@ def test_it_asks_before_it_changes(desk: Desk, answer: str, left: int) -> None:
 
 def test_a_dry_run_changes_nothing(desk: Desk) -> None:
     """It shows the same and asks nothing."""
-    result = desk.run("apply", desk.file(C), desk.store, "--dry-run")
+    result = desk.run("apply", desk.file(C), desk.store, "--whole", "--dry-run")
 
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.exit_code == 0
+    assert result.stderr == "doorkeeper: note: --whole removes 2 of the 2 ACLs that are there\n"
     assert "Plan: 1 to add, 2 to remove" in result.stdout
     assert desk.there() == [ROW_A, ROW_B]
 
@@ -139,7 +140,8 @@ def test_a_dry_run_changes_nothing(desk: Desk) -> None:
 def test_a_plan_that_was_kept_does_nothing_else(desk: Desk, tmp_path: Path) -> None:
     """What changed meanwhile is left alone, what is done already is done."""
     kept = str(tmp_path / "kept.plan")
-    assert desk.run("plan", desk.file(A, C), desk.store, "--out", kept).exit_code == 2
+    words = ("plan", desk.file(A, C), desk.store, "--whole", "--out", kept)
+    assert desk.run(*words).exit_code == 2
     desk.run("import", desk.file(G), desk.store)
 
     first = desk.run("apply", kept, desk.store, "--plan", "--yes")
@@ -154,7 +156,7 @@ def test_a_plan_that_is_kept_is_told(desk: Desk, tmp_path: Path) -> None:
     """On stderr, as an export is."""
     kept = str(tmp_path / "kept.plan")
 
-    result = desk.run("plan", desk.file(A), desk.store, "--out", kept)
+    result = desk.run("plan", desk.file(A, B), desk.store, "--out", kept)
 
     sides = f"from revision 1 of {desk.store} to {desk.file(A)}"
     assert result.stderr == f"doorkeeper: {sides}\ndoorkeeper: the plan is written to {kept}\n"
@@ -170,7 +172,8 @@ def test_a_kept_plan_is_for_its_place(desk: Desk, tmp_path: Path) -> None:
     other = f"config:{tmp_path / 'other.properties'}"
     again = f"config:{tmp_path / '..' / tmp_path.name / 'server.properties'}"
     desk.run("import", desk.file(A), other)
-    assert desk.run("plan", desk.file(A, C), desk.store, "--out", kept).exit_code == 2
+    words = ("plan", desk.file(A, C), desk.store, "--whole", "--out", kept)
+    assert desk.run(*words).exit_code == 2
 
     refused = desk.run("apply", kept, other, "--plan", "--yes")
     told = desk.run("apply", kept, other, "--plan", "--yes", "--other-address")
@@ -219,6 +222,8 @@ def test_differences_of_two_sets(desk: Desk) -> None:
         ),
         ("apply {file} {store} --plan", 1, "acls.yaml: line 1: no JSON"),
         ("apply x.plan {store} --plan --own-prefix a", 2, "--plan excludes --own-..."),
+        ("apply x.plan {store} --plan --whole", 2, "--plan excludes --own-... and --whole"),
+        ("plan {file} {store} --whole --own-prefix a", 2, "--whole excludes --own-..."),
         ("diff - -", 2, "standard input can be read once"),
         ("plan - -", 2, "standard input can be read once"),
         ("plan {file} {store} --own-type tpic", 2, "resource type: found 'tpic'; allowed: TOPIC"),
@@ -268,7 +273,7 @@ def test_none_on_purpose(desk: Desk) -> None:
     """An empty list is what is wanted."""
     (desk.folder / "none.yaml").write_text('{"version": 1, "acls": []}')
 
-    result = desk.run("plan", str(desk.folder / "none.yaml"), desk.store)
+    result = desk.run("plan", str(desk.folder / "none.yaml"), desk.store, "--whole")
 
     assert result.stdout.splitlines()[-1] == "Plan: 0 to add, 2 to remove; 0 unchanged."
 
@@ -285,7 +290,7 @@ def test_an_empty_prefix_owns_nothing(desk: Desk) -> None:
 def test_a_kept_plan_may_remove_no_more_than_any_other(desk: Desk) -> None:
     """Nothing is done, and the option is named."""
     file = str(desk.folder / "kept.plan")
-    assert desk.run("plan", desk.file(), desk.store, "--out", file).exit_code == 2
+    assert desk.run("plan", desk.file(), desk.store, "--whole", "--out", file).exit_code == 2
 
     words = ("apply", file, desk.store, "--plan", "--yes", "--max-removals")
     refused = desk.run(*words, "1")
@@ -335,3 +340,27 @@ def test_a_plan_notes_what_the_release_of_its_target_makes_of_hosts(desk: Desk) 
     assert desk.run("apply", wanted, desk.store, "--dry-run").stderr == older_notes
     applied = desk.run("import", wanted, desk.store)
     assert applied.stderr == f"{older_notes}doorkeeper: 2 added, 0 removed\n"
+
+
+def test_without_ownership_nothing_is_removed(desk: Desk) -> None:
+    """plan and apply only add, and say how many ACLs stay; --whole counts what it removes."""
+    planned = desk.run("plan", desk.file(C), desk.store)
+    applied = desk.run("apply", desk.file(C), desk.store, "--yes")
+    after = desk.there()
+    whole = desk.run("apply", desk.file(C), desk.store, "--whole", "--yes")
+
+    note = (
+        "doorkeeper: note: 2 ACLs that are not wanted stay: without owns: in a file, --own-... or"
+        " --whole, ACLs are only added\n"
+    )
+    assert planned.stderr.startswith(note)
+    assert planned.stdout.splitlines()[-1] == (
+        "Plan: 1 to add, 0 to remove; 0 unchanged; 2 not owned."
+    )
+    assert applied.stderr == f"{note}doorkeeper: 1 added, 0 removed\n"
+    assert len(after) == 3
+    assert whole.stderr == (
+        "doorkeeper: note: --whole removes 2 of the 3 ACLs that are there\n"
+        "doorkeeper: 0 added, 2 removed\n"
+    )
+    assert len(desk.there()) == 1

@@ -154,8 +154,12 @@ def test_a_plan_is_applied_only_if_nothing_else_changed(config: str, tmp_path: P
     owned = ("--own-principal", "User:alice", "--if-revision", "3", "--dry-run")
     wanted.write_text(f"{heading}\n{ROWS['A']}\n")
     assert run("apply", str(wanted), config, *owned).exit_code == 0
-    assert run("apply", str(wanted), config, "--if-revision", "3", "--yes").exit_code == 1
-    assert run("apply", str(wanted), config, "--if-revision", "4", "--yes").exit_code == 0
+    assert (
+        run("apply", str(wanted), config, "--whole", "--if-revision", "3", "--yes").exit_code == 1
+    )
+    assert (
+        run("apply", str(wanted), config, "--whole", "--if-revision", "4", "--yes").exit_code == 0
+    )
     assert run("apply", str(wanted), config, "--if-revision", "99").exit_code == 1
     assert run("apply", str(wanted), config, "--if-revision", "x").exit_code == 2
     assert rows(config) == ["A"]
