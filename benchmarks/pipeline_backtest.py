@@ -343,7 +343,7 @@ def _spark() -> Any:
 
 
 def _bindings(path: Path) -> tuple[AclBinding, ...]:
-    return tuple(records.read_json(path.read_text()))
+    return tuple(records.read_json(path.read_text()).bindings)
 
 
 WAYS: dict[str, Callable[[Path], Way]] = {

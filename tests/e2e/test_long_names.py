@@ -60,7 +60,7 @@ def test_a_stopped_servers_store_takes_none(tmp_path: Path) -> None:
     odd = acls(tmp_path, "add", *CONFIG, *A, "--topic", os.fsdecode(b"\xff"))
 
     assert added == (1, "", f"doorkeeper: Error while executing ACL command: {TOLD}\n")
-    assert applied == (1, "", f"doorkeeper: acls.json: acl 2: {TOLD}\n")
+    assert applied == (1, "", f"doorkeeper: acls.json: line 5: acl 2: {TOLD}\n")
     assert odd[0] == 2
     assert odd[2].endswith("Error: Invalid value for '--topic': byte 0 is not UTF-8\n")
     with Serving(tmp_path, *CONFIG) as server, server.connect() as conversation:

@@ -8,7 +8,7 @@ interrupted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acl.model import WILDCARD, PatternType
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.acl.model import AclBinding, ResourceType
+
+
+T = TypeVar("T")
 
 
 class PlanError(ValueError):
@@ -51,6 +54,37 @@ class Selector:
             and (not self.resource_types or pattern.resource_type in self.resource_types)
         )
 
+    def overlap(self, other: Selector) -> Selector | None:
+        """Return the part that both select; None if there is no such binding."""
+        prefixes = _common_prefixes(self.prefixes, other.prefixes)
+        principals = _common(self.principals, other.principals)
+        types = _common(self.resource_types, other.resource_types)
+        if prefixes is None or principals is None or types is None:
+            return None
+        return Selector(prefixes=prefixes, principals=principals, resource_types=types)
+
+
+def _common(left: frozenset[T], right: frozenset[T]) -> frozenset[T] | None:
+    return left & right or None if left and right else left or right
+
+
+def _common_prefixes(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...] | None:
+    if not left or not right:
+        return left or right
+    # Of two prefixes with common names, the longer one covers exactly these.
+    found = [one for one in left if one.startswith(right)]
+    found += [other for other in right if other.startswith(left)]
+    return tuple(dict.fromkeys(found)) or None
+
+
+class SelectorUnion(NamedTuple):
+    """Selects the bindings that one of several selectors selects."""
+
+    selectors: tuple[Selector, ...]
+
+    def selects(self, binding: AclBinding) -> bool:
+        return any(each.selects(binding) for each in self.selectors)
+
 
 EVERYTHING = Selector()
 
@@ -73,7 +107,7 @@ class Plan(NamedTuple):
 def plan(
     present: Iterable[AclBinding],
     wanted: Iterable[AclBinding],
-    owned: Selector = EVERYTHING,
+    owned: Selector | SelectorUnion = EVERYTHING,
     *,
     removals_max: int | None = None,
 ) -> Plan:

@@ -2,7 +2,8 @@
 
 addresses    the grammar of addresses: ``acls.yaml``, ``kafka://host:9092``, ``config:FILE``
 repository   the interface
-files        ACLs in a file, read only
+files        ACLs in files and folders, read only
+file_ownership  what files may own and have beside each other
 clusters     ACLs of a live cluster
 errors       the exceptions
 

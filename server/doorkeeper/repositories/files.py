@@ -1,21 +1,27 @@
-"""ACLs in a file."""
+"""ACLs in files, and in the files of folders."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from doorkeeper.acl.filters import matches
-from doorkeeper.acl.formats.choosing import read as read_text
+from doorkeeper.acl.formats.choosing import read_set
 from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.repositories.addresses import STDIN
 from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.repositories.file_ownership import AclFile, ownership_problems
 from doorkeeper.repositories.repository import AclContents, AclRepository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from doorkeeper.acl.formats.acl_set import AclSet
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.repositories.addresses import Address
+
+SUFFIXES: Final = (".yaml", ".yml", ".json", ".csv")
+"""The ends of the names of files that are read in folders; a .txt is mostly no list of ACLs."""
 
 
 class FileRepository(AclRepository):
@@ -26,32 +32,46 @@ class FileRepository(AclRepository):
         address: Address,
         load: Callable[[str], bytes] = lambda name: Path(name).read_bytes(),
         *,
+        others: Sequence[Address] = (),
         bare_principals: bool = False,
     ) -> None:
-        """Take a file's address.
+        """Take the address of a file or a folder, and further ones.
 
         ``load`` returns the bytes at the address; it may block. ``bare_principals`` accepts
         principals without a type, see ``doorkeeper.acl.formats.names``.
         """
         self.address = address
         self.description = "standard input" if address.is_stdin else address.target
+        if others:
+            self.description += f" and {len(others)} more"
+        self._addresses = (address, *others)
         self._load = load
         self._bare_principals = bare_principals
 
     async def read(self) -> AclContents:
-        """Return the bindings of the file, each once, in the file's order.
+        """Return the bindings of the files, each once, in their order.
 
         Raises:
-            RepositoryError: the file cannot be read, or has a syntax error.
+            RepositoryError: a file cannot be read, or has a syntax error; or files own the same.
 
         """
-        name = self.address.target
+        names = [name for address in self._addresses for name in _files_at(address)]
+        # A file that is named beside its folder is read once.
+        files = [AclFile(name, self._read(name)) for name in dict.fromkeys(names)]
+        problems = ownership_problems(files)
+        if problems:
+            raise RepositoryError(*problems)
+        found = dict.fromkeys(each for file in files for each in file.contents.bindings)
+        owned = tuple(each.selector for file in files for each in file.contents.owned)
+        return AclContents(list(found), owned=owned)
+
+    def _read(self, name: str) -> AclSet:
         try:
             text = self._load(name).decode("utf-8")
             # The format follows from the file's name, which standard input has not.
-            found = read_text(
+            return read_set(
                 text,
-                name="" if self.address.is_stdin else name,
+                name="" if name == STDIN else name,
                 bare_principals=self._bare_principals,
             )
         except OSError as error:
@@ -60,7 +80,6 @@ class FileRepository(AclRepository):
             raise RepositoryError(f"{name}: byte {error.start} is not UTF-8") from error
         except FormatError as error:
             raise RepositoryError(f"{name}: {error}") from error
-        return AclContents(list(dict.fromkeys(found)))
 
     async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
         """Return the bindings of the file that match any of the filters, sorted.
@@ -81,6 +100,28 @@ class FileRepository(AclRepository):
         """
         del create
         raise RepositoryError(f"{self.description}: a file is read only")
+
+
+def _files_at(address: Address) -> Iterator[str]:
+    """Yield the name of a file, or those of the files in a folder, sorted."""
+    path = Path(address.target)
+    if address.is_stdin or not path.is_dir():
+        yield address.target
+        return
+    # Hidden ones are copies of editors, and what version control keeps.
+    found = sorted(
+        each
+        for each in path.rglob("*")
+        if each.suffix.lower() in SUFFIXES
+        and not any(part.startswith(".") for part in each.relative_to(path).parts)
+        and not each.is_dir()
+    )
+    if not found:
+        raise RepositoryError(
+            f"{address.target}: the folder has no files {', '.join(SUFFIXES)}; for no ACLs,"
+            ' expected is a file with {"version": 1, "acls": []}'
+        )
+    yield from map(str, found)
 
 
 def matching(

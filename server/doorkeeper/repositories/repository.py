@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acl.plan import Selector
     from doorkeeper.errors import ApiError
     from doorkeeper.repositories.addresses import Address
 
@@ -46,6 +47,8 @@ class AclContents(NamedTuple):
     """The revision of a store; None if the repository has none."""
     note: str | None = None
     """A remark for answers from these contents."""
+    owned: tuple[Selector, ...] = ()
+    """The parts of all ACLs that files declare as theirs; empty if none does."""
 
 
 class AclSession(ABC):

@@ -6,6 +6,9 @@ listing   the text of ``kafka-acls.sh --list``, of present and old releases
 commands  the options of kafka-acls.sh that add or remove a binding; written only
 znodes    version 1 JSON, which old brokers kept in ZooKeeper
 documents strict JSON parsing
+acl_set   the contents of a file: bindings, owned parts, and their lines
+owned_parts  the parts of all ACLs that a file owns
+lines     the lines of the parts of a document, for errors
 choosing  detects the format of a text by its name or its first words
 names     parses resource types, operations and so on, for all formats
 authorizer_message  records of kafka-authorizer.log, of present and old releases

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from doorkeeper.acl.formats import csv, listing, records, znodes
+from doorkeeper.acl.formats.acl_set import AclSet
 from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.names import FormatError
 
@@ -30,9 +31,15 @@ class _Reader(Protocol):
     def __call__(self, text: str, *, bare_principals: bool = False) -> list[AclBinding]: ...
 
 
-_READERS: dict[Format, _Reader] = {
+class _SetReader(Protocol):
+    def __call__(self, text: str, *, bare_principals: bool = False) -> AclSet: ...
+
+
+_SET_READERS: dict[Format, _SetReader] = {
     Format.YAML: records.read_yaml,
     Format.JSON: records.read_json,
+}
+_READERS: dict[Format, _Reader] = {
     Format.CSV: csv.read,
     Format.CSV_KAFKA_UI: csv.read,
     Format.KAFKA: listing.read,
@@ -64,9 +71,23 @@ def read(
     Raises:
         FormatError: the text is malformed.
     """
+    return read_set(text, how, name=name, bare_principals=bare_principals).bindings
+
+
+def read_set(
+    text: str, how: Format | None = None, *, name: str = "", bare_principals: bool = False
+) -> AclSet:
+    """Return the set of a text, as ``read``, with the parts that it owns.
+
+    Raises:
+        FormatError: the text is malformed.
+    """
     # Windows editors write a byte order mark.
     text = text.removeprefix("\ufeff")
-    return _READERS[how or format_of(text, name)](text, bare_principals=bare_principals)
+    chosen = how or format_of(text, name)
+    if chosen in _SET_READERS:
+        return _SET_READERS[chosen](text, bare_principals=bare_principals)
+    return AclSet(_READERS[chosen](text, bare_principals=bare_principals))
 
 
 def write(bindings: Iterable[AclBinding], how: Format) -> str:

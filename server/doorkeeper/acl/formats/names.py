@@ -24,17 +24,68 @@ from doorkeeper.acl.model import (
 from doorkeeper.acl.validation import check_binding, unencodable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
     from enum import IntEnum
 
 E = TypeVar("E", bound="IntEnum")
 
 
 class FormatError(ValueError):
-    """A text is malformed; ``line`` counts from 1, 0 if there is none."""
+    """A text is malformed; ``line`` counts from 1, 0 if there is none.
 
-    def __init__(self, text: str, line: int = 0) -> None:
+    ``path`` leads to the faulty part of a document: names of members, and indexes of items.
+    """
+
+    def __init__(self, text: str, line: int = 0, path: tuple[str | int, ...] = ()) -> None:
         super().__init__(f"line {line}: {text}" if line else text)
         self.line = line
+        self.path = path
+
+    def at(self, path: tuple[str | int, ...], prefix: str = "") -> FormatError:
+        """Return this error for a part of a larger document."""
+        return FormatError(f"{prefix}{self}", path=(*path, *self.path))
+
+
+def check_words(
+    found: Mapping[object, object],
+    allowed: Sequence[str],
+    path: tuple[str | int, ...] = (),
+    prefix: str = "",
+) -> None:
+    """Refuse a mapping with other words than the allowed ones, with the nearest one.
+
+    Raises:
+        FormatError: with the path of the first such word.
+    """
+    unknown = [word for word in found if word not in allowed]
+    if unknown:
+        text = ", ".join(sorted(map(short_text, unknown)))
+        raise FormatError(
+            f"{prefix}unknown: {text}; allowed: {', '.join(allowed)}"
+            f"{suggestion(str(unknown[0]), allowed)}",
+            path=(*path, str(unknown[0])),
+        )
+
+
+def suggestion(word: str, allowed: Iterable[str]) -> str:
+    """Return the end of an error: the allowed word that is nearest to a wrong one, if one is."""
+    from difflib import get_close_matches  # noqa: PLC0415  errors only
+
+    folded = {each.casefold(): each for each in allowed}
+    near = get_close_matches(word.casefold(), folded, n=1)
+    return f"; did you mean {folded[near[0]]}?" if near else ""
+
+
+def short(value: object) -> str:
+    """Return a value for an error: aliases of YAML can make a small text a huge value."""
+    from reprlib import repr as short_repr  # noqa: PLC0415  errors only
+
+    return short_repr(value)
+
+
+def short_text(value: object) -> str:
+    """Return a word of a document for an error."""
+    return value if isinstance(value, str) else short(value)
 
 
 def resource_type(text: str) -> ResourceType:
@@ -104,8 +155,10 @@ def _member(kind: type[E], text: str, what: str) -> E:
     found = words.get(text) or words.get(text.strip().upper().replace("_", "").replace("-", ""))
     if found is not None:
         return found
-    allowed = ", ".join(member.name for member in kind if member > 1)
-    raise FormatError(f"{what}: found {text!r}; allowed: {allowed}")
+    allowed = [member.name for member in kind if member > 1]
+    raise FormatError(
+        f"{what}: found {text!r}; allowed: {', '.join(allowed)}{suggestion(text, allowed)}"
+    )
 
 
 @cache

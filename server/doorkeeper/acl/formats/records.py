@@ -6,6 +6,7 @@
 
 ``patternType``, ``host`` and ``permissionType`` default to LITERAL, * and ALLOW. A record may have
 a list of operations; writing gives each binding a record of its own with all fields.
+``owned_parts`` reads the parts that a file owns.
 
 Source: ``schemas/records/acl_set.json``.
 """
@@ -16,17 +17,23 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from doorkeeper.acl.formats.acl_set import AclSet
 from doorkeeper.acl.formats.documents import document_of
-from doorkeeper.acl.formats.names import FormatError, binding_of
+from doorkeeper.acl.formats.lines import line_at
+from doorkeeper.acl.formats.names import FormatError, binding_of, check_words, short
+from doorkeeper.acl.formats.owned_parts import owned_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from doorkeeper.acl.formats.acl_set import Path
     from doorkeeper.acl.model import AclBinding
 
 VERSION = 1
 ORIGIN = ("place", "revision")
 """Words for the address of the ACLs and the revision of its store, which readers ignore."""
+MEMBERS = ("version", "acls", "owns", *ORIGIN)
+"""The members of a document."""
 NEEDED = ("resourceType", "name", "principal", "operation")
 DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
 _WORDS = (*NEEDED, *DEFAULTS)
@@ -38,31 +45,32 @@ _NOT_IN_YAML = re.compile(
 """Characters that YAML escapes: non-printable ones, and its additional line breaks."""
 
 
-def read_json(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a JSON text, in its order.
+def read_json(text: str, *, bare_principals: bool = False) -> AclSet:
+    """Return the set of a JSON text, its bindings in the text's order.
 
     Raises:
-        FormatError: it is malformed; the text has the number of the record, counting from 1.
+        FormatError: it is malformed; the text has the line and the number of the record, counting
+            from 1.
     """
-    return from_document(document_of(text), bare_principals=bare_principals)
+    return _set_of(text, document_of(text), bare_principals=bare_principals)
 
 
-def read_yaml(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
-    """Return the bindings of a YAML text, in its order.
+def read_yaml(text: str, *, bare_principals: bool = False) -> AclSet:
+    """Return the set of a YAML text, its bindings in the text's order.
 
     Raises:
         FormatError: as for JSON.
     """
     document = _as_written(text)
     if document is not None:
-        return from_document(document, bare_principals=bare_principals)
+        return _set_of(text, document, bare_principals=bare_principals)
     import yaml  # noqa: PLC0415  few need it
 
     try:
         loader = _loader(yaml)
         _check_depth(yaml, text, loader)
         document = yaml.load(text, Loader=loader)  # noqa: S506  a safe one
-        return from_document(document, bare_principals=bare_principals)
+        return _set_of(text, document, bare_principals=bare_principals)
     except yaml.MarkedYAMLError as error:
         line = 0 if error.problem_mark is None else error.problem_mark.line + 1
         raise FormatError(f"no YAML: {error.problem}", line) from None
@@ -70,6 +78,14 @@ def read_yaml(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
         if isinstance(error, FormatError):
             raise
         raise FormatError(f"no YAML: {' '.join(str(error).split())}") from None
+
+
+def _set_of(text: str, document: object, *, bare_principals: bool) -> AclSet:
+    try:
+        found = set_of_document(document, bare_principals=bare_principals)
+    except FormatError as error:
+        raise FormatError(str(error), line_at(text, error.path)) from None
+    return found._replace(line_of=lambda path: line_at(text, path))
 
 
 def write_json(
@@ -106,8 +122,17 @@ def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
         }
 
 
-def from_document(document: object, *, bare_principals: bool = False) -> list[AclBinding]:
+def from_document(document: object) -> list[AclBinding]:
     """Return the bindings of a parsed document.
+
+    Raises:
+        FormatError: it is malformed.
+    """
+    return set_of_document(document).bindings
+
+
+def set_of_document(document: object, *, bare_principals: bool = False) -> AclSet:
+    """Return the set of a parsed document; lines are unknown.
 
     Raises:
         FormatError: it is malformed.
@@ -115,29 +140,29 @@ def from_document(document: object, *, bare_principals: bool = False) -> list[Ac
     if not isinstance(document, dict):
         raise FormatError("expected is a mapping with version and acls")
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
-        raise FormatError(f"version: found {document.get('version')!r}; allowed: {VERSION}")
-    allowed = ("version", "acls", *ORIGIN)
-    others = sorted(map(str, document.keys() - set(allowed)))
-    if others:
-        raise FormatError(f"unknown: {', '.join(others)}; allowed: {', '.join(allowed)}")
+        found = short(document.get("version"))
+        raise FormatError(f"version: found {found}; allowed: {VERSION}", path=("version",))
+    check_words(document, MEMBERS)
     rows = document.get("acls")
     if not isinstance(rows, list):
-        raise FormatError("acls: expected is a list of records")
-    found: list[AclBinding] = []
-    for number, row in enumerate(rows, 1):
+        raise FormatError("acls: expected is a list of records", path=("acls",))
+    owned = owned_parts(document["owns"], str) if "owns" in document else ()
+    bindings: list[AclBinding] = []
+    paths: list[Path] = []
+    for index, row in enumerate(rows):
+        path = ("acls", index)
         try:
-            found.extend(_bindings(row, bare_principals=bare_principals))
+            bindings.extend(_bindings(row, bare_principals=bare_principals))
         except FormatError as error:
-            raise FormatError(f"acl {number}: {error}") from None
-    return found
+            raise error.at(path, f"acl {index + 1}: ") from None
+        paths.extend([path] * (len(bindings) - len(paths)))
+    return AclSet(bindings, tuple(paths), owned)
 
 
 def _bindings(row: object, *, bare_principals: bool) -> Iterator[AclBinding]:
     if not isinstance(row, dict):
         raise FormatError(f"expected is a record with {', '.join(NEEDED)}")
-    unknown = sorted(map(str, row.keys() - set(_WORDS)))
-    if unknown:
-        raise FormatError(f"unknown: {', '.join(unknown)}; allowed: {', '.join(_WORDS)}")
+    check_words(row, _WORDS)
     missing = [word for word in NEEDED if word not in row]
     if missing:
         raise FormatError(f"missing: {', '.join(missing)}")
@@ -146,7 +171,7 @@ def _bindings(row: object, *, bare_principals: bool) -> Iterator[AclBinding]:
     for each in operations if isinstance(operations, list) else [operations]:
         for word, value in (*words.items(), ("operation", each)):
             if not isinstance(value, str):
-                raise FormatError(f"{word}: found {value!r}; expected is a text")
+                raise FormatError(f"{word}: found {short(value)}; expected is a text", path=(word,))
         yield binding_of(
             resource=words["resourceType"],
             name=words["name"],

@@ -46,6 +46,8 @@ Addresses of ACLs:
 """
 """The part of help texts that explains addresses."""
 
+STDIN_ADDRESS: Final = Address(AddressKind.FILE, STDIN)
+
 _DATA_DIR: Final = "doorkeeper.data.dir"
 _DATA_DIR_DEFAULT: Final = "data"
 
@@ -64,6 +66,7 @@ class Location(NamedTuple):
 
     ``policy_config`` and ``policy_overrides`` are a configuration beside a file or a live cluster,
     which have no policy of their own. ``at`` is a moment in the past of a store; None is now.
+    ``others`` are further files, whose ACLs belong to the same set.
     """
 
     address: Address
@@ -72,6 +75,7 @@ class Location(NamedTuple):
     policy_config: Path | None = None
     policy_overrides: tuple[str, ...] = ()
     at: Moment | None = None
+    others: tuple[Address, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -95,7 +99,8 @@ class Location(NamedTuple):
 
     def canonical(self) -> str:
         """Return a text that is equal for locations of one repository."""
-        return " ".join([self.address.canonical(), *sorted(self.overrides)])
+        addresses = [each.canonical() for each in (self.address, *self.others)]
+        return " ".join([*addresses, *sorted(self.overrides)])
 
     def repository(self, *, bare_principals: bool = False) -> AclRepository:
         """Return the repository; ``bare_principals`` is for files, see ``FileRepository``.
@@ -131,7 +136,9 @@ class Location(NamedTuple):
             return BackupRepository(self.address, self.at)
         from doorkeeper.repositories.files import FileRepository  # noqa: PLC0415
 
-        return FileRepository(self.address, _load_bytes, bare_principals=bare_principals)
+        return FileRepository(
+            self.address, _load_bytes, others=self.others, bare_principals=bare_principals
+        )
 
     def configured_policy(self) -> Policy | None:
         """Return the policy of the configuration beside the address; None without one.
@@ -217,9 +224,23 @@ at_option = click.option(
 def location_options(
     metavar: str = "[ADDRESS]",
     config_help: str = "Shorthand for the address config:FILE, a server.properties.",
+    *,
+    has_wanted: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds ADDRESS and its shorthand; ``take_location`` reads them."""
+    """Return a decorator that adds ADDRESS and its shorthand; ``take_location`` reads them.
+
+    With ``has_wanted``, one or more addresses come before it, which ``take_wanted`` reads.
+    """
     argument = address_argument("address", metavar, required=False)
+    if has_wanted:
+        argument = click.argument(
+            "addresses",
+            metavar="WANTED... [ADDRESS]",
+            required=True,
+            nargs=-1,
+            type=address,
+            shell_complete=complete_address,
+        )
     server = click.option(
         "--bootstrap-server",
         metavar="HOST:PORT,...",
@@ -246,6 +267,31 @@ def location_options(
         return argument(server(controller(client(config(override_option(command))))))
 
     return add
+
+
+def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
+    """Return the addresses that are wanted, and leave ADDRESS in the dictionary.
+
+    The last address is ADDRESS, unless it is the only one, or a file beside shorthand for another
+    address.
+
+    Raises:
+        click.UsageError: there are several, and one is no file.
+
+    """
+    found: tuple[Address, ...] = options.pop("addresses")
+    shorthand = ("bootstrap_server", "bootstrap_controller", "file")
+    is_named = any(options[each] is not None for each in shorthand) or bool(options["overrides"])
+    options["address"] = None
+    if len(found) > 1 and not (is_named and found[-1].kind is AddressKind.FILE):
+        *wanted, options["address"] = found
+        found = tuple(wanted)
+    others = [each for each in found if each.kind is not AddressKind.FILE]
+    if others and len(found) > 1:
+        raise click.UsageError(f"{others[0]} is no file; several WANTED are files and folders")
+    if found.count(STDIN_ADDRESS) > 1:
+        raise click.UsageError("standard input can be read once")
+    return found
 
 
 def take_location(

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from doorkeeper.acl.plan import EVERYTHING, plan, plan_additions
+from doorkeeper.acl.plan import EVERYTHING, Plan, SelectorUnion, plan, plan_additions
 from doorkeeper.cli.terminal import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan import Plan, Selector
+    from doorkeeper.acl.plan import Selector
 
 whole_option = click.option(
     "--whole",
@@ -26,18 +26,22 @@ whole_option = click.option(
 
 
 class Ownership(NamedTuple):
-    """The owned ACLs; ``selector`` is None where nothing is owned, and ACLs are only added."""
+    """The owned ACLs: those of ``part``, or none, so that ACLs are only added.
 
-    selector: Selector | None
+    With ``is_partial`` other ACLs may be wanted too, and are only added.
+    """
+
+    part: Selector | SelectorUnion | None
+    is_partial: bool = False
 
     @property
     def only_adds(self) -> bool:
         """Say whether no ACL may be removed."""
-        return self.selector is None
+        return self.part is None
 
     def selects(self, binding: AclBinding) -> bool:
         """Say whether a binding is owned."""
-        return self.selector is not None and self.selector.selects(binding)
+        return self.part is not None and self.part.selects(binding)
 
     def plan(
         self, present: Iterable[AclBinding], wanted: Iterable[AclBinding], removals_max: int
@@ -48,7 +52,8 @@ class Ownership(NamedTuple):
             PlanError: as for ``doorkeeper.acl.plan.plan``.
 
         """
-        if self.selector is None:
+        present = set(present)
+        if self.part is None:
             found = plan_additions(present, wanted)
             if found.foreign:
                 say(
@@ -56,24 +61,39 @@ class Ownership(NamedTuple):
                     " file, --own-... or --whole, ACLs are only added"
                 )
             return found
-        if self.selector == EVERYTHING:
+        if self.part == EVERYTHING:
             # Before the plan: a long one scrolls its summary away, and --max-removals ends
             # without one.
-            present = set(present)
             surplus = len(present.difference(wanted))
             say(f"note: --whole removes {surplus} of the {len(present)} ACLs that are there")
-        return plan(present, wanted, self.selector, removals_max=removals_max)
+        if not self.is_partial:
+            return plan(present, wanted, self.part, removals_max=removals_max)
+        wanted = list(wanted)
+        owned = [each for each in wanted if self.part.selects(each)]
+        own = plan(present, owned, self.part, removals_max=removals_max)
+        others = plan_additions(present, set(wanted).difference(owned))
+        added = tuple(sorted((*own.added, *others.added)))
+        kept = own.kept + others.kept
+        return Plan(added, own.removed, kept, own.foreign - others.kept)
 
 
-def ownership_of(selector: Selector, *, whole: bool) -> Ownership:
-    """Return the ownership that options name.
+def ownership_of(
+    selector: Selector, declared: Sequence[Selector] = (), *, whole: bool
+) -> Ownership:
+    """Return the ownership that options name, or that files declare.
 
     Raises:
         click.UsageError: they contradict each other.
 
     """
-    if not whole:
-        return Ownership(None if selector == EVERYTHING else selector)
     if selector != EVERYTHING:
-        raise click.UsageError("--whole excludes --own-...: it owns all ACLs")
-    return Ownership(EVERYTHING)
+        if whole:
+            raise click.UsageError("--whole excludes --own-...: it owns all ACLs")
+        if declared:
+            raise click.UsageError("WANTED has owns:, so that --own-... is not for it")
+        return Ownership(selector)
+    if whole:
+        return Ownership(EVERYTHING)
+    if declared:
+        return Ownership(SelectorUnion(tuple(declared)), is_partial=True)
+    return Ownership(None)

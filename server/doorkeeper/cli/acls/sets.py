@@ -16,11 +16,12 @@ import click
 from doorkeeper.acl.formats.choosing import WRITTEN, Format, write
 from doorkeeper.acl.formats.names import FormatError, resource_type
 from doorkeeper.acl.model import Principal, ResourceType
-from doorkeeper.acl.plan import PlanError, Selector, plan_additions, within
+from doorkeeper.acl.plan import EVERYTHING, PlanError, Selector, plan_additions, within
 from doorkeeper.acl.plan import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
+    STDIN_ADDRESS,
     Location,
     address_argument,
     at_option,
@@ -29,6 +30,7 @@ from doorkeeper.cli.acls.addresses import (
     refuse_file,
     report_unknown,
     take_location,
+    take_wanted,
 )
 from doorkeeper.cli.acls.ownership import ownership_of, whole_option
 from doorkeeper.cli.acls.plans import Side, apply_plan, fail_without_plan, show_difference
@@ -40,7 +42,7 @@ from doorkeeper.cli.terminal import fail, say
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
@@ -69,7 +71,6 @@ or wrong usage; 130 ended by Ctrl-C."""
 
 _TYPES = [each.name.lower() for each in ResourceType if each > ResourceType.ANY]
 
-_wanted_argument = address_argument("wanted")
 _PLANS_REVISION: Final = -1
 
 
@@ -310,7 +311,6 @@ Examples:
   doorkeeper acls plan team.csv kafka://localhost:9092 --own-prefix team- --out team.plan
 """
 )
-@_wanted_argument
 @_removals_max
 @output_option
 @click.option(
@@ -322,24 +322,27 @@ Examples:
 )
 @selectors
 @whole_option
-@location_options()
+@location_options(has_wanted=True)
 def plan(
-    wanted: Address,
     removals_max: int,
     output: str,
     out_file: Path | None,
     **options: Any,  # noqa: ANN401  those above
 ) -> None:
-    """Show the changes after which ADDRESS has the ACLs of the address WANTED.
+    """Show the changes after which ADDRESS has the ACLs of WANTED.
 
-    Without ownership (--own-..., --whole) ACLs are only added.
+    WANTED are files and folders, or one other address. Without ownership (owns: in a file,
+    --own-..., --whole) ACLs are only added.
     """
-    owned = ownership_of(_selector(options), whole=options["whole"])
-    location = take_location(options, wanted)
-    _refuse_stdin_twice(wanted, location.address)
+    selector, whole = _selector(options), options["whole"]
+    wanted = take_wanted(options)
+    location = take_location(options, *wanted)
+    _refuse_stdin_twice(*wanted, location.address)
     try:
-        source = Location(wanted, location.command_config)
-        goal, present = read_contents(source), read_contents(location)
+        source = _location_of(wanted, location)
+        goal = read_contents(source)
+        owned = ownership_of(selector, goal.owned, whole=whole)
+        present = read_contents(location)
         found = owned.plan(present.bindings, goal.bindings, removals_max)
         sides = side_of(location, present), side_of(source, goal)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
@@ -371,7 +374,6 @@ Examples:
   doorkeeper acls apply team.plan kafka://localhost:9092 --plan --yes
 """
 )
-@_wanted_argument
 @click.option("--plan", "is_plan", is_flag=True, help="WANTED is the file of a plan.")
 @click.option(
     "--other-address",
@@ -392,9 +394,8 @@ Examples:
 @_removals_max
 @selectors
 @whole_option
-@location_options()
+@location_options(has_wanted=True)
 def apply(
-    wanted: Address,
     *,
     is_plan: bool,
     other_address: bool,
@@ -405,33 +406,40 @@ def apply(
     removals_max: int,
     **options: Any,  # noqa: ANN401  those above
 ) -> None:
-    """Change ADDRESS so that it has the ACLs of the address WANTED, after a question.
+    """Change ADDRESS so that it has the ACLs of WANTED, after a question.
 
-    Without ownership (--own-..., --whole) ACLs are only added.
+    WANTED are files and folders, or one other address. Without ownership (owns: in a file,
+    --own-..., --whole) ACLs are only added.
     """
-    owned = ownership_of(_selector(options), whole=options["whole"])
-    location = take_location(options, wanted)
+    selector, whole = _selector(options), options["whole"]
+    wanted = take_wanted(options)
+    location = take_location(options, *wanted)
     refuse_file(location.address)
+    selects = None
     if is_plan:
         is_anywhere = other_address or other_place
-        if not owned.only_adds:
+        if whole or selector != EVERYTHING:
             raise click.UsageError(
                 "--plan excludes --own-... and --whole: a plan names the ACLs that it changes"
             )
-        saved = _load_plan(wanted, None if is_anywhere else location.canonical())
+        if len(wanted) > 1:
+            raise click.UsageError("--plan takes the file of one plan")
+        saved = _load_plan(wanted[0], None if is_anywhere else location.canonical())
         make_plan = partial(_rest_within, saved.plan, removals_max)
         if if_revision == _PLANS_REVISION:
             if_revision = saved.revision
             if if_revision is None:
-                fail([f"{wanted}: the plan has no revision"])
+                fail([f"{wanted[0]}: the plan has no revision"])
     else:
         goal = _read_wanted(wanted, location)
-        make_plan = partial(owned.plan, wanted=goal, removals_max=removals_max)
+        owned = ownership_of(selector, goal.owned, whole=whole)
+        if not owned.only_adds:
+            selects = owned.selects
+        make_plan = partial(owned.plan, wanted=goal.bindings, removals_max=removals_max)
     if if_revision == _PLANS_REVISION:
         raise click.UsageError("--if-revision plan needs --plan")
     check = None
     if if_revision is not None:
-        selects = None if is_plan or owned.only_adds else owned.selects
         check = precondition_of(location, if_revision, selects)
     _apply_at(location, make_plan, dry_run=dry_run, asks=not yes, precondition=check)
 
@@ -447,16 +455,14 @@ Examples:
   doorkeeper acls import dump.json config:server.properties --dry-run
 """,
 )
-@_wanted_argument
 @_dry_run
-@location_options()
-def import_acls(wanted: Address, *, dry_run: bool, **options: Any) -> None:  # noqa: ANN401  those above
-    """Add the ACLs of the address WANTED to those at ADDRESS; remove none."""
-    location = take_location(options, wanted)
+@location_options(has_wanted=True)
+def import_acls(*, dry_run: bool, **options: Any) -> None:  # noqa: ANN401  those above
+    """Add the ACLs of WANTED, files or another address, to those at ADDRESS; remove none."""
+    wanted = take_wanted(options)
+    location = take_location(options, *wanted)
     refuse_file(location.address)
-    added = _read_wanted(wanted, location)
-
-    make_plan = partial(plan_additions, wanted=added)
+    make_plan = partial(plan_additions, wanted=_read_wanted(wanted, location).bindings)
     _apply_at(location, make_plan, dry_run=dry_run, asks=False)
 
 
@@ -510,9 +516,13 @@ def read_bindings(location: Location) -> list[AclBinding]:
     return read_contents(location).bindings
 
 
-def _read_wanted(wanted: Address, location: Location) -> list[AclBinding]:
+def _location_of(wanted: Sequence[Address], location: Location) -> Location:
+    return Location(wanted[0], location.command_config, others=tuple(wanted[1:]))
+
+
+def _read_wanted(wanted: Sequence[Address], location: Location) -> AclContents:
     try:
-        return read_bindings(Location(wanted, location.command_config))
+        return read_contents(_location_of(wanted, location))
     except RepositoryError as error:
         fail(error.problems)
 
@@ -537,5 +547,5 @@ def _load_plan(wanted: Address, address: str | None) -> SavedPlan:
 
 
 def _refuse_stdin_twice(*addresses: Address) -> None:
-    if all(each.is_stdin for each in addresses):
+    if addresses.count(STDIN_ADDRESS) > 1:
         raise click.UsageError("standard input can be read once")

@@ -101,19 +101,25 @@ def test_a_text_is_recognised(how: Format) -> None:
     ("text", "error"),
     [
         ("", "expected is a mapping with version and acls"),
-        ("version: 2\nacls: []", "version: found 2; allowed: 1"),
-        ("version: 1\nacls: []\nmore: 1", "unknown: more; allowed: version, acls"),
-        ("version: 1\nacls: {}", "acls: expected is a list of records"),
-        ("version: 1\nacls: [x]", "acl 1: expected is a record with resourceType, name"),
-        ("version: 1\nacls: [{name: a}]", "acl 1: missing: resourceType, principal, operation"),
-        ("version: 1\nacls: [{nome: a}]", "acl 1: unknown: nome; allowed: resourceType, name"),
+        ("version: 2\nacls: []", "line 1: version: found 2; allowed: 1"),
+        ("version: 1\nacls: []\nmore: 1", "line 3: unknown: more; allowed: version, acls"),
+        ("version: 1\nacls: {}", "line 2: acls: expected is a list of records"),
+        ("version: 1\nacls: [x]", "line 2: acl 1: expected is a record with resourceType, name"),
+        (
+            "version: 1\nacls: [{name: a}]",
+            "line 2: acl 1: missing: resourceType, principal",
+        ),
+        (
+            "version: 1\nacls: [{nome: a}]",
+            "line 2: acl 1: unknown: nome; allowed: resourceType",
+        ),
         (
             "version: 1\nacls: [{resourceType: TOPIC, name: 7, principal: 'a:b', operation: READ}]",
-            "acl 1: name: found 7; expected is a text",
+            "line 2: acl 1: name: found 7; expected is a text",
         ),
         (
             "version: 1\nacls: [{resourceType: TOPIC, name: a, principal: a, operation: READ}]",
-            "acl 1: Could not parse principal from `a`",
+            "line 2: acl 1: Could not parse principal from `a`",
         ),
         ("a: [", "line 2: no YAML"),
         ('{"version": 1,\n', "line 2: no JSON"),

@@ -15,6 +15,7 @@ from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.sets import rest_of
 from doorkeeper.cli.commands import doorkeeper
 from testkit.acl import READ, allow, group, topic
+from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -224,6 +225,9 @@ def test_differences_of_two_sets(desk: Desk) -> None:
         ("apply x.plan {store} --plan --own-prefix a", 2, "--plan excludes --own-..."),
         ("apply x.plan {store} --plan --whole", 2, "--plan excludes --own-... and --whole"),
         ("plan {file} {store} --whole --own-prefix a", 2, "--whole excludes --own-..."),
+        ("plan {file} {store} {store}", 2, "is no file; several WANTED are files and folders"),
+        ("apply {file} {file} {store} --plan", 2, "--plan takes the file of one plan"),
+        ("plan - - {store}", 2, "standard input can be read once"),
         ("diff - -", 2, "standard input can be read once"),
         ("plan - -", 2, "standard input can be read once"),
         ("plan {file} {store} --own-type tpic", 2, "resource type: found 'tpic'; allowed: TOPIC"),
@@ -364,3 +368,68 @@ def test_without_ownership_nothing_is_removed(desk: Desk) -> None:
         "doorkeeper: 0 added, 2 removed\n"
     )
     assert len(desk.there()) == 1
+
+
+def test_a_file_that_owns_removes_what_it_lacks(desk: Desk) -> None:
+    """And no ACL of others; files without owns: beside it only add."""
+    team, rest = desk.folder / "team.yaml", desk.file(C, name="rest.yaml")
+    team.write_text("version: 1\nowns: {prefixes: a-}\nacls: []\n")
+
+    planned = desk.run("plan", str(team), rest, desk.store)
+    applied = desk.run("apply", str(team), rest, desk.store, "--yes")
+
+    assert planned.stdout.splitlines() == [
+        "+ User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*",
+        f"- {ROW_A}",
+        "Plan: 1 to add, 1 to remove; 0 unchanged; 1 not owned.",
+    ]
+    assert applied.stderr == "doorkeeper: 1 added, 1 removed\n"
+    assert desk.there() == [ROW_B, "User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*"]
+    again = desk.run("plan", str(team), rest, desk.store)
+    assert (again.exit_code, again.stdout) == (
+        0,
+        "No changes: 1 ACLs are as wanted; 1 not owned.\n",
+    )
+
+
+def test_files_and_folders_before_an_address(desk: Desk) -> None:
+    """Several files are one set; the last address, or shorthand for one, has the present ACLs."""
+    folder = desk.folder / "teams"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(write([A, C], Format.YAML))
+    file, config = desk.file(B), str(desk.folder / "server.properties")
+
+    for words in (
+        (str(folder), file, desk.store),
+        (str(folder), file, "--config", config),
+        (file, str(folder), "--config", config),
+    ):
+        found = desk.run("plan", *words, "--whole")
+        assert found.stdout.splitlines() == [
+            "+ User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*",
+            "Plan: 1 to add, 0 to remove; 2 unchanged.",
+        ]
+    assert desk.run("import", str(folder), file, desk.store).exit_code == 0
+    assert len(desk.there()) == 3
+
+
+def test_the_teams_of_the_examples(desk: Desk) -> None:
+    """Each file alone and all together lead to the same ACLs; overlaps are refused."""
+    teams = ROOT / "examples" / "teams"
+    drift = desk.file(allow("mallory", READ, topic("pay-orders")), name="drift.yaml")
+
+    for each in sorted(teams.glob("*.yaml")):
+        assert desk.run("apply", str(each), desk.store, "--yes").exit_code == 0
+    assert desk.run("plan", str(teams), desk.store).exit_code == 0
+    desk.run("import", drift, desk.store)
+    found = desk.run("plan", str(teams), desk.store)
+    overlapping = desk.folder / "overlapping.yaml"
+    overlapping.write_text("version: 1\nowns: {prefixes: pay-orders}\nacls: []\n")
+    refused = desk.run("plan", str(teams), str(overlapping), desk.store)
+
+    assert found.stdout.splitlines()[0] == "- User:mallory,TOPIC,LITERAL,pay-orders,READ,ALLOW,*"
+    assert desk.run("apply", str(teams), desk.store, "--yes").stderr.endswith(
+        "0 added, 1 removed\n"
+    )
+    assert refused.exit_code == 1
+    assert f"{teams / 'payments.yaml'} line 3 and {overlapping} line 2 both own" in refused.stderr

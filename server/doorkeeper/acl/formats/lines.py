@@ -1,0 +1,44 @@
+"""Lines of the parts of YAML and JSON texts, by their paths.
+
+A path leads from the document to a part: names of members, and indexes of items.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def line_at(text: str, path: Sequence[str | int]) -> int:
+    """Return the line at which a part begins, counting from 1.
+
+    It is that of the last part on the path that exists; 0 if the text is not YAML, as JSON that is
+    indented with tabs.
+    """
+    import yaml  # noqa: PLC0415  errors only
+
+    try:
+        node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError:
+        return 0
+    line = 0
+    for step in path:
+        found = _member(yaml, node, step)
+        if found is None:
+            break
+        begin, node = found
+        line = begin.start_mark.line + 1
+    return line
+
+
+def _member(yaml: Any, node: Any, step: str | int) -> tuple[Any, Any] | None:  # noqa: ANN401  a module and nodes
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            # The key of a duplicate that was refused is the second one, but which is no matter.
+            if key.value == step:
+                return key, value
+    elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step], node.value[step]
+    return None

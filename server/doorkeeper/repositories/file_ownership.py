@@ -1,0 +1,81 @@
+"""Ownership between files: no two own the same ACL, and each has only ACLs that it may have."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations, islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from doorkeeper.acl.formats.acl_set import AclSet
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.plan import Selector
+
+_PROBLEMS_MAX: Final = 20
+
+
+class AclFile(NamedTuple):
+    """A file and its contents."""
+
+    name: str
+    contents: AclSet
+
+    def place(self, line: int) -> str:
+        """Return the file and a line as text."""
+        return f"{self.name} line {line}" if line else self.name
+
+
+def ownership_problems(files: Sequence[AclFile]) -> list[str]:
+    """Return the violations of ownership, a line each; only the first twenty."""
+    # Each line of a text costs parsing it anew.
+    found = list(islice(chain(_overlaps(files), _foreign_bindings(files)), _PROBLEMS_MAX + 1))
+    return [*found[:_PROBLEMS_MAX], "and more"] if len(found) > _PROBLEMS_MAX else found
+
+
+def _overlaps(files: Sequence[AclFile]) -> Iterator[str]:
+    for one, other in combinations([each for each in files if each.contents.owned], 2):
+        for left in one.contents.owned:
+            for right in other.contents.owned:
+                both = left.selector.overlap(right.selector)
+                if both is not None:
+                    left_place = one.place(one.contents.line_of(left.path))
+                    right_place = other.place(other.contents.line_of(right.path))
+                    yield f"{left_place} and {right_place} both own {_words(both)}"
+
+
+def _foreign_bindings(files: Sequence[AclFile]) -> Iterator[str]:
+    owners = [each for each in files if each.contents.owned]
+    for file in files:
+        for index, binding in enumerate(file.contents.bindings) if owners else ():
+            if any(each.selector.selects(binding) for each in file.contents.owned):
+                continue
+            if file.contents.owned:
+                line = file.contents.line_of(file.contents.owned[0].path)
+                place = file.place(file.contents.line_of_binding(index))
+                yield f"{place}: not owned: {_binding_words(binding)}; owns: is in line {line}"
+                continue
+            # The next plan of the owner alone would remove it.
+            for owner in owners:
+                for part in owner.contents.owned:
+                    if part.selector.selects(binding):
+                        place = file.place(file.contents.line_of_binding(index))
+                        owners_place = owner.place(owner.contents.line_of(part.path))
+                        yield f"{place}: {_binding_words(binding)} is owned by {owners_place}"
+
+
+def _words(part: Selector) -> str:
+    """Return a part of all ACLs in words."""
+    types = ", ".join(sorted(each.name for each in part.resource_types))
+    prefixes = ", ".join(map(repr, part.prefixes))
+    principals = ", ".join(sorted(part.principals))
+    return (
+        f"the ACLs of {types or 'all resource types'}"
+        f" with {f'names that begin with {prefixes}' if prefixes else 'any name'}"
+        f" for {principals or 'any principal'}"
+    )
+
+
+def _binding_words(binding: AclBinding) -> str:
+    (resource_type, name, _), entry = binding
+    return f"{resource_type.name} {name!r} for {entry.principal}"
