@@ -80,7 +80,7 @@ def test_from_nothing_to_a_set_and_to_another(make: Callable[[], Target], tmp_pa
         assert run("plan", wanted, place, "--whole").returncode == 0
 
         planned = run("plan", fewer, place, "--whole")
-        assert planned.returncode == 2
+        assert planned.returncode == 3
         assert planned.stdout.endswith(
             f"Plan: 0 to add, 50 to remove; {len(WORLD) - 50} unchanged.\n"
         )
@@ -101,7 +101,7 @@ def test_one_cluster_against_another(tmp_path: Path) -> None:
         assert settled(places[0], WORLD[:20]) == WORLD[:20]
 
         differing = run("diff", *places)
-        assert differing.returncode == 2
+        assert differing.returncode == 3
         assert differing.stdout.endswith("Plan: 10 to add, 10 to remove; 10 unchanged.\n")
 
         exported = tmp_path / "exported.txt"

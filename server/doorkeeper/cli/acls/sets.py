@@ -33,11 +33,18 @@ from doorkeeper.cli.acls.addresses import (
     take_wanted,
 )
 from doorkeeper.cli.acls.ownership import ownership_of, whole_option
-from doorkeeper.cli.acls.plans import Side, apply_plan, fail_without_plan, show_difference
+from doorkeeper.cli.acls.plan_options import (
+    PLAN_STATUSES,
+    exit_with_status,
+    fail_on_option,
+    plan_output_option,
+    show_as,
+)
+from doorkeeper.cli.acls.plans import Side, apply_plan, fail_without_plan
 from doorkeeper.cli.acls.preconditions import precondition_of
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.options import deprecated_option, output_option, utf8
+from doorkeeper.cli.options import deprecated_option, utf8
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.repositories.errors import RepositoryError
 
@@ -53,9 +60,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
-CHANGES: Final = 2
-"""The status of a plan with changes, and of sets that differ."""
-
 # A wrong file, or an empty variable in a script, mostly means many removals.
 REMOVALS_MAX: Final = 100
 
@@ -65,9 +69,6 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 _APPLY_STATUSES = """\b
 Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
 stderr; 2 wrong usage; 130 ended by Ctrl-C."""
-_PLAN_STATUSES = """\b
-Exit statuses: 0 no changes; 1 failed, with the reason on stderr; 2 changes,
-or wrong usage; 130 ended by Ctrl-C."""
 
 _TYPES = [each.name.lower() for each in ResourceType if each > ResourceType.ANY]
 
@@ -218,9 +219,7 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:  # 
 
 @click.command(
     epilog=f"""{ADDRESSES}
-\b
-Exit statuses: 0 equal; 1 failed, with the reason on stderr; 2 different,
-or wrong usage; 130 ended by Ctrl-C.
+{PLAN_STATUSES}
 
 \b
 Examples:
@@ -252,7 +251,8 @@ Examples:
     type=click.Path(path_type=Path),
     help="Client properties for RIGHT.  [default: those of --command-config]",
 )
-@output_option
+@plan_output_option
+@fail_on_option
 @selectors
 @at_option
 @location_options("[RIGHT]")
@@ -293,26 +293,27 @@ def diff(
         fail(error.problems)
     # Without ownership, which both sides have been reduced to: a plan refuses a wanted ACL that is
     # not owned, a comparison just ignores it.
-    found = plan_changes(
-        [each for each in left_contents.bindings if owned.selects(each)],
-        [each for each in right_contents.bindings if owned.selects(each)],
-    )
-    show_difference(found, side_of(other, left_contents), side_of(location, right_contents), output)
-    raise SystemExit(CHANGES if found else 0)
+    present = [each for each in left_contents.bindings if owned.selects(each)]
+    wanted = [each for each in right_contents.bindings if owned.selects(each)]
+    found = plan_changes(present, wanted)
+    show_as(found, side_of(other, left_contents), side_of(location, right_contents), output)
+    exit_with_status(found, present, options["failures"])
 
 
 @click.command(
     epilog=f"""{ADDRESSES}
-{_PLAN_STATUSES}
+{PLAN_STATUSES}
 
 \b
 Examples:
   doorkeeper acls plan acls.yaml kafka://localhost:9092 --whole
+  doorkeeper acls plan teams/ kafka://localhost:9092 --output markdown --fail-on widening
   doorkeeper acls plan team.csv kafka://localhost:9092 --own-prefix team- --out team.plan
 """
 )
 @_removals_max
-@output_option
+@plan_output_option
+@fail_on_option
 @click.option(
     "--out",
     "out_file",
@@ -354,11 +355,11 @@ def plan(
         fail_without_plan(error)
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
-    show_difference(found, *sides, output)
+    show_as(found, *sides, output)
     acl_plans.say_host_notes(found, networks=present.networks)
     if out_file is not None:
         say(f"the plan is written to {out_file}")
-    raise SystemExit(CHANGES if found else 0)
+    exit_with_status(found, present.bindings, options["failures"])
 
 
 @click.command(

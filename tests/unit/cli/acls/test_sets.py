@@ -77,11 +77,11 @@ def test_what_is_exported_is_imported(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_a_plan_is_shown_and_its_status_says_whether_there_is_one(desk: Desk) -> None:
-    """Status 2 where something would change, 0 where not; nothing is changed."""
+    """Status 3 where something would change, 0 where not; nothing is changed."""
     planned = desk.run("plan", desk.file(A, C), desk.store, "--whole")
     as_it_is = desk.run("plan", desk.file(A, B), desk.store, "--whole")
 
-    assert planned.exit_code == 2
+    assert planned.exit_code == 3
     assert planned.stdout.splitlines() == [
         "+ User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*",
         f"- {ROW_B}",
@@ -142,7 +142,7 @@ def test_a_plan_that_was_kept_does_nothing_else(desk: Desk, tmp_path: Path) -> N
     """What changed meanwhile is left alone, what is done already is done."""
     kept = str(tmp_path / "kept.plan")
     words = ("plan", desk.file(A, C), desk.store, "--whole", "--out", kept)
-    assert desk.run(*words).exit_code == 2
+    assert desk.run(*words).exit_code == 3
     desk.run("import", desk.file(G), desk.store)
 
     first = desk.run("apply", kept, desk.store, "--plan", "--yes")
@@ -174,7 +174,7 @@ def test_a_kept_plan_is_for_its_place(desk: Desk, tmp_path: Path) -> None:
     again = f"config:{tmp_path / '..' / tmp_path.name / 'server.properties'}"
     desk.run("import", desk.file(A), other)
     words = ("plan", desk.file(A, C), desk.store, "--whole", "--out", kept)
-    assert desk.run(*words).exit_code == 2
+    assert desk.run(*words).exit_code == 3
 
     refused = desk.run("apply", kept, other, "--plan", "--yes")
     told = desk.run("apply", kept, other, "--plan", "--yes", "--other-address")
@@ -198,13 +198,13 @@ def test_what_is_left_of_a_plan() -> None:
 
 
 def test_differences_of_two_sets(desk: Desk) -> None:
-    """As JSON for programs; status 2."""
+    """As JSON for programs; status 3."""
     result = desk.run(
         "diff", desk.store, desk.file(A, C, name="other.yaml"), "--output", "json",
         "--own-type", "topic",
     )  # fmt: skip
 
-    assert result.exit_code == 2
+    assert result.exit_code == 3
     assert acl_plans.plan_of(result.stdout) == (Plan((C,), (B,), 1, 0), desk.store, 1)
     assert json.loads(result.stdout)["wanted"] == {
         "place": str(desk.folder / "other.yaml"),
@@ -294,7 +294,7 @@ def test_an_empty_prefix_owns_nothing(desk: Desk) -> None:
 def test_a_kept_plan_may_remove_no_more_than_any_other(desk: Desk) -> None:
     """Nothing is done, and the option is named."""
     file = str(desk.folder / "kept.plan")
-    assert desk.run("plan", desk.file(), desk.store, "--whole", "--out", file).exit_code == 2
+    assert desk.run("plan", desk.file(), desk.store, "--whole", "--out", file).exit_code == 3
 
     words = ("apply", file, desk.store, "--plan", "--yes", "--max-removals")
     refused = desk.run(*words, "1")
@@ -433,3 +433,43 @@ def test_the_teams_of_the_examples(desk: Desk) -> None:
     )
     assert refused.exit_code == 1
     assert f"{teams / 'payments.yaml'} line 3 and {overlapping} line 2 both own" in refused.stderr
+
+
+def test_a_plan_as_markdown(desk: Desk) -> None:
+    """In a block, so that no name mentions a user; names with fences do not end it."""
+    odd = allow("@team/```", READ, topic("a|b"))
+
+    planned = desk.run("plan", desk.file(A, odd), desk.store, "--whole", "--output", "markdown")
+    as_wanted = desk.run("plan", desk.file(A, B), desk.store, "--output", "markdown")
+    differing = desk.run("diff", desk.file(A), desk.store, "--output", "markdown")
+
+    assert planned.stdout.splitlines() == [
+        "**Plan: 1 to add, 1 to remove; 1 unchanged.**",
+        "",
+        "````diff",
+        "+ User:@team/```,TOPIC,LITERAL,a|b,READ,ALLOW,*",
+        f"- {ROW_B}",
+        "````",
+    ]
+    assert as_wanted.stdout == "**No changes: 2 ACLs are as wanted.**\n"
+    assert differing.stdout.splitlines()[2:] == ["```diff", f"+ {ROW_B}", "```"]
+
+
+def test_changes_that_fail(desk: Desk) -> None:
+    """--fail-on exits with 1 after the plan; other changes with 3."""
+    narrower = desk.file(A)
+    wider = desk.file(A, B, C, name="wider.yaml")
+    fail_on = ("--fail-on", "widening", "--fail-on", "removal")
+
+    removal = desk.run("plan", narrower, desk.store, "--whole", *fail_on)
+    widening = desk.run("plan", wider, desk.store, *fail_on)
+    other = desk.run("plan", wider, desk.store, "--fail-on", "removal")
+    none = desk.run("plan", narrower, desk.store, *fail_on)
+    differing = desk.run("diff", desk.store, narrower, "--fail-on", "removal")
+
+    assert (removal.exit_code, widening.exit_code, other.exit_code) == (1, 1, 3)
+    assert (none.exit_code, differing.exit_code) == (0, 1)
+    assert removal.stdout.splitlines()[0] == f"- {ROW_B}"
+    assert "--fail-on removal: 1 ACLs are removed" in removal.stderr
+    assert "--fail-on widening: requests may be newly permitted by 1 ACLs" in widening.stderr
+    assert "  User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*" in widening.stderr

@@ -223,7 +223,7 @@ def test_the_difference_of_two_moments(run: Run, data_dir: Path) -> None:
     """--from and --to of one store, in the form of a plan."""
     store = f"store:{data_dir}"
     found = run("acls", "diff", store, "--from", "1", "--to", "2", *STANDARD)
-    assert found.exit_code == 2
+    assert found.exit_code == 3
     assert found.stdout.splitlines() == [
         "+ User:bob,TOPIC,LITERAL,orders,READ,ALLOW,*",
         "Plan: 1 to add, 0 to remove; 1 unchanged.",

@@ -1,0 +1,82 @@
+"""The options and statuses of commands that show changes: ``plan`` and ``diff``.
+
+A status of its own for changes lets scripts tell them from wrong usage.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from doorkeeper.acl.widening import widening
+from doorkeeper.cli.acls import plans as acl_plans
+from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.terminal import fail, show
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.plan import Plan
+    from doorkeeper.cli.acls.plans import Side
+
+CHANGES: Final = 3
+"""The status of a plan with changes, and of sets that differ."""
+
+PLAN_STATUSES: Final = """\b
+Exit statuses: 0 no changes; 1 failed, or a change of --fail-on, with the reason
+on stderr; 2 wrong usage; 3 changes; 130 ended by Ctrl-C."""
+
+plan_output_option = click.option(
+    "--output",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="The format: lines, JSON, or Markdown for a comment on a pull request.",
+)
+fail_on_option = click.option(
+    "--fail-on",
+    "failures",
+    type=click.Choice(["removal", "widening"]),
+    multiple=True,
+    help="Exit with 1 if ACLs are removed, or if requests may be permitted that were refused"
+    " (an ALLOW is added or a DENY removed that no other ACL covers); may be repeated.",
+)
+
+
+def show_as(plan: Plan, present: Side, wanted: Side, output: str) -> None:
+    """Print a plan between two sides in a format of ``plan_output_option``."""
+    if output == "markdown":
+        show(markdown_lines(plan))
+    else:
+        acl_plans.show_difference(plan, present, wanted, output)
+
+
+def markdown_lines(plan: Plan) -> Iterator[str]:
+    """Yield the lines of a plan in Markdown: its numbers, and a block of changes."""
+    yield f"**{acl_plans.summary(plan)}**"
+    if not plan:
+        return
+    changes = [f"+ {row(each)}" for each in plan.added]
+    changes += [f"- {row(each)}" for each in plan.removed]
+    # In a block no name is a link or mentions a user. Its fence is longer than those in names.
+    longest = max(len(each) for each in re.findall("`*", "\n".join(changes)))
+    fence = "`" * max(3, longest + 1)
+    yield from ("", f"{fence}diff", *changes, fence)
+
+
+def exit_with_status(
+    plan: Plan, present: Collection[AclBinding], failures: Collection[str]
+) -> None:
+    """End the process with the status of a plan, after the reasons of ``--fail-on``."""
+    reasons = []
+    if "removal" in failures and plan.removed:
+        reasons.append(f"--fail-on removal: {len(plan.removed)} ACLs are removed")
+    if "widening" in failures and (found := widening(present, plan)):
+        reasons.append(f"--fail-on widening: requests may be newly permitted by {len(found)} ACLs")
+        reasons += [f"  {row(each)}" for each in found]
+    if reasons:
+        fail(reasons)
+    raise SystemExit(CHANGES if plan else 0)
