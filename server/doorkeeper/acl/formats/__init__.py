@@ -8,6 +8,8 @@ znodes    version 1 JSON, which old brokers kept in ZooKeeper
 documents strict JSON parsing
 acl_set   the contents of a file: bindings, owned parts, and their lines
 owned_parts  the parts of all ACLs that a file owns
+roles     grants of roles, which expand to plain ACLs; built_in_roles has Kafka's usual programs
+schema    the JSON schema of YAML and JSON of our own
 lines     the lines of the parts of a document, for errors
 choosing  detects the format of a text by its name or its first words
 names     parses resource types, operations and so on, for all formats

@@ -24,7 +24,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.acl.validation import check_binding, unencodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from enum import IntEnum
 
 E = TypeVar("E", bound="IntEnum")
@@ -47,12 +47,12 @@ class FormatError(ValueError):
 
 
 def check_words(
-    found: Mapping[object, object],
+    found: Iterable[object],
     allowed: Sequence[str],
     path: tuple[str | int, ...] = (),
     prefix: str = "",
 ) -> None:
-    """Refuse a mapping with other words than the allowed ones, with the nearest one.
+    """Refuse other words of a mapping than the allowed ones, with the nearest one.
 
     Raises:
         FormatError: with the path of the first such word.
@@ -78,9 +78,12 @@ def suggestion(word: str, allowed: Iterable[str]) -> str:
 
 def short(value: object) -> str:
     """Return a value for an error: aliases of YAML can make a small text a huge value."""
-    from reprlib import repr as short_repr  # noqa: PLC0415  errors only
+    from reprlib import Repr  # noqa: PLC0415  errors only
 
-    return short_repr(value)
+    printer = Repr()
+    # Of each level there are six items, so that more levels would not be short.
+    printer.maxlevel = 2
+    return printer.repr(value)
 
 
 def short_text(value: object) -> str:

@@ -6,9 +6,9 @@
 
 ``patternType``, ``host`` and ``permissionType`` default to LITERAL, * and ALLOW. A record may have
 a list of operations; writing gives each binding a record of its own with all fields.
-``owned_parts`` reads the parts that a file owns.
+``owned_parts`` reads the parts that a file owns, ``roles`` the grants of roles.
 
-Source: ``schemas/records/acl_set.json``.
+Source: ``schemas/records/acl_set.json``, which ``schema`` writes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.lines import line_at
 from doorkeeper.acl.formats.names import FormatError, binding_of, check_words, short
 from doorkeeper.acl.formats.owned_parts import owned_parts
+from doorkeeper.acl.formats.roles import replace_references, roles_of, rows_of_grant, variables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from doorkeeper.acl.formats.acl_set import Path
     from doorkeeper.acl.model import AclBinding
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 VERSION = 1
 ORIGIN = ("place", "revision")
 """Words for the address of the ACLs and the revision of its store, which readers ignore."""
-MEMBERS = ("version", "acls", "owns", *ORIGIN)
-"""The members of a document."""
+MEMBERS = ("version", "acls", "owns", "vars", "roles", "grants", *ORIGIN)
+"""The members of a document. Those that begin with ``x-`` are ignored: they hold YAML's anchors."""
 NEEDED = ("resourceType", "name", "principal", "operation")
 DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
 _WORDS = (*NEEDED, *DEFAULTS)
@@ -142,24 +143,54 @@ def set_of_document(document: object, *, bare_principals: bool = False) -> AclSe
     if document.get("version") != VERSION or isinstance(document.get("version"), bool):
         found = short(document.get("version"))
         raise FormatError(f"version: found {found}; allowed: {VERSION}", path=("version",))
-    check_words(document, MEMBERS)
-    rows = document.get("acls")
-    if not isinstance(rows, list):
-        raise FormatError("acls: expected is a list of records", path=("acls",))
-    owned = owned_parts(document["owns"], str) if "owns" in document else ()
+    check_words([each for each in document if not str(each).startswith("x-")], MEMBERS)
+    text_of = _text_reader(document)
+    owned = owned_parts(document["owns"], text_of) if "owns" in document else ()
     bindings: list[AclBinding] = []
     paths: list[Path] = []
-    for index, row in enumerate(rows):
-        path = ("acls", index)
+    for path, where, row in _rows(document):
+        # The texts of a grant have no variables any more.
+        read = text_of if path[0] == "acls" else str
         try:
-            bindings.extend(_bindings(row, bare_principals=bare_principals))
+            for each in row:
+                bindings.extend(_bindings(each, read, bare_principals=bare_principals))
         except FormatError as error:
-            raise error.at(path, f"acl {index + 1}: ") from None
+            raise error.at(path, f"{where}: ") from None
         paths.extend([path] * (len(bindings) - len(paths)))
     return AclSet(bindings, tuple(paths), owned)
 
 
-def _bindings(row: object, *, bare_principals: bool) -> Iterator[AclBinding]:
+def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object]]]:
+    """Yield each ACL and each grant: its path, its number in words, and its records."""
+    rows = document.get("acls", [] if "grants" in document else None)
+    if not isinstance(rows, list):
+        raise FormatError("acls: expected is a list of records", path=("acls",))
+    for index, row in enumerate(rows):
+        yield ("acls", index), f"acl {index + 1}", [row]
+    if not {"grants", "roles"} & document.keys():
+        return
+    from doorkeeper.acl.formats.built_in_roles import BUILT_IN  # noqa: PLC0415  few need them
+
+    roles = roles_of(document.get("roles", {}), BUILT_IN)
+    variables_ = variables(document.get("vars", {}))
+    grants = document.get("grants", [])
+    if not isinstance(grants, list):
+        raise FormatError("grants: expected is a list of records", path=("grants",))
+    for index, grant in enumerate(grants):
+        yield ("grants", index), f"grant {index + 1}", rows_of_grant(grant, roles, variables_)
+
+
+def _text_reader(document: dict[str, Any]) -> Callable[[str], str]:
+    """Return a function that replaces variables; without ``vars`` texts are as they stand."""
+    if "vars" not in document:
+        return str
+    values = variables(document["vars"])
+    return lambda text: replace_references(text, values)
+
+
+def _bindings(
+    row: object, text_of: Callable[[str], str], *, bare_principals: bool
+) -> Iterator[AclBinding]:
     if not isinstance(row, dict):
         raise FormatError(f"expected is a record with {', '.join(NEEDED)}")
     check_words(row, _WORDS)
@@ -174,10 +205,10 @@ def _bindings(row: object, *, bare_principals: bool) -> Iterator[AclBinding]:
                 raise FormatError(f"{word}: found {short(value)}; expected is a text", path=(word,))
         yield binding_of(
             resource=words["resourceType"],
-            name=words["name"],
+            name=text_of(words["name"]),
             pattern=words["patternType"],
-            principal=words["principal"],
-            host=words["host"],
+            principal=text_of(words["principal"]),
+            host=text_of(words["host"]),
             does=each,
             permission=words["permissionType"],
             bare_principals=bare_principals,

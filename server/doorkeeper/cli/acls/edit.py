@@ -74,6 +74,10 @@ _MEMBERS = {
     ),
     "export": Member(f"{_SETS}:export", "Write ACLs as YAML, JSON, CSV or a kafka-acls.sh list."),
     "import": Member(f"{_SETS}:import_acls", "Add ACLs from a file; remove none."),
+    "render": Member(f"{_SETS}:render", "Write the plain ACLs of files, with roles expanded."),
+    "schema": Member(
+        "doorkeeper.cli.acls.file_schema:schema", "Print the JSON schema of files of ACLs."
+    ),
     "diff": Member(f"{_SETS}:diff", "Compare two sets of ACLs."),
     "plan": Member(f"{_SETS}:plan", "Show the changes that lead to a wanted set of ACLs."),
     "undo": Member(
@@ -105,7 +109,7 @@ def command() -> None:
     """Manage ACLs, and explain the decisions that follow from them.
 
     add, remove and list take the options of kafka-acls.sh. explain, who-can, what-can and lint
-    answer questions. export, import, diff, plan and apply work on whole sets of ACLs. All of them
+    answer questions. export, import, render, diff, plan and apply work on whole sets of ACLs. They
     work on live clusters (Kafka or Doorkeeper), on the store of a stopped server, and read files.
 
     After a lock-out, stop the server and change the ACLs in its store. The

@@ -46,6 +46,7 @@ from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.options import deprecated_option, utf8
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
     from doorkeeper.acl.plan import Plan
     from doorkeeper.cli.acls.plans import Precondition, SavedPlan
     from doorkeeper.history.moments import Moment
-    from doorkeeper.repositories.addresses import Address
     from doorkeeper.repositories.repository import AclContents
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
@@ -91,6 +91,14 @@ _removals_max = click.option(
     default=REMOVALS_MAX,
     show_default=True,
     help="Refuse a plan with more removals.",
+)
+_format_option = click.option(
+    "--format",
+    "format_name",
+    type=click.Choice([each.value for each in WRITTEN]),
+    default=Format.YAML.value,
+    show_default=True,
+    help="The format; kafka is the output of kafka-acls.sh --list.",
 )
 _dry_run = click.option("--dry-run", is_flag=True, help="Show the plan and change nothing.")
 
@@ -173,14 +181,7 @@ Examples:
   doorkeeper acls export config:server.properties --format csv --out acls.csv
 """
 )
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice([each.value for each in WRITTEN]),
-    default=Format.YAML.value,
-    show_default=True,
-    help="The format; kafka is the output of kafka-acls.sh --list.",
-)
+@_format_option
 @click.option(
     "--out",
     "out_file",
@@ -204,17 +205,45 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:  # 
         fail(error.problems)
     except FormatError as error:
         fail([error])
-    # As bytes: CSV has line ends of its own.
-    data = text.encode()
     if out_file is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        _write_stdout(text)
         return
     try:
-        write_whole(out_file, data)
+        write_whole(out_file, text.encode())
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
     say(f"{len(found)} ACLs of {side_of(location, contents)} written to {out_file}")
+
+
+@click.command(
+    epilog=f"""
+{_STATUSES}
+
+\b
+Examples:
+  doorkeeper acls render teams/payments.yaml
+  doorkeeper acls render teams/ common.yaml --format kafka
+"""
+)
+@click.argument(
+    "names",
+    metavar="FILE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(),
+)
+@_format_option
+def render(names: tuple[str, ...], format_name: str) -> None:
+    """Write the plain ACLs of files and folders, with their roles expanded, sorted."""
+    first, *others = (Address(AddressKind.FILE, name) for name in names)
+    try:
+        found = sorted(read_bindings(Location(first, others=tuple(others))))
+        text = write(found, Format(format_name))
+    except RepositoryError as error:
+        fail(error.problems)
+    except FormatError as error:
+        fail([error])
+    _write_stdout(text)
 
 
 @click.command(
@@ -515,6 +544,12 @@ def side_of(location: Location, contents: AclContents) -> Side:
 def read_bindings(location: Location) -> list[AclBinding]:
     """Return the ACLs at a location, as ``read_contents``."""
     return read_contents(location).bindings
+
+
+def _write_stdout(text: str) -> None:
+    # As bytes: CSV has line ends of its own.
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
 
 
 def _location_of(wanted: Sequence[Address], location: Location) -> Location:

@@ -473,3 +473,25 @@ def test_changes_that_fail(desk: Desk) -> None:
     assert "--fail-on removal: 1 ACLs are removed" in removal.stderr
     assert "--fail-on widening: requests may be newly permitted by 1 ACLs" in widening.stderr
     assert "  User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*" in widening.stderr
+
+
+def test_roles_are_shown_as_plain_acls(desk: Desk) -> None:
+    """render writes the ACLs of files in any format; errors have file and line."""
+    file = desk.folder / "roles.yaml"
+    file.write_text(
+        "version: 1\ngrants:\n"
+        "- {role: consumer, principal: 'User:a', topic: orders, group: billing}\n"
+    )
+    shown = desk.run("render", str(file), "--format", "csv")
+    broken = desk.folder / "broken.yaml"
+    broken.write_text("version: 1\ngrants:\n- {role: consumers, principal: 'User:a'}\n")
+    refused = desk.run("render", str(file), str(broken))
+
+    assert shown.stdout.splitlines()[1:] == [
+        "User:a,TOPIC,LITERAL,orders,READ,ALLOW,*",
+        "User:a,TOPIC,LITERAL,orders,DESCRIBE,ALLOW,*",
+        "User:a,GROUP,LITERAL,billing,READ,ALLOW,*",
+    ]
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith(f"doorkeeper: {broken}: line 3: grant 1: role: found")
+    assert "did you mean consumer?" in refused.stderr

@@ -1,0 +1,144 @@
+"""The JSON schema of files of ACLs; the same as ``schemas/records/acl_set.json``."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from doorkeeper.acl.formats.built_in_roles import BUILT_IN
+from doorkeeper.acl.formats.owned_parts import WORDS
+from doorkeeper.acl.formats.records import DEFAULTS, NEEDED, VERSION
+from doorkeeper.acl.formats.roles import TEMPLATE_WORDS
+from doorkeeper.acl.model import AclOperation, ResourceType
+
+_TEXT: Final = {"type": "string", "minLength": 1}
+_PATTERN_TYPE: Final = {"enum": ["LITERAL", "PREFIXED"], "default": "LITERAL"}
+
+
+def schema() -> dict[str, Any]:
+    """Return the schema. Readers take words in any case, which it does not."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A set of ACLs",
+        "description": "The files of doorkeeper acls, as JSON or YAML.",
+        "type": "object",
+        "required": ["version"],
+        "anyOf": [{"required": ["acls"]}, {"required": ["grants"]}],
+        "additionalProperties": False,
+        "patternProperties": {"^x-": {"description": "Ignored: anchors of YAML stand here."}},
+        "properties": {
+            "version": {"const": VERSION},
+            "place": {
+                "type": "string",
+                "description": "The address that the ACLs were read from. Readers ignore it.",
+            },
+            "revision": {
+                "type": ["integer", "null"],
+                "description": "The revision of the store there; null without one. Readers ignore"
+                " it.",
+            },
+            "owns": {
+                "description": "The ACLs that this file owns: it removes those that it lacks.",
+                **_one_or_more({"$ref": "#/$defs/ownedPart"}),
+            },
+            "vars": {
+                "description": "Texts for ${name} in this file.",
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+            },
+            "roles": {
+                "description": "Roles of this file, by name.",
+                "type": "object",
+                "additionalProperties": {"$ref": "#/$defs/role"},
+            },
+            "grants": {"type": "array", "items": {"$ref": "#/$defs/grant"}},
+            "acls": {"type": "array", "items": _record()},
+        },
+        "$defs": {
+            "operation": {"enum": [each.name for each in AclOperation if each > 1]},
+            "texts": _one_or_more(_TEXT),
+            "names": _one_or_more({"oneOf": [_TEXT, {"$ref": "#/$defs/name"}]}),
+            "name": {
+                "type": "object",
+                "required": ["name"],
+                "additionalProperties": False,
+                "properties": {"name": _TEXT, "patternType": _PATTERN_TYPE},
+            },
+            "ownedPart": {
+                "description": "The ACLs that match each of these words.",
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": False,
+                "properties": {word: {"$ref": "#/$defs/texts"} for word in WORDS},
+            },
+            "role": _role(),
+            "grant": {
+                "type": "object",
+                "required": ["role", "principal"],
+                "properties": {
+                    "role": _TEXT,
+                    "principal": {"$ref": "#/$defs/texts"},
+                    "host": {"$ref": "#/$defs/texts"},
+                    "patternType": _PATTERN_TYPE,
+                },
+                "allOf": [_built_in(name) for name in BUILT_IN],
+            },
+        },
+    }
+
+
+def _one_or_more(item: dict[str, Any]) -> dict[str, Any]:
+    return {"oneOf": [item, {"type": "array", "minItems": 1, "items": item}]}
+
+
+def _record() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": list(NEEDED),
+        "additionalProperties": False,
+        "properties": {
+            "resourceType": {"enum": [each.name for each in ResourceType if each > 1]},
+            "name": _TEXT,
+            "patternType": _PATTERN_TYPE,
+            "principal": {"type": "string"},
+            "host": {**_TEXT, "default": DEFAULTS["host"]},
+            "operation": _one_or_more({"$ref": "#/$defs/operation"}),
+            "permissionType": {
+                "enum": ["ALLOW", "DENY"],
+                "default": DEFAULTS["permissionType"],
+            },
+        },
+    }
+
+
+def _role() -> dict[str, Any]:
+    record = _record()
+    names = {"type": "array", "items": _TEXT}
+    template = {
+        **record,
+        "required": ["resourceType", "name", "operation"],
+        "properties": {word: record["properties"][word] for word in TEMPLATE_WORDS},
+    }
+    return {
+        "type": "object",
+        "required": ["acls"],
+        "additionalProperties": False,
+        "properties": {
+            "parameters": names,
+            "optional": {
+                "type": "object",
+                "additionalProperties": {"type": ["string", "null"]},
+            },
+            "acls": {"type": "array", "items": template},
+        },
+    }
+
+
+def _built_in(name: str) -> dict[str, Any]:
+    role = BUILT_IN[name]
+    return {
+        "if": {"properties": {"role": {"const": name}}},
+        "then": {
+            "required": list(role.required),
+            "properties": {each: {"$ref": "#/$defs/names"} for each in role.parameters},
+        },
+    }

@@ -1,0 +1,103 @@
+"""The JSON schema of files of ACLs."""
+
+from __future__ import annotations
+
+import json
+import re
+from textwrap import dedent
+from typing import Any
+
+import pytest
+import yaml
+
+from doorkeeper.acl.formats.built_in_roles import BUILT_IN
+from doorkeeper.acl.formats.records import MEMBERS, read_yaml, write_json
+from doorkeeper.acl.formats.schema import schema
+from testkit.acl import READ, allow, topic
+from testkit.checkout import ROOT
+
+jsonschema = pytest.importorskip("jsonschema", reason="comes with the checks' packages")
+
+ACL = {"resourceType": "TOPIC", "name": "t", "principal": "User:a", "operation": "READ"}
+SET: dict[str, Any] = {"version": 1, "acls": [ACL]}
+ROLE = {
+    "parameters": ["a"],
+    "acls": [{"resourceType": "TOPIC", "name": "${a}", "operation": "READ"}],
+}
+
+
+def is_valid(document: object) -> bool:
+    return bool(jsonschema.Draft202012Validator(schema()).is_valid(document))
+
+
+def test_the_published_schema_is_this_one() -> None:
+    """Written by ``doorkeeper acls schema > schemas/records/acl_set.json``."""
+    published = json.loads((ROOT / "schemas" / "records" / "acl_set.json").read_text("utf-8"))
+
+    assert published == schema()
+    jsonschema.Draft202012Validator.check_schema(published)
+    assert set(published["properties"]) == set(MEMBERS)
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "examples" / "teams").glob("*.yaml")), ids=str)
+def test_the_examples_are_valid(file: Any) -> None:
+    """And so is what is written."""
+    assert is_valid(yaml.safe_load(file.read_text("utf-8")))
+    assert is_valid(json.loads(write_json([allow("a", READ, topic("t"))])))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        SET,
+        {**SET, "x-anchors": {"any": 1}},
+        {**SET, "owns": {"prefixes": "a"}},
+        {**SET, "owns": [{"principals": ["User:a"]}, {"resourceTypes": ["TOPIC"]}]},
+        {**SET, "vars": {"a": "b"}},
+        {"version": 1, "roles": {"r": ROLE}, "grants": [{"role": "r", "principal": "User:a",
+                                                         "a": "t"}]},
+        *(
+            {"version": 1, "grants": [{"role": name, "principal": "User:a",
+                                       **dict.fromkeys(BUILT_IN[name].parameters, "x")}]}
+            for name in BUILT_IN
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_valid_is_read(document: object) -> None:
+    """The schema accepts nothing that the reader refuses, as far as these go."""
+    assert is_valid(document)
+    assert read_yaml(json.dumps(document)).bindings
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"version": 2, "acls": []},
+        {"version": 1},
+        {**SET, "more": 1},
+        {**SET, "owns": {}},
+        {**SET, "owns": []},
+        {**SET, "owns": {"prefix": "a"}},
+        {**SET, "vars": {"a": 1}},
+        {"version": 1, "acls": [{**ACL, "operations": "READ"}]},
+        {"version": 1, "acls": [{**ACL, "resourceType": "TOPICS"}]},
+        {"version": 1, "grants": [{"role": "producer", "principal": "User:a"}]},
+        {"version": 1, "roles": {"r": {**ROLE, "parameter": []}}, "grants": []},
+    ],
+)
+def test_what_is_invalid_is_refused(document: object) -> None:
+    """By both, the schema and the reader."""
+    assert not is_valid(document)
+    with pytest.raises(ValueError, match=r"line|acls: expected"):
+        read_yaml(json.dumps(document, indent=1))
+
+
+def test_the_files_of_the_page_are_read() -> None:
+    """Each block of YAML in docs/acl-sets.md is a valid file of ACLs."""
+    page = (ROOT / "docs" / "acl-sets.md").read_text("utf-8")
+    blocks = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```$", page)
+
+    assert len(blocks) == 2
+    for block in map(dedent, blocks):
+        assert is_valid(yaml.safe_load(block))
+        assert read_yaml(block).bindings
