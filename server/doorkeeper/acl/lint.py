@@ -33,6 +33,7 @@ from doorkeeper.acl.model import (
     WILDCARD_PRINCIPAL,
     AccessControlEntry,
     AclBinding,
+    AclOperation,
     AclPermissionType,
     PatternType,
     ResourcePattern,
@@ -44,9 +45,10 @@ from doorkeeper.acl.operations import effects
 from doorkeeper.acl.regions import is_asked_about
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.necessity import Removable
     from doorkeeper.acl.network_index import Networks
     from doorkeeper.acl.networks import Network
     from doorkeeper.acl.snapshot import Snapshot
@@ -94,6 +96,13 @@ _CAUSES = {
 _REMOVE = "remove it"
 _UNLESS = {Cause.NOTHING_TO_DENY: f"{_REMOVE}, unless it guards against future ALLOWs"}
 
+_DESCRIBE = AclOperation.DESCRIBE
+_DESCRIBED_WITH = {
+    ResourceType.TOPIC: (AclOperation.WRITE, AclOperation.READ),
+    ResourceType.TRANSACTIONAL_ID: (AclOperation.WRITE,),
+}
+"""The operations beside which kafka-acls.sh --producer and --consumer add DESCRIBE."""
+
 CODES = {
     **dict(_CAUSES.values()),
     "W001": "contradiction",
@@ -108,24 +117,37 @@ CODES = {
 
 
 def lint(
-    policy: Policy, snapshot: Snapshot, codes: Collection[str] = frozenset(CODES)
+    policy: Policy,
+    snapshot: Snapshot,
+    codes: Collection[str] = frozenset(CODES),
+    *,
+    implied: bool = True,
+    accepts: Callable[[str, AclBinding], bool] | None = None,
 ) -> list[Finding]:
     """Return the findings with these codes, sorted by code, then by binding.
 
-    All bindings with E codes can be removed together, for any selection of codes.
+    All bindings with E codes can be removed together, for any selection of codes. Without
+    ``implied`` the DESCRIBE is no finding that ``kafka-acls.sh --producer`` and ``--consumer`` add
+    beside WRITE and READ. ``accepts`` says whether a finding with a code is accepted for a binding.
     """
     causes = {cause for cause, (code, _) in _CAUSES.items() if code in codes}
-    found = [
-        Finding(*_CAUSES[each.cause], each.cause.value, (each.binding, *each.because),
-                Fix(_UNLESS.get(each.cause, _REMOVE), removed=(each.binding,)))
-        for each in removable(policy, snapshot, causes)
-    ]  # fmt: skip
     bindings = sorted(
         binding
         for index in snapshot.types
         for _, _, group in index.patterns.patterns()
         for binding in group
     )
+    kept: dict[AclBinding, frozenset[Cause]] = {}
+    if accepts is not None:
+        for binding in bindings:
+            accepted = [cause for cause, (code, _) in _CAUSES.items() if accepts(code, binding)]
+            kept[binding] = frozenset(accepted)
+    companions = {} if implied else _companions(bindings)
+    found = [
+        Finding(*_CAUSES[each.cause], each.cause.value, (each.binding, *each.because),
+                Fix(_UNLESS.get(each.cause, _REMOVE), removed=(each.binding,)))
+        for each in _redundant(policy, snapshot, causes, kept, companions)
+    ]  # fmt: skip
     found += _contradictions(bindings, networks_of(snapshot))
     for binding in bindings:
         if (finding := _host(binding, networks=snapshot.matches_networks)) is not None:
@@ -133,8 +155,47 @@ def lint(
         found += (finding for rule in _RULES if (finding := rule(binding)) is not None)
     found += _missing_groups(policy, snapshot, bindings)
     # Rules are cheap: they run for all codes, and the findings are selected here.
-    chosen = (each for each in found if each.code in codes)
+    chosen = [each for each in found if each.code in codes]
+    if accepts is not None:
+        chosen = [each for each in chosen if not accepts(each.code, each.bindings[0])]
     return sorted(chosen, key=lambda each: (each.code, each.bindings))
+
+
+def _companions(bindings: Sequence[AclBinding]) -> dict[AclBinding, tuple[AclBinding, ...]]:
+    """Return each DESCRIBE that the tool adds, with the bindings that it is added beside."""
+    present = set(bindings)
+    found = {}
+    for pattern, entry in bindings:
+        operations = _DESCRIBED_WITH.get(pattern.resource_type, ())
+        if (entry.operation, entry.permission_type) != (_DESCRIBE, AclPermissionType.ALLOW):
+            continue
+        beside = (
+            AclBinding(pattern, entry._replace(operation=operation)) for operation in operations
+        )
+        if there := tuple(each for each in beside if each in present):
+            found[AclBinding(pattern, entry)] = there
+    return found
+
+
+def _redundant(
+    policy: Policy,
+    snapshot: Snapshot,
+    causes: Collection[Cause],
+    kept: Mapping[AclBinding, frozenset[Cause]],
+    companions: Mapping[AclBinding, tuple[AclBinding, ...]],
+) -> list[Removable]:
+    while True:
+        covered = frozenset({Cause.COVERED})
+        stay = {**kept, **{each: kept.get(each, frozenset()) | covered for each in companions}}
+        found = removable(policy, snapshot, causes, stay)
+        removed = {each.binding for each in found}
+        # A DESCRIBE is a finding where nothing that it was added beside stays.
+        left = {
+            each: beside for each, beside in companions.items() if not removed.issuperset(beside)
+        }
+        if len(left) == len(companions):
+            return found
+        companions = left
 
 
 # --- rules about one binding

@@ -55,7 +55,7 @@ from doorkeeper.acl.regions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.names import Names
@@ -77,6 +77,7 @@ class Cause(Enum):
 
 
 ALL_CAUSES = frozenset(Cause)
+_NONE_KEPT: Mapping[AclBinding, Container[Cause]] = {}
 
 
 class Removable(NamedTuple):
@@ -88,13 +89,16 @@ class Removable(NamedTuple):
 
 
 def removable(
-    policy: Policy, snapshot: Snapshot, causes: Container[Cause] = ALL_CAUSES
+    policy: Policy,
+    snapshot: Snapshot,
+    causes: Container[Cause] = ALL_CAUSES,
+    kept: Mapping[AclBinding, Container[Cause]] = _NONE_KEPT,
 ) -> list[Removable]:
     """Return bindings that can be removed together, so that none of the others is redundant.
 
-    Bindings that are redundant for another cause stay, and so do those that are redundant only
-    because of them. The result is in the order of the fields. Cost: O(n log n) for sets without
-    wide DENYs.
+    Bindings that are redundant for another cause stay, as do those that are ``kept`` though
+    redundant for one of some causes; and so do those that are redundant only because of them. The
+    result is in the order of the fields. Cost: O(n log n) for sets without wide DENYs.
     """
     found: dict[AclBinding, Removable] = {}
     order = sorted(binding for index in snapshot.types for binding in _bindings(index.patterns))
@@ -106,7 +110,9 @@ def removable(
         for binding in order:
             space = spaces[binding.pattern.resource_type]
             one = _Judge(policy, snapshot, space, binding).verdict()
-            if one is not None and one.cause in causes:
+            if one is None or one.cause not in causes:
+                continue
+            if one.cause not in kept.get(binding, ()):
                 found[binding] = one
                 snapshot = snapshot.without((binding,))
         if not policy.allow_everyone:

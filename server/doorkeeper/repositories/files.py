@@ -11,7 +11,7 @@ from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.repositories.addresses import STDIN
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.file_ownership import AclFile, ownership_problems
-from doorkeeper.repositories.repository import AclContents, AclRepository
+from doorkeeper.repositories.repository import AclContents, AclRepository, PlacedAcceptance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,7 +63,12 @@ class FileRepository(AclRepository):
             raise RepositoryError(*problems)
         found = dict.fromkeys(each for file in files for each in file.contents.bindings)
         owned = tuple(each.selector for file in files for each in file.contents.owned)
-        return AclContents(list(found), owned=owned)
+        accepted = tuple(
+            PlacedAcceptance(file.place(file.contents.line_of(each.path)), each)
+            for file in files
+            for each in file.contents.accepted
+        )
+        return AclContents(list(found), owned=owned, accepted=accepted)
 
     def _read(self, name: str) -> AclSet:
         try:

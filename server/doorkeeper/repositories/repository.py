@@ -23,10 +23,18 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from doorkeeper.acl.decision import Policy
+    from doorkeeper.acl.formats.acceptances import Acceptance
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.plan import Selector
     from doorkeeper.errors import ApiError
     from doorkeeper.repositories.addresses import Address
+
+
+class PlacedAcceptance(NamedTuple):
+    """An accepted finding, and the file and line in which it stands."""
+
+    place: str
+    acceptance: Acceptance
 
 
 class AclContents(NamedTuple):
@@ -49,6 +57,8 @@ class AclContents(NamedTuple):
     """A remark for answers from these contents."""
     owned: tuple[Selector, ...] = ()
     """The parts of all ACLs that files declare as theirs; empty if none does."""
+    accepted: tuple[PlacedAcceptance, ...] = ()
+    """The findings that files accept."""
 
 
 class AclSession(ABC):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.decision import Policy, Question, allows
+from doorkeeper.acl.lint import Severity, lint
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, ResourceType
 from doorkeeper.acl.necessity import Cause, removable, without_effect
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
@@ -136,6 +137,30 @@ def test_some_causes(policy: Policy, world: list[AclBinding], causes: frozenset[
     gone = {each.binding for each in found}
 
     assert {each.cause for each in found} <= causes
+    left = [binding for binding in world if binding not in gone]
+    assert answers(policy, left) == answers(policy, world)
+
+
+@settings(max_examples=15)
+@given(policies, worlds, st.data())
+def test_kept_bindings(policy: Policy, world: list[AclBinding], data: st.DataObject) -> None:
+    """What can go while some bindings are kept can go; the kept ones stay."""
+    kept = data.draw(st.frozensets(st.sampled_from(world))) if world else frozenset()
+    found = removable(policy, acl_worlds.loaded(*world), kept=dict.fromkeys(kept, frozenset(Cause)))
+    gone = {each.binding for each in found}
+
+    assert gone.isdisjoint(kept)
+    left = [binding for binding in world if binding not in gone]
+    assert answers(policy, left) == answers(policy, world)
+
+
+@settings(max_examples=15)
+@given(policies, worlds)
+def test_findings_without_implied_ones(policy: Policy, world: list[AclBinding]) -> None:
+    """The redundant ones can go together too, beside each DESCRIBE that stays."""
+    found = lint(policy, acl_worlds.loaded(*world), implied=False)
+    gone = {each.bindings[0] for each in found if each.severity is Severity.ERROR}
+
     left = [binding for binding in world if binding not in gone]
     assert answers(policy, left) == answers(policy, world)
 

@@ -6,7 +6,14 @@ import pytest
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.lint import CODES, Finding, Severity, lint
-from doorkeeper.acl.model import AclBinding, AclOperation
+from doorkeeper.acl.model import (
+    CLUSTER_NAME,
+    AclBinding,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, cluster, deny, group, topic
 from testkit.acl_worlds import loaded
 from testkit.counted import counted_calls
@@ -135,3 +142,51 @@ def test_hosts_are_looked_up() -> None:
             costs.append(calls.count)
 
         assert costs[1] < 3 * costs[0]
+
+
+PRODUCER = [allow("a", each, topic("t")) for each in (WRITE, DESCRIBE, AclOperation.CREATE)]
+CONSUMER = [allow("a", READ, topic("t")), allow("a", DESCRIBE, topic("t")), GROUP]
+IDS = ResourcePattern(ResourceType.TRANSACTIONAL_ID, "x", PatternType.LITERAL)
+TRANSACTIONS = [allow("a", each, IDS) for each in (WRITE, DESCRIBE)]
+IDEMPOTENT = allow("a", AclOperation.IDEMPOTENT_WRITE, cluster(CLUSTER_NAME))
+EVERYBODY = allow("User:*", WRITE, topic("t"))
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        PRODUCER,
+        CONSUMER,
+        [*PRODUCER, *CONSUMER],
+        [*PRODUCER, *TRANSACTIONS],
+        [*PRODUCER, IDEMPOTENT],
+        [*(allow("User:b", each, topic("p", PREFIXED)) for each in (READ, DESCRIBE)),
+         allow("User:b", READ, group("p", PREFIXED))],
+    ],
+)  # fmt: skip
+def test_acls_of_convenience_options(world: list[AclBinding]) -> None:
+    """What kafka-acls.sh --producer and --consumer create is no finding, unless it is wanted."""
+    described = {each for each in world if each.entry.operation is DESCRIBE}
+
+    assert lint(PLAIN, loaded(*world), implied=False) == []
+    assert [each.bindings[0] for each in lint(PLAIN, loaded(*world))] == sorted(described)
+
+
+def test_a_describe_whose_read_goes() -> None:
+    """It is a finding as the READ is: with it, nothing would be left to accompany."""
+    world = [*CONSUMER, allow("a", READ, topic("*"))]
+
+    redundant = [each for each in world if each in CONSUMER and each != GROUP]
+    assert [each.bindings[0] for each in lint(PLAIN, loaded(*world), implied=False)] == redundant
+
+
+def test_accepted_findings() -> None:
+    """Accepted ACLs stay: those that are redundant only without them are no findings."""
+    narrow, wide = allow("a", READ, topic("t")), allow("a", READ, topic("*"))
+
+    def accepts(code: str, binding: AclBinding) -> bool:
+        return (code, binding) in [("E004", narrow), ("W006", EVERYBODY)]
+
+    assert lint(PLAIN, loaded(narrow, wide, GROUP), accepts=accepts) == []
+    assert [each.code for each in lint(PLAIN, loaded(EVERYBODY), {"W006"})] == ["W006"]
+    assert lint(PLAIN, loaded(EVERYBODY), {"W006"}, accepts=accepts) == []

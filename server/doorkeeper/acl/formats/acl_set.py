@@ -1,4 +1,4 @@
-"""A set of ACLs as a file has it: bindings, the parts that it owns, and where they stand."""
+"""A set of ACLs as a file has it: bindings, owned parts, accepted findings, and their lines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from doorkeeper.acl.formats.acceptances import Acceptance
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Selector
 
@@ -35,6 +36,7 @@ class AclSet(NamedTuple):
     bindings: list[AclBinding]
     paths: tuple[Path, ...] = ()
     owned: tuple[Owned, ...] = ()
+    accepted: tuple[Acceptance, ...] = ()
     line_of: Callable[[Path], int] = _no_line
 
     def line_of_binding(self, index: int) -> int:

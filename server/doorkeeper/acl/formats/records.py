@@ -6,7 +6,8 @@
 
 ``patternType``, ``host`` and ``permissionType`` default to LITERAL, * and ALLOW. A record may have
 a list of operations; writing gives each binding a record of its own with all fields.
-``owned_parts`` reads the parts that a file owns, ``roles`` the grants of roles.
+``owned_parts`` reads the parts that a file owns, ``roles`` the grants of roles, ``acceptances`` the
+accepted findings.
 
 Source: ``schemas/records/acl_set.json``, which ``schema`` writes.
 """
@@ -27,13 +28,14 @@ from doorkeeper.acl.formats.roles import replace_references, roles_of, rows_of_g
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from doorkeeper.acl.formats.acceptances import Acceptance
     from doorkeeper.acl.formats.acl_set import Path
     from doorkeeper.acl.model import AclBinding
 
 VERSION = 1
 ORIGIN = ("place", "revision")
 """Words for the address of the ACLs and the revision of its store, which readers ignore."""
-MEMBERS = ("version", "acls", "owns", "vars", "roles", "grants", *ORIGIN)
+MEMBERS = ("version", "acls", "owns", "vars", "roles", "grants", "accept", *ORIGIN)
 """The members of a document. Those that begin with ``x-`` are ignored: they hold YAML's anchors."""
 NEEDED = ("resourceType", "name", "principal", "operation")
 DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
@@ -157,7 +159,12 @@ def set_of_document(document: object, *, bare_principals: bool = False) -> AclSe
         except FormatError as error:
             raise error.at(path, f"{where}: ") from None
         paths.extend([path] * (len(bindings) - len(paths)))
-    return AclSet(bindings, tuple(paths), owned)
+    accepted: tuple[Acceptance, ...] = ()
+    if "accept" in document:
+        from doorkeeper.acl.formats.acceptances import acceptances  # noqa: PLC0415  few need them
+
+        accepted = tuple(acceptances(document["accept"], text_of))
+    return AclSet(bindings, tuple(paths), owned, accepted)
 
 
 def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object]]]:

@@ -8,6 +8,7 @@ from doorkeeper.acl.formats.built_in_roles import BUILT_IN
 from doorkeeper.acl.formats.owned_parts import WORDS
 from doorkeeper.acl.formats.records import DEFAULTS, NEEDED, VERSION
 from doorkeeper.acl.formats.roles import TEMPLATE_WORDS
+from doorkeeper.acl.lint import CODES
 from doorkeeper.acl.model import AclOperation, ResourceType
 
 _TEXT: Final = {"type": "string", "minLength": 1}
@@ -50,6 +51,11 @@ def schema() -> dict[str, Any]:
                 "type": "object",
                 "additionalProperties": {"$ref": "#/$defs/role"},
             },
+            "accept": {
+                "description": "Findings of lint that are accepted, up to a day.",
+                "type": "array",
+                "items": {"$ref": "#/$defs/acceptance"},
+            },
             "grants": {"type": "array", "items": {"$ref": "#/$defs/grant"}},
             "acls": {"type": "array", "items": _record()},
         },
@@ -69,6 +75,20 @@ def schema() -> dict[str, Any]:
                 "minProperties": 1,
                 "additionalProperties": False,
                 "properties": {word: {"$ref": "#/$defs/texts"} for word in WORDS},
+            },
+            "acceptance": {
+                "type": "object",
+                "required": ["code", "reason", "until"],
+                "anyOf": [{"required": ["principal"]}, {"required": ["name"]}],
+                "additionalProperties": False,
+                "properties": {
+                    "code": {"enum": list(CODES)},
+                    "reason": _TEXT,
+                    "until": {"type": "string", "format": "date"},
+                    "principal": _TEXT,
+                    "resourceType": _record()["properties"]["resourceType"],
+                    "name": _TEXT,
+                },
             },
             "role": _role(),
             "grant": {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.acl.lint import Finding
+    from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper.cli.acls.addresses import Location
 
@@ -91,6 +94,12 @@ Examples:
     shell_complete=several_of(CODES),
     help="Do not report these codes, or those with this beginning.  [default: none]",
 )
+@click.option(
+    "--implied",
+    is_flag=True,
+    help="Also report DESCRIBE beside READ or WRITE, which include it: kafka-acls.sh --producer"
+    " and --consumer create it so.",
+)
 @output_option
 @click.option(
     "--fix-file",
@@ -104,6 +113,8 @@ def lint(
     ignore: frozenset[str],
     output: str,
     fix_file: Path | None,
+    *,
+    implied: bool,
     **options: Any,  # noqa: ANN401  those of the state
 ) -> None:
     """Find ACLs that have no effect, and likely mistakes; each with a reason and a fix."""
@@ -113,7 +124,19 @@ def lint(
     # Codes are selected before the analysis, not after it: an ACL that stays may be the reason
     # for which another one is not redundant.
     codes = (select or frozenset(CODES)) - ignore
-    found = findings_of(state.policy.policy, state.snapshot, codes)
+    today = datetime.fromtimestamp(time.time_ns() // 1_000_000_000, UTC).date()
+    accepted = [each.acceptance for each in state.accepted if each.acceptance.until >= today]
+
+    def accepts(code: str, binding: AclBinding) -> bool:
+        return any(each.accepts(code, binding) for each in accepted)
+
+    found = findings_of(
+        state.policy.policy,
+        state.snapshot,
+        codes,
+        implied=implied,
+        accepts=accepts if accepted else None,
+    )
     if output == "json":
         rows = [_record(each, state.location) for each in found]
         show_json({"findings": rows, **state.record()})
@@ -125,6 +148,9 @@ def lint(
             say(line)
     if fix_file is not None:
         _write(fix_file, state.snapshot, found)
+    for place, past in state.accepted:
+        if past.until < today:
+            say(f"note: {place}: accepted {past.code} until {past.until}: {past.reason}")
     certain = sum(each.severity is Severity.ERROR for each in found)
     say(f"{len(found)} findings: {certain} redundant, {len(found) - certain} likely mistakes")
     if found:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.access import Access, Power
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.repositories.repository import PlacedAcceptance
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
@@ -85,6 +86,7 @@ class AclState(NamedTuple):
     policy: EffectivePolicy
     snapshot: Snapshot
     revision: int | None
+    accepted: tuple[PlacedAcceptance, ...] = ()
 
     def lines(self) -> list[str]:
         """Return the origin of an answer as lines."""
@@ -174,7 +176,9 @@ def take_state(
         networks = has_networks(LEVELS[release])
     snapshot = snapshot_of(contents.bindings).with_network_matching(enabled=networks)
     description = repository.description
-    return AclState(location, description, note, policy, snapshot, contents.revision)
+    return AclState(
+        location, description, note, policy, snapshot, contents.revision, contents.accepted
+    )
 
 
 def snapshot_of(bindings: Iterable[AclBinding]) -> Snapshot:

@@ -216,3 +216,71 @@ def test_help_names_every_code() -> None:
 
     for code, title in CODES.items():
         assert f"{code}  {title}" in output
+
+
+def test_a_file_accepts_findings(tmp_path: Path) -> None:
+    """With a reason, up to a day; after that the finding is back, with a note."""
+    file = tmp_path / "acls.yaml"
+    file.write_text(
+        "version: 1\n"
+        "acls:\n"
+        "- {resourceType: TOPIC, name: news, principal: 'User:*', operation: WRITE}\n"
+        "- {resourceType: TOPIC, name: old, principal: 'User:*', operation: WRITE}\n"
+        "accept:\n"
+        "- {code: W006, name: news, principal: 'User:*', until: 9999-12-31, reason: public}\n"
+        "- {code: W006, name: old, until: '2020-01-31', reason: until the move}\n"
+    )
+
+    result = CliRunner().invoke(doorkeeper, ["acls", "lint", str(file), "--output", "json"])
+
+    [found] = json.loads(result.stdout)["findings"]
+    assert found["bindings"][0]["name"] == "old"
+    note = f"doorkeeper: note: {file} line 7: accepted W006 until 2020-01-31: until the move"
+    assert note in result.stderr.splitlines()
+
+
+def test_convenience_acls_are_clean(tmp_path: Path) -> None:
+    """So that lint can be green in CI; --implied reports them."""
+    file = tmp_path / "acls.yaml"
+    file.write_text(
+        "version: 1\ngrants:\n"
+        "- {role: consumer, principal: 'User:a', topic: t, group: g}\n"
+        "- {role: transactional-producer, principal: 'User:a', topic: u, transactionalId: x}\n"
+    )
+
+    clean = CliRunner().invoke(doorkeeper, ["acls", "lint", str(file)])
+    implied = CliRunner().invoke(doorkeeper, ["acls", "lint", str(file), "--implied"])
+
+    assert (clean.exit_code, clean.stdout) == (0, "")
+    assert implied.exit_code == 1
+    assert implied.stdout.count("E004") == 3
+
+
+@pytest.mark.parametrize(
+    ("acceptance", "error"),
+    [
+        ("{code: W006, name: t}", "line 3: accept 1: missing: reason, until"),
+        (
+            "{code: W066, name: t, reason: r, until: 2027-01-31}",
+            "code: found 'W066'; allowed",
+        ),
+        ("{code: W006, reason: r, until: 2027-01-31}", "missing: principal or name"),
+        ("{code: W006, name: t, reason: r, until: soon}", "line 3: accept 1: until: found 'soon'"),
+        ("{code: W006, name: t, reason: '', until: 2027-01-31}", "reason: found ''; expected is a"),
+        (
+            "{code: W006, name: t, reason: r, until: 2027-01-31, owner: x}",
+            "unknown: owner",
+        ),
+        ("x", "line 3: accept 1: expected is a record with code"),
+    ],
+)
+def test_what_cannot_be_accepted(tmp_path: Path, acceptance: str, error: str) -> None:
+    """The status is 2; the error has file and line."""
+    file = tmp_path / "acls.yaml"
+    file.write_text(f"version: 1\naccept:\n- {acceptance}\nacls: []\n")
+
+    result = CliRunner().invoke(doorkeeper, ["acls", "lint", str(file)])
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"doorkeeper: {file}: line 3: accept 1: ")
+    assert error in result.stderr
