@@ -8,7 +8,8 @@
 admin        the operations of an administrator; scram has those on SCRAM users
 bindings     ACLs in requests and responses, and local validation
 nodes        discovery of nodes, connections to them, retries
-config       addresses, timeouts, credentials; properties reads a Java client's file
+config       addresses, timeouts, credentials; properties reads a Java client's file, with the
+             variables of config_providers
 connection   one connection: versions, login, pipelined requests
 logins       the client's side of the SASL mechanisms; bearer_tokens: tokens for OAUTHBEARER
 watching     changes as they are made, from an operations port

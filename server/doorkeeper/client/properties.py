@@ -7,11 +7,13 @@ r"""``--command-config``: the connection settings of a command, in a Java client
     ssl.truststore.type=PEM
     ssl.truststore.location=ca.pem
 
-Other keys are ignored: files for Kafka's tools can be used unchanged.
+Other keys are ignored: files for Kafka's tools can be used unchanged. ``config_providers`` resolves
+variables.
 """
 
 from __future__ import annotations
 
+import os
 import ssl
 from typing import TYPE_CHECKING, Any, Final
 
@@ -62,6 +64,8 @@ def client_config(
         ConfigError: the file cannot be read.
     """
     values = {} if path is None else {entry.key: entry.value.strip() for entry in read(path)}
+    if any("${" in each for each in values.values()):
+        values = _resolve(values)
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         raise CommandConfigError(
@@ -75,6 +79,18 @@ def client_config(
         client_id=values.get("client.id") or "doorkeeper",
         **_times(values),
     )
+
+
+def _resolve(values: Mapping[str, str]) -> dict[str, str]:
+    from doorkeeper.client.config_providers import (  # noqa: PLC0415  few files have variables
+        VariableError,
+        resolve,
+    )
+
+    try:
+        return resolve(values, os.environ)
+    except VariableError as error:
+        raise CommandConfigError(str(error)) from None
 
 
 def _times(values: Mapping[str, str]) -> dict[str, Any]:

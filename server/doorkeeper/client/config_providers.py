@@ -1,0 +1,147 @@
+"""Variables in a client's properties: ``${env:NAME}``, ``${file:PATH:KEY}``, ``${dir:PATH:NAME}``.
+
+    config.providers=env,file
+    config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider
+    config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider
+    sasl.jaas.config=... password="${env:KAFKA_PASSWORD}";
+
+A Java client leaves a variable as it stands if its provider is not declared, or has no value, and
+logs in with that text as a password. Here it is an error, which names the variable only.
+
+Source: ``ConfigTransformer``, ``AbstractConfig.resolveConfigVariables``, and the three providers of
+Kafka (KIP-297, KIP-421, KIP-887, KIP-993).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Settings = Mapping[str, str]
+
+PROVIDERS_KEY: Final = "config.providers"
+_PACKAGE: Final = "org.apache.kafka.common.config.provider"
+CLASSES: Final = {
+    "env": f"{_PACKAGE}.EnvVarConfigProvider",
+    "file": f"{_PACKAGE}.FileConfigProvider",
+    "dir": f"{_PACKAGE}.DirectoryConfigProvider",
+}
+"""The supported providers, by the names that they usually have."""
+
+_VARIABLE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
+
+
+class VariableError(ValueError):
+    """A variable cannot be resolved; the text begins with the key of the property."""
+
+
+def resolve(values: Settings, environment: Settings) -> dict[str, str]:
+    """Return properties with their variables replaced, once.
+
+    Raises:
+        VariableError: a provider is unknown or not declared, or a variable has no value.
+    """
+    names = [each.strip() for each in values.get(PROVIDERS_KEY, "").split(",") if each.strip()]
+    classes = {name: _class_of(name, values) for name in names}
+
+    def text_of(key: str, text: str) -> str:
+        def value_of(match: re.Match[str]) -> str:
+            name, path, variable = match[1], match[2] or "", match[3]
+            if name not in classes:
+                # Java's client takes such a text as it stands; a password may hold it.
+                if name not in CLASSES:
+                    return match[0]
+                raise VariableError(
+                    f"{key}: found {match[0]}, but {PROVIDERS_KEY} does not name {name}; expected"
+                    f" are {PROVIDERS_KEY}={name} and {PROVIDERS_KEY}.{name}.class={CLASSES[name]}"
+                )
+            try:
+                parameters = _parameters(name, values)
+                return _READERS[classes[name]](path, variable, parameters, environment)
+            except ValueError as error:
+                raise VariableError(f"{key}: {match[0]}: {error}") from None
+
+        return _VARIABLE.sub(value_of, text)
+
+    return {
+        key: text if key.startswith(PROVIDERS_KEY) else text_of(key, text).strip()
+        for key, text in values.items()
+    }
+
+
+def _class_of(name: str, values: Settings) -> str:
+    key = f"{PROVIDERS_KEY}.{name}.class"
+    found = values.get(key, "")
+    if found not in CLASSES.values():
+        raise VariableError(
+            f"{key}: found {found or 'nothing'}; this command knows {', '.join(CLASSES.values())}"
+        )
+    return found
+
+
+def _parameters(name: str, values: Settings) -> Settings:
+    prefix = f"{PROVIDERS_KEY}.{name}.param."
+    return {
+        key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)
+    }
+
+
+def _read_environment(path: str, name: str, parameters: Settings, environment: Settings) -> str:
+    if path:
+        raise ValueError("a variable of the environment has no path; expected is ${env:NAME}")
+    pattern = parameters.get("allowlist.pattern")
+    try:
+        if pattern is not None and re.fullmatch(pattern, name) is None:
+            raise ValueError(f"allowlist.pattern {pattern} does not allow it")
+    except re.error as error:
+        raise ValueError(f"allowlist.pattern: {error}") from None
+    if name not in environment:
+        raise ValueError("the environment has no such variable")
+    return environment[name]
+
+
+def _read_properties(path: str, key: str, parameters: Settings, _environment: Settings) -> str:
+    import javaproperties  # noqa: PLC0415  heavy; few files have variables
+
+    text = _text_of(path, parameters, "${file:PATH:KEY}")
+    # Java reads these in UTF-8, unlike the properties of the client.
+    found = javaproperties.loads(text)
+    if key not in found:
+        raise ValueError("the file has no such key")
+    return found[key]
+
+
+def _read_file(path: str, name: str, parameters: Settings, _environment: Settings) -> str:
+    if not path:
+        raise ValueError("expected is ${dir:PATH:NAME}")
+    if "/" in name:
+        raise ValueError("the name of a file in the folder has no slash")
+    return _text_of(f"{path}/{name}", parameters, "${dir:PATH:NAME}")
+
+
+def _text_of(path: str, parameters: Settings, form: str) -> str:
+    if not path:
+        raise ValueError(f"expected is {form}")
+    allowed = parameters.get("allowed.paths", "").strip()
+    real = Path(path).resolve()
+    if allowed and not any(
+        real.is_relative_to(Path(each.strip()).resolve()) for each in allowed.split(",")
+    ):
+        raise ValueError(f"allowed.paths does not allow it; allowed: {allowed}")
+    try:
+        return Path(path).read_text("utf-8")
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: byte {error.start} is not UTF-8") from None
+
+
+_READERS: Final[dict[str, Callable[[str, str, Settings, Settings], str]]] = {
+    CLASSES["env"]: _read_environment,
+    CLASSES["file"]: _read_properties,
+    CLASSES["dir"]: _read_file,
+}
