@@ -48,6 +48,7 @@ from doorkeeper.cli.acls.printing import (
 )
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.errors import ErrorCode
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
 
@@ -125,6 +126,11 @@ Exit statuses: 0 done; 1 failed, or options that exclude each other, with the re
 """
 
 
+_ADDING = "adding ACLs needs Alter on the cluster, which includes Describe to list them"
+_REMOVING = "removing ACLs needs Alter on the cluster"
+_LISTING = "listing ACLs needs Describe on the cluster"
+
+
 @command.command(
     cls=KafkaCommand,
     epilog=f"""
@@ -164,9 +170,9 @@ def add(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  tho
                     entries = entries_text(each.entry for each in missing)
                     shown = resource_text(resource)
                     click.echo(f"Adding ACLs for resource `{shown}`: \n {entries}\n")
-                    _fail_on_errors(location, await session.add(missing))
+                    _fail_on_errors(location, await session.add(missing), _ADDING)
 
-    _run(add_missing(), location)
+    _run(add_missing(), location, _ADDING)
 
 
 @command.command(
@@ -204,9 +210,9 @@ def remove(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  
 
     async def remove_matching() -> None:
         async with location.repository().change() as session:
-            _fail_on_errors(location, await session.remove_matching(filters))
+            _fail_on_errors(location, await session.remove_matching(filters), _REMOVING)
 
-    _run(remove_matching(), location)
+    _run(remove_matching(), location, _REMOVING)
 
 
 def _ask_to_remove(resource: ResourcePatternFilter, entries: Sequence[AccessControlEntry]) -> bool:
@@ -262,7 +268,7 @@ def list_acls(context: click.Context, /, output: str, **options: Any) -> None:  
         contents = await repository.read()
         return matching(contents.bindings, wanted.filters), contents.revision
 
-    found, revision = _run(find(), location)
+    found, revision = _run(find(), location, _LISTING)
     # The tool prints a block for each principal, also for one without ACLs.
     if output == "kafka":
         _print_as_kafka(found, wanted.principals)
@@ -332,13 +338,13 @@ def _check_servers(options: dict[str, Any]) -> None:
         raise ValueError("One of --bootstrap-server or --bootstrap-controller must be specified")
 
 
-def _run(work: Coroutine[Any, Any, Result], location: Location) -> Result:
-    with _fail_as_kafka(location):
+def _run(work: Coroutine[Any, Any, Result], location: Location, needs: str) -> Result:
+    with _fail_as_kafka(location, needs):
         return asyncio.run(work)
 
 
 @contextmanager
-def _fail_as_kafka(location: Location) -> Iterator[None]:
+def _fail_as_kafka(location: Location, needs: str) -> Iterator[None]:
     try:
         yield
     except RepositoryError as error:
@@ -347,14 +353,23 @@ def _fail_as_kafka(location: Location) -> Iterator[None]:
         if not location.address.is_live or cause is None or hasattr(cause, "problems"):
             fail(error.problems)
         code, text = getattr(cause, "code", None), getattr(cause, "message", None)
-        fail([f"{FAILED}{cause if code is None else java_text(code, text)}"])
+        shown = cause if code is None else java_text(code, text)
+        fail([f"{FAILED}{shown}", *_permission_lines(code, needs)])
 
 
-def _fail_on_errors(location: Location, errors: Iterable[ApiError | None]) -> None:
+def _permission_lines(code: object, needs: str) -> list[str]:
+    # The tool says only that something was refused. add lists before it changes, so that the
+    # refused request may need less than the whole command does.
+    refused = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return [f"{needs}; the login does not have it"] if code == refused else []
+
+
+def _fail_on_errors(location: Location, errors: Iterable[ApiError | None], needs: str) -> None:
     found = [each for each in errors if each is not None]
     if not found:
         return
     if location.address.is_live:
         # As in the tool, which stops at the first exception.
-        fail([f"{FAILED}{java_text(found[0].code, found[0])}"])
+        first = f"{FAILED}{java_text(found[0].code, found[0])}"
+        fail([first, *_permission_lines(found[0].code, needs)])
     fail(dict.fromkeys(f"{each.code.name}: {each}" for each in found))

@@ -174,11 +174,45 @@ def test_refusals_of_a_cluster_have_the_names_of_java(monkeypatch: pytest.Monkey
         (f"add h:1 --topic t {A} --operation Write", "InvalidRequestException: no"),
         (
             "remove h:1 --topic t --force",
-            "ClusterAuthorizationException: Cluster authorization failed.",
+            (
+                "ClusterAuthorizationException: Cluster authorization failed.\ndoorkeeper: removing"
+                " ACLs needs Alter on the cluster; the login does not have it"
+            ),
         ),
     ):
         result = CliRunner().invoke(doorkeeper, ["acls", *line.split()])
         assert (result.exit_code, result.stderr) == (1, f"{prefix}.{said}\n")
+
+
+@pytest.mark.parametrize("refused", ["the listing", "the change"])
+def test_a_refused_addition_names_its_permission(
+    monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    """That of adding, also where the listing before it was refused; list names its own."""
+    denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+    async def describe(_client: AdminClient, _filter: object) -> list[object]:
+        if refused == "the listing":
+            raise ApiFailure(31, "Cluster authorization failed.")
+        return []
+
+    async def create(_client: AdminClient, _bindings: object) -> list[Created]:
+        return [Created(ApiError(denied, "Request is not authorized."))]
+
+    monkeypatch.setattr(AdminClient, "describe_acls", describe)
+    monkeypatch.setattr(AdminClient, "create_acls", create)
+
+    added = CliRunner().invoke(doorkeeper, ["acls", *f"add h:1 --topic t {A}".split()])
+    listed = CliRunner().invoke(doorkeeper, ["acls", "list", "h:1"])
+
+    assert added.exit_code == 1
+    assert added.stderr.splitlines()[1:] == [
+        (
+            "doorkeeper: adding ACLs needs Alter on the cluster, which includes Describe to list"
+            " them; the login does not have it"
+        )
+    ]
+    assert ("listing ACLs needs Describe" in listed.stderr) is (refused == "the listing")
 
 
 def test_what_the_authorizer_refuses_is_told(run: Run) -> None:
