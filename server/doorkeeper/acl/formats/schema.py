@@ -59,49 +59,53 @@ def schema() -> dict[str, Any]:
             "grants": {"type": "array", "items": {"$ref": "#/$defs/grant"}},
             "acls": {"type": "array", "items": _record()},
         },
-        "$defs": {
-            "operation": {"enum": [each.name for each in AclOperation if each > 1]},
-            "texts": _one_or_more(_TEXT),
-            "names": _one_or_more({"oneOf": [_TEXT, {"$ref": "#/$defs/name"}]}),
-            "name": {
-                "type": "object",
-                "required": ["name"],
-                "additionalProperties": False,
-                "properties": {"name": _TEXT, "patternType": _PATTERN_TYPE},
+        "$defs": _definitions(),
+    }
+
+
+def _definitions() -> dict[str, Any]:
+    return {
+        "operation": {"enum": [each.name for each in AclOperation if each > 1]},
+        "texts": _one_or_more(_TEXT),
+        "names": _one_or_more({"oneOf": [_TEXT, {"$ref": "#/$defs/name"}]}),
+        "name": {
+            "type": "object",
+            "required": ["name"],
+            "additionalProperties": False,
+            "properties": {"name": _TEXT, "patternType": _PATTERN_TYPE},
+        },
+        "ownedPart": {
+            "description": "The ACLs that match each of these words.",
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": False,
+            "properties": {word: {"$ref": "#/$defs/texts"} for word in WORDS},
+        },
+        "acceptance": {
+            "type": "object",
+            "required": ["code", "reason", "until"],
+            "anyOf": [{"required": ["principal"]}, {"required": ["name"]}],
+            "additionalProperties": False,
+            "properties": {
+                "code": {"enum": list(CODES)},
+                "reason": _TEXT,
+                "until": {"type": "string", "format": "date"},
+                "principal": _TEXT,
+                "resourceType": _record()["properties"]["resourceType"],
+                "name": _TEXT,
             },
-            "ownedPart": {
-                "description": "The ACLs that match each of these words.",
-                "type": "object",
-                "minProperties": 1,
-                "additionalProperties": False,
-                "properties": {word: {"$ref": "#/$defs/texts"} for word in WORDS},
+        },
+        "role": _role(),
+        "grant": {
+            "type": "object",
+            "required": ["role", "principal"],
+            "properties": {
+                "role": _TEXT,
+                "principal": {"$ref": "#/$defs/texts"},
+                "host": {"$ref": "#/$defs/texts"},
+                "patternType": _PATTERN_TYPE,
             },
-            "acceptance": {
-                "type": "object",
-                "required": ["code", "reason", "until"],
-                "anyOf": [{"required": ["principal"]}, {"required": ["name"]}],
-                "additionalProperties": False,
-                "properties": {
-                    "code": {"enum": list(CODES)},
-                    "reason": _TEXT,
-                    "until": {"type": "string", "format": "date"},
-                    "principal": _TEXT,
-                    "resourceType": _record()["properties"]["resourceType"],
-                    "name": _TEXT,
-                },
-            },
-            "role": _role(),
-            "grant": {
-                "type": "object",
-                "required": ["role", "principal"],
-                "properties": {
-                    "role": _TEXT,
-                    "principal": {"$ref": "#/$defs/texts"},
-                    "host": {"$ref": "#/$defs/texts"},
-                    "patternType": _PATTERN_TYPE,
-                },
-                "allOf": [_built_in(name) for name in BUILT_IN],
-            },
+            "allOf": [_built_in(name) for name in BUILT_IN],
         },
     }
 
