@@ -33,6 +33,7 @@ def widening(present: Collection[AclBinding], plan: Plan) -> tuple[AclBinding, .
     """Return the added ALLOWs and the removed DENYs that may permit a request."""
     before = set(present)
     after = (before | set(plan.added)).difference(plan.removed)
+    # An ALLOW counts against the ACLs of before: two added ones may cover each other.
     allows = (each for each in plan.added if _is_allow(each) and not _is_covered(each, before))
     denies = (each for each in plan.removed if not _is_allow(each) and not _is_covered(each, after))
     return (*allows, *denies)

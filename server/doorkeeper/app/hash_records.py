@@ -65,6 +65,7 @@ class HashRecords:
 
     async def record(self) -> None:
         """Log the newest revision and its hash, if there were changes since the last time."""
+        # An idle server writes no lines.
         if self._head() <= self._recorded:
             return
         from doorkeeper.history.verification import newest_hash  # noqa: PLC0415 - no start needs it
@@ -72,6 +73,7 @@ class HashRecords:
         try:
             found: RecordedHash | None = await self._read(newest_hash)
         except StorageError as error:
+            # The next round records it: a newer hash covers the changes before it.
             self._logger.warning("the newest hash is not recorded", cause=str(error))
             return
         if found is not None:

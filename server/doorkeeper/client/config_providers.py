@@ -67,6 +67,7 @@ def resolve(values: Settings, environment: Settings) -> dict[str, str]:
 
         return _VARIABLE.sub(value_of, text)
 
+    # The keys of the providers themselves have no variables: they would resolve each other.
     return {
         key: text if key.startswith(PROVIDERS_KEY) else text_of(key, text).strip()
         for key, text in values.items()
@@ -118,6 +119,7 @@ def _read_properties(path: str, key: str, parameters: Settings, _environment: Se
 def _read_file(path: str, name: str, parameters: Settings, _environment: Settings) -> str:
     if not path:
         raise ValueError("expected is ${dir:PATH:NAME}")
+    # It would lead out of the folder.
     if "/" in name:
         raise ValueError("the name of a file in the folder has no slash")
     return _text_of(f"{path}/{name}", parameters, "${dir:PATH:NAME}")
@@ -127,6 +129,7 @@ def _text_of(path: str, parameters: Settings, form: str) -> str:
     if not path:
         raise ValueError(f"expected is {form}")
     allowed = parameters.get("allowed.paths", "").strip()
+    # Resolved, so that no link and no .. leads out of the allowed folders.
     real = Path(path).resolve()
     if allowed and not any(
         real.is_relative_to(Path(each.strip()).resolve()) for each in allowed.split(",")

@@ -50,6 +50,7 @@ def _foreign_bindings(files: Sequence[AclFile]) -> Iterator[str]:
         for index, binding in enumerate(file.contents.bindings) if owners else ():
             if any(each.selector.selects(binding) for each in file.contents.owned):
                 continue
+            # With owns: a file has nothing else, so that a typing error in a name is found.
             if file.contents.owned:
                 line = file.contents.line_of(file.contents.owned[0].path)
                 place = file.place(file.contents.line_of_binding(index))

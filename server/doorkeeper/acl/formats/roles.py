@@ -81,6 +81,7 @@ def replace_references(text: str, values: Mapping[str, str], where: str = "varia
 
     def value_of(match: re.Match[str]) -> str:
         name = match[1]
+        # The escape has no group.
         if name is None:
             return "${"
         if name not in values:
@@ -104,6 +105,7 @@ def roles_of(value: object, built_in: Mapping[str, Role]) -> dict[str, Role]:
     found = dict(built_in)
     for name, role in value.items():
         path = ("roles", str(name))
+        # Another meaning of a known name would be overlooked in a review.
         if name in built_in:
             raise FormatError(f"role {name}: a built-in role has this name", path=path)
         try:
@@ -210,6 +212,7 @@ def _rows(
 ) -> Iterator[Row]:
     name: str = template["name"]
     used = [each for each in dict.fromkeys(_REFERENCE.findall(name)) if each in role.parameters]
+    # An optional parameter without a value.
     if any(each not in values for each in used):
         return
     for chosen in product(*(values[each] for each in used)):
@@ -224,6 +227,7 @@ def _rows(
 
 def _pattern_type(name: str, values: Mapping[str, Value]) -> str:
     """Return the pattern type of a name: that of the parameter with which it ends."""
+    # Text behind a prefix would be within it: no pattern matches a middle of names.
     last = next((each for each in values if name.endswith(f"${{{each}}}")), None)
     for each, value in values.items():
         if each != last and value.pattern_type != "LITERAL":

@@ -66,11 +66,13 @@ class Ownership(NamedTuple):
             # without one.
             surplus = len(present.difference(wanted))
             say(f"note: --whole removes {surplus} of the {len(present)} ACLs that are there")
+        # All that is wanted must be owned then, as the options say.
         if not self.is_partial:
             return plan(present, wanted, self.part, removals_max=removals_max)
         wanted = list(wanted)
         owned = [each for each in wanted if self.part.selects(each)]
         own = plan(present, owned, self.part, removals_max=removals_max)
+        # Wanted ACLs that no file owns are added, and stay when they are not wanted any more.
         others = plan_additions(present, set(wanted).difference(owned))
         added = tuple(sorted((*own.added, *others.added)))
         kept = own.kept + others.kept
