@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.formats.acl_set import Path
 
     Row = dict[str, Any]
-    Values = Mapping[str, Sequence["Value"]]
+    Values = Mapping[str, Sequence["ParameterValue"]]
 
 GRANT_WORDS: Final = ("role", "principal", "host", "patternType")
 """The words of a grant beside the parameters of its role."""
@@ -37,7 +37,7 @@ _NEEDED: Final = ("resourceType", "name", "operation")
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^{}]*)\}")
 
 
-class Value(NamedTuple):
+class ParameterValue(NamedTuple):
     """A value of a parameter: a name, and the pattern type of names that end with it."""
 
     name: str
@@ -178,7 +178,7 @@ def rows_of_grant(
         return replace_references(text, variables_)
 
     default = value.get("patternType", "LITERAL")
-    values: dict[str, tuple[Value, ...]] = {}
+    values: dict[str, tuple[ParameterValue, ...]] = {}
     for word in role.parameters:
         given = value.get(word, role.optional.get(word))
         if given is not None:
@@ -193,7 +193,7 @@ def rows_of_grant(
 
 def _values(
     word: str, value: object, pattern_type: object, text_of: Callable[[str], str]
-) -> Iterator[Value]:
+) -> Iterator[ParameterValue]:
     for each in value if isinstance(value, list) else [value]:
         name, how = each, pattern_type
         if isinstance(each, dict) and pattern_type:
@@ -202,7 +202,7 @@ def _values(
         if not isinstance(name, str) or not isinstance(how, str):
             raise FormatError(f"{word}: found {short(each)}; expected is a text", path=(word,))
         try:
-            yield Value(text_of(name), how.upper())
+            yield ParameterValue(text_of(name), how.upper())
         except FormatError as error:
             raise error.at((word,), f"{word}: ") from None
 
@@ -225,7 +225,7 @@ def _rows(
         yield row
 
 
-def _pattern_type(name: str, values: Mapping[str, Value]) -> str:
+def _pattern_type(name: str, values: Mapping[str, ParameterValue]) -> str:
     """Return the pattern type of a name: that of the parameter with which it ends."""
     # Text behind a prefix would be within it: no pattern matches a middle of names.
     last = next((each for each in values if name.endswith(f"${{{each}}}")), None)
