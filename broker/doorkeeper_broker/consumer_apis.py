@@ -99,6 +99,9 @@ class ConsumerApis:
     def _group(self, request: ConsumerGroupHeartbeatRequest, node: Node) -> ConsumerGroup:
         group_id = request.group_id
         is_other = self._coordinator.is_of_other_kind(group_id, ConsumerGroup)
+        if request.member_epoch != JOIN and self._coordinator.find(group_id, ConsumerGroup) is None:
+            # A commit without members made a classic group, which only a joining member replaces.
+            is_other = is_other or bool(node.state.offsets.of_group(group_id))
         if is_other or group_id in node.state.groups:
             text = f"Group {group_id} is not a consumer group."
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, text)
@@ -106,7 +109,8 @@ class ConsumerApis:
             return self._coordinator.create(group_id, ConsumerGroup)
         group = self._coordinator.find(group_id, ConsumerGroup)
         if group is None:
-            text = f"Consumer group {group_id} not found."
+            kind = "Group" if request.member_epoch < JOIN else "Consumer group"
+            text = f"{kind} {group_id} not found."
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, text)
         return group
 
@@ -145,11 +149,11 @@ def _check(request: ConsumerGroupHeartbeatRequest, version: int) -> None:
     """
     epoch = request.member_epoch
     texts = {
+        "MemberId can't be empty.": not request.member_id
+        and (version >= OWN_IDS_FROM or epoch != JOIN),
         "GroupId can't be empty.": not request.group_id,
         "InstanceId can't be empty.": request.instance_id == "",
         "RackId can't be empty.": request.rack_id == "",
-        "MemberId can't be empty.": not request.member_id
-        and (version >= OWN_IDS_FROM or epoch != JOIN),
         "RebalanceTimeoutMs must be provided in first request.": epoch == JOIN
         and request.rebalance_timeout_ms == -1,
         "TopicPartitions must be empty when (re-)joining.": epoch == JOIN

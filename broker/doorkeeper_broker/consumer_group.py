@@ -282,7 +282,7 @@ class ConsumerGroup:
                     NewerMember(
                         each.epoch,
                         each.rack_id,
-                        each.pattern or None,
+                        each.pattern,
                         self._matched.get(each.pattern, frozenset()),
                         assignment(each.target),
                     ),
@@ -317,7 +317,13 @@ class ConsumerGroup:
             return self._replace(self._members[owner], beat), False
         known = self._members.get(beat.member_id)
         if known is not None:
-            known.check_epoch(beat)
+            if beat.instance_id is None:
+                known.check_epoch(beat)
+            else:
+                # It becomes a static member; a broker does not look at its epoch then.
+                self._instances.pop(known.instance_id or "", None)
+                self._instances[beat.instance_id] = beat.member_id
+                known.instance_id = beat.instance_id
             return known, False
         member = self._members[beat.member_id] = _Consumer(beat.member_id, beat.instance_id)
         if beat.instance_id is not None:
@@ -413,7 +419,8 @@ class ConsumerGroup:
             if topic is not None
         }
         if is_changed or sizes != self._sizes:
-            self.epoch += 1
+            # The first epoch of a new group is 2 on a broker too.
+            self.epoch += 1 if self.epoch else 2
         self._sizes = sizes
 
     def _forget_unused(self) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from testkit.consumer_frame_cases import consumer_scenarios
 from testkit.data_frame_cases import data_scenarios
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.pairs import Pair
@@ -19,16 +20,18 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.interop
 
 FEW, MANY = 12, 125
-"""Scenarios; the many are 5,125 exchanges."""
+"""Scenarios of each kind; the many are 5,125 exchanges."""
 
-RANDOM = list(data_scenarios(MANY))
+DATA, CONSUMERS = list(data_scenarios(MANY)), list(consumer_scenarios(MANY))
 
 
 @pytest.fixture(scope="module")
 def pair(totals: Totals) -> Iterator[Pair]:
     """Give a real broker, and a Doorkeeper with the test broker."""
+    # The test broker computes assignments at once; a broker waits for a second between two.
+    at_once = {"group_consumer_assignment_interval_ms": "0"}
     try:
-        running = Pair.start(totals, "4.3.1", doorkeeper_test_broker="true")
+        running = Pair.start(totals, "4.3.1", doorkeeper_test_broker="true", **at_once)
     except Unavailable as missing:
         cannot(str(missing))
     yield running
@@ -40,7 +43,7 @@ def differences(pair: Pair, scenario: Scenario) -> list[str]:
     return [line for step in scenario.steps for line in pair.differences(step)]
 
 
-@pytest.mark.parametrize("scenario", RANDOM[:FEW], ids=lambda each: each.name)
+@pytest.mark.parametrize("scenario", DATA[:FEW] + CONSUMERS[:FEW], ids=lambda each: each.name)
 def test_scenario(scenario: Scenario, pair: Pair) -> None:
     """Every answer of the scenario equals the broker's."""
     found = differences(pair, scenario)
@@ -49,7 +52,7 @@ def test_scenario(scenario: Scenario, pair: Pair) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", RANDOM[FEW:], ids=lambda each: each.name)
+@pytest.mark.parametrize("scenario", DATA[FEW:] + CONSUMERS[FEW:], ids=lambda each: each.name)
 def test_further_scenario(scenario: Scenario, pair: Pair) -> None:
     """As above, for as many as it takes to trust it."""
     found = differences(pair, scenario)

@@ -82,6 +82,7 @@ CHANGES = ("Create", "Delete", "Alter", "Incremental")
 
 SETS = (
     "resources",
+    "subscribed_topic_names",
     "acls",
     "matching_acls",
     "brokers",
@@ -355,17 +356,23 @@ def normal(value: Any, name: str = "", *, names: Mapping[bytes, bytes] | None = 
 
 _OF_A_TOPIC = {"name", "error_code", "error_message"}
 _OF_A_GROUP = {"group_id", "error_code"}
+_OF_AN_ASSIGNMENT = {"topic_id", "partitions"}
 
 
 def _of_a_hash_table(rows: list[Any]) -> bool:
-    """Say whether rows are of users, replicas in a folder, groups, or topics that get partitions.
+    """Say whether a broker leaves the order of rows open.
 
-    A broker leaves their order open.
+    They are of users, replicas in a folder, groups, members of newer groups and their topics, or
+    topics that get partitions.
     """
     if not rows or not isinstance(rows[0], dict):
         return False
-    fields = rows[0].keys() - {"unknown_tags"}
-    return not fields.isdisjoint(("user", "offset_lag")) or fields in (_OF_A_TOPIC, _OF_A_GROUP)
+    fields = rows[0].keys() - {"unknown_tags", "topic_name"}
+    return not fields.isdisjoint(("user", "offset_lag", "member_epoch")) or fields in (
+        _OF_A_TOPIC,
+        _OF_A_GROUP,
+        _OF_AN_ASSIGNMENT,
+    )
 
 
 def unequal(path: str, expected: Any, found: Any) -> list[str]:
