@@ -67,7 +67,8 @@ def resolve(values: Settings, environment: Settings) -> dict[str, str]:
 
         return _VARIABLE.sub(value_of, text)
 
-    # The keys of the providers themselves have no variables: they would resolve each other.
+    # The keys of the providers themselves have no variables: they would resolve each other. Java
+    # trims values after it has replaced their variables.
     return {
         key: text if key.startswith(PROVIDERS_KEY) else text_of(key, text).strip()
         for key, text in values.items()

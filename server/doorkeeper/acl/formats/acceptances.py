@@ -17,7 +17,7 @@ from doorkeeper.acl.formats.names import FormatError, check_words, resource_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from doorkeeper.acl.formats.acl_set import Path
+    from doorkeeper.acl.formats.lines import Path
     from doorkeeper.acl.model import AclBinding, ResourceType
 
 WORDS: Final = ("code", "reason", "until", "principal", "resourceType", "name")

@@ -8,10 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.acl.formats.acceptances import Acceptance
+    from doorkeeper.acl.formats.lines import Path
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Selector
-
-    Path = tuple[str | int, ...]
 
 
 class Owned(NamedTuple):

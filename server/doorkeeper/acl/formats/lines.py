@@ -5,13 +5,12 @@ A path leads from the document to a part: names of members, and indexes of items
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Path = tuple[str | int, ...]
 
 
-def line_at(text: str, path: Sequence[str | int]) -> int:
+def line_at(text: str, path: Path) -> int:
     """Return the line at which a part begins, counting from 1.
 
     It is that of the last part on the path that exists; 0 if the text is not YAML, as JSON that is
@@ -20,6 +19,7 @@ def line_at(text: str, path: Sequence[str | int]) -> int:
     import yaml  # noqa: PLC0415  errors only
 
     try:
+        # All of it, for one line: a faulty file is read once, and a sound one never.
         node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError:
         return 0

@@ -19,7 +19,7 @@ from doorkeeper.acl.plan import Selector
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.acl.formats.acl_set import Path
+    from doorkeeper.acl.formats.lines import Path
 
 WORDS: Final = ("principals", "prefixes", "resourceTypes")
 

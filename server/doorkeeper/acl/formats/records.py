@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from doorkeeper.acl.formats.acceptances import Acceptance
-    from doorkeeper.acl.formats.acl_set import Path
+    from doorkeeper.acl.formats.lines import Path
     from doorkeeper.acl.model import AclBinding
 
 VERSION = 1
@@ -152,7 +152,7 @@ def set_of_document(document: object, *, bare_principals: bool = False) -> AclSe
     paths: list[Path] = []
     for path, where, row in _rows(document):
         # The texts of a grant have no variables any more.
-        read = text_of if path[0] == "acls" else str
+        read = text_of if path[0] == "acls" else _as_it_stands
         try:
             for each in row:
                 bindings.extend(_bindings(each, read, bare_principals=bare_principals))
@@ -187,10 +187,15 @@ def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object
         yield ("grants", index), f"grant {index + 1}", rows_of_grant(grant, roles, variables_)
 
 
+def _as_it_stands(text: str) -> str:
+    # Not str: in mappings of Python programs a name may be a member of an enum, which is a text.
+    return text
+
+
 def _text_reader(document: dict[str, Any]) -> Callable[[str], str]:
     """Return a function that replaces variables; without ``vars`` texts are as they stand."""
     if "vars" not in document:
-        return str
+        return _as_it_stands
     values = variables(document["vars"])
     return lambda text: replace_references(text, values)
 

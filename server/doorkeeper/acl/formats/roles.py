@@ -24,7 +24,7 @@ from doorkeeper.acl.formats.names import FormatError, check_words, short, sugges
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from doorkeeper.acl.formats.acl_set import Path
+    from doorkeeper.acl.formats.lines import Path
 
     Row = dict[str, Any]
     Values = Mapping[str, Sequence["ParameterValue"]]
@@ -102,6 +102,7 @@ def roles_of(value: object, built_in: Mapping[str, Role]) -> dict[str, Role]:
     """
     if not isinstance(value, dict):
         raise FormatError("roles: expected is a mapping from names to roles", path=("roles",))
+    # A role of the same name in one file would be missed by readers of another.
     found = dict(built_in)
     for name, role in value.items():
         path = ("roles", str(name))
@@ -180,6 +181,7 @@ def rows_of_grant(
     default = value.get("patternType", "LITERAL")
     values: dict[str, tuple[ParameterValue, ...]] = {}
     for word in role.parameters:
+        # A null in a grant takes a default away, as a null in the role is none.
         given = value.get(word, role.optional.get(word))
         if given is not None:
             values[word] = tuple(_values(word, given, default, text_of))
@@ -220,6 +222,7 @@ def _rows(
         texts = {**variables_, **{each: value.name for each, value in of_one.items()}}
         row = {word: template[word] for word in template if word != "name"}
         row["name"] = replace_references(name, texts, "parameter or variable")
+        # A role that covers names behind a parameter says so, whatever the grant gives.
         if "patternType" not in template:
             row["patternType"] = _pattern_type(name, of_one)
         yield row

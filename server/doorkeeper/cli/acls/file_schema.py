@@ -22,4 +22,5 @@ Examples:
 )
 def schema() -> None:
     """Print the JSON schema of files of ACLs, for editors and for checks in CI."""
+    # Made anew: its enumerations are those of the installed version.
     click.echo(json.dumps(schema_of_files(), indent=2))

@@ -46,7 +46,7 @@ class Ownership(NamedTuple):
     def plan(
         self, present: Iterable[AclBinding], wanted: Iterable[AclBinding], removals_max: int
     ) -> Plan:
-        """Return the plan, after a line on stderr about what it leaves alone or removes.
+        """Return the plan, after a line on stderr about other ACLs: how many stay, or go.
 
         Raises:
             PlanError: as for ``doorkeeper.acl.plan.plan``.
@@ -69,6 +69,7 @@ class Ownership(NamedTuple):
         # All that is wanted must be owned then, as the options say.
         if not self.is_partial:
             return plan(present, wanted, self.part, removals_max=removals_max)
+        # The ACLs of files without ownership are only added, and never removed.
         wanted = list(wanted)
         owned = [each for each in wanted if self.part.selects(each)]
         own = plan(present, owned, self.part, removals_max=removals_max)
