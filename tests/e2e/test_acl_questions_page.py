@@ -64,7 +64,7 @@ def test_each_command_is_shown() -> None:
     words = [command.split()[2] for command, _ in SHOWN]
 
     assert sorted(words) == [
-        *("explain", "explain", "explain", "lint", "plan", "what-can", "who-can"),
+        *("explain", "explain", "explain", "explain", "lint", "plan", "what-can", "who-can"),
     ]
 
 

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 
-def _operation(_context: click.Context, _parameter: click.Parameter, value: str) -> AclOperation:
+def _operation(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> AclOperation | None:
     """Return the operation that a word of kafka-acls.sh names: ``Read``, ``describe_configs``."""
+    if value is None:
+        return None
     try:
         found = operation(value)
     except FormatError as error:
@@ -87,14 +91,22 @@ principal_option = click.option(
     required=True,
     help="The principal of the request, such as User:alice.",
 )
-operation_option = click.option(
-    "--operation",
-    callback=_operation,
-    shell_complete=one_of(kafkas_word(each) for each in AclOperation if each > AclOperation.ALL),
-    metavar="OPERATION",
-    required=True,
-    help="The operation of the request: Read, Write, Describe, ...",
-)
+
+
+def _operation_option(*, required: bool) -> Callable[[Command], Command]:
+    words = (kafkas_word(each) for each in AclOperation if each > AclOperation.ALL)
+    return click.option(
+        "--operation",
+        callback=_operation,
+        shell_complete=one_of(words),
+        metavar="OPERATION",
+        required=required,
+        help="The operation of the request: Read, Write, Describe, ...",
+    )
+
+
+operation_option = _operation_option(required=True)
+operation_or_task_option = _operation_option(required=False)
 host_option = click.option(
     "--host",
     callback=_host,

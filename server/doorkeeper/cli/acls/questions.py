@@ -15,10 +15,10 @@ from doorkeeper.acl.access import names_hosts
 from doorkeeper.acl.access import what_can as permissions_of
 from doorkeeper.acl.access import who_can as principals_with
 from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Question
 from doorkeeper.acl.explanation import ANY_HOST, apply_change, explanation
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
+from doorkeeper.acl.name_cases import NamesVerdict
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
@@ -34,10 +34,20 @@ from doorkeeper.cli.acls.question_options import (
     effective_policy,
     host_option,
     operation_option,
+    operation_or_task_option,
     policy_options,
     principal_option,
     resource_option,
     take_resource,
+)
+from doorkeeper.cli.acls.tasks import (
+    findings_of,
+    lines_of_findings,
+    pattern_option,
+    record_of_findings,
+    take_needs,
+    task_option,
+    whole_verdict,
 )
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.options import deprecated_option, output_option
@@ -50,8 +60,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from doorkeeper.acl.access import Access, Power
+    from doorkeeper.acl.decision import Question
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.cli.acls.tasks import TaskNeed
     from doorkeeper.repositories.repository import PlacedAcceptance
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
@@ -200,13 +212,17 @@ Examples:
   doorkeeper acls explain --principal User:alice --operation Read --topic orders
   doorkeeper acls explain acls.txt --principal User:alice --operation Read --topic orders \\
                           --host 10.0.0.7 --super-users 'User:admin'
+  doorkeeper acls explain acls.yaml --principal User:bob --task produce-transactional \\
+                          --topic pii- --resource-pattern-type prefixed
   doorkeeper acls explain kafka://localhost:9092 --principal User:alice --operation Write \\
                           --topic orders --with 'User:alice,TOPIC,PREFIXED,ord,WRITE,ALLOW,*'
 """
 )
 @principal_option
-@operation_option
+@operation_or_task_option
+@task_option
 @resource_option
+@pattern_option
 @host_option
 @click.option(
     "--with",
@@ -226,10 +242,14 @@ Examples:
 )
 @state_options
 @output_option
-@click.option("--exit-status", is_flag=True, help=f"Exit with {DENIED} if the request is denied.")
+@click.option(
+    "--exit-status",
+    is_flag=True,
+    help=f"Exit with {DENIED} if the request is denied, or not always allowed.",
+)
 def explain(
     principal: str,
-    operation: AclOperation,
+    operation: AclOperation | None,
     host: str,
     added: tuple[str, ...],
     removed: tuple[str, ...],
@@ -239,9 +259,12 @@ def explain(
     **options: Any,  # noqa: ANN401  those of resource and state
 ) -> None:
     """Explain why a request is allowed or denied, and how to reverse the decision."""
-    resource = take_resource(options, operation)
+    needs = take_needs(options, principal, host, operation)
     state = take_state(options)
-    question = Question(principal, host, operation, *resource)
+    if len(needs) > 1 or needs[0].is_prefixed or operation is None:
+        _answer_needs(state, needs, _change(state.snapshot, added, removed), output, exit_status)
+        return
+    question = needs[0].question
     # The state is read once: both answers are about the same ACLs.
     before = after = _answer(state, state.snapshot, question)
     if added or removed:
@@ -256,6 +279,23 @@ def explain(
         show([*head, *lines_of(after), *state.lines()])
     # Not the default: a denial is an answer, and set -e would end a script at it.
     if exit_status and not after.explanation.decision.allowed:
+        raise SystemExit(DENIED)
+
+
+def _answer_needs(
+    state: AclState,
+    needs: Sequence[TaskNeed],
+    snapshot: Snapshot,
+    output: str,
+    exit_status: bool,  # noqa: FBT001  an option
+) -> None:
+    policy = state.policy.policy
+    findings = findings_of(policy, snapshot, needs)
+    if output == "json":
+        show_json(record_of_findings(findings) | state.record())
+    else:
+        show([*lines_of_findings(findings, policy, snapshot, state.location), *state.lines()])
+    if exit_status and whole_verdict(findings) is not NamesVerdict.ALWAYS:
         raise SystemExit(DENIED)
 
 
