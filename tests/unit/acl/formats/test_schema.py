@@ -7,6 +7,7 @@ import re
 from textwrap import dedent
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -15,8 +16,6 @@ from doorkeeper.acl.formats.records import MEMBERS, read_yaml, write_json
 from doorkeeper.acl.formats.schema import schema
 from testkit.acl import READ, allow, topic
 from testkit.checkout import ROOT
-
-jsonschema = pytest.importorskip("jsonschema", reason="comes with the checks' packages")
 
 ACL = {"resourceType": "TOPIC", "name": "t", "principal": "User:a", "operation": "READ"}
 SET: dict[str, Any] = {"version": 1, "acls": [ACL]}
