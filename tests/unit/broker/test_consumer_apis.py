@@ -157,7 +157,7 @@ async def test_a_pattern_finds_what_may_be_described(worlds: Any) -> None:
             "ServerAssignor sticky is not supported. Supported assignors: uniform, range.",
         ),
         ({"member_epoch": 1}, 69, "Consumer group g not found."),
-        ({"member_epoch": -1}, 69, "Consumer group g not found."),
+        ({"member_epoch": -1}, 69, "Group g not found."),
     ],
 )
 async def test_a_request_that_does_not_fit(
@@ -170,6 +170,18 @@ async def test_a_request_that_does_not_fit(
 
     assert (refused.error_code, refused.error_message) == (code, text)
     assert world.node.groups == {}
+
+
+async def test_a_member_becomes_static(worlds: Any) -> None:
+    """It joins again with an instance id, which its epoch does not prevent."""
+    world = await worlds()
+    world.beat()
+
+    again = world.beat(instance_id="i")
+
+    assert (again.error_code, again.member_epoch) == (0, 2)
+    assert world.described().members[0].instance_id == "i"
+    assert world.beat(member_epoch=-2, instance_id="i").error_code == 0
 
 
 async def test_a_pattern_that_cannot_be_read(worlds: Any) -> None:
@@ -188,7 +200,7 @@ async def test_the_server_gives_an_id_before_version_1(worlds: Any) -> None:
     joined = world.beat(version=0, member_id="")
 
     assert joined.member_id
-    assert world.beat(version=0, member_id=joined.member_id, member_epoch=1).error_code == 0
+    assert world.beat(version=0, member_id=joined.member_id, member_epoch=2).error_code == 0
 
 
 async def test_a_member_joins_and_leaves(worlds: Any) -> None:
@@ -196,7 +208,7 @@ async def test_a_member_joins_and_leaves(worlds: Any) -> None:
     world = await worlds()
 
     joined = world.beat()
-    assert (joined.member_id, joined.member_epoch, joined.heartbeat_interval_ms) == ("a", 1, 5000)
+    assert (joined.member_id, joined.member_epoch, joined.heartbeat_interval_ms) == ("a", 2, 5000)
     (row,) = joined.assignment.topic_partitions
     assert (row.topic_id, row.partitions) == (a_topic("t").topic_id, (0, 1))
     left = world.beat(member_epoch=-1)
@@ -228,15 +240,15 @@ async def test_what_others_see(worlds: Any) -> None:
         69,
         "Group g is not a classic group.",
     )
-    assert (row.group_state, row.group_epoch, row.assignment_epoch) == ("Reconciling", 2, 2)
+    assert (row.group_state, row.group_epoch, row.assignment_epoch) == ("Reconciling", 3, 3)
     assert row.assignor_name == "uniform"
     assert row.authorized_operations > 0
     first, second = row.members
-    assert (first.member_epoch, first.rack_id) == (1, "r")
+    assert (first.member_epoch, first.rack_id) == (2, "r")
     assert first.subscribed_topic_names == ("absent", "t")
     assert [each.partitions for each in first.assignment.topic_partitions] == [(0, 1)]
     assert len(first.target_assignment.topic_partitions[0].partitions) == 1
-    assert (second.member_epoch, second.instance_id) == (2, "i")
+    assert (second.member_epoch, second.instance_id) == (3, "i")
     assert second.assignment.topic_partitions == ()
     assert len(second.target_assignment.topic_partitions[0].partitions) == 1
 

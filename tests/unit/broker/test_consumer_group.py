@@ -85,10 +85,10 @@ def two_members() -> World:
     given = world.join("a").assignment
     assert given is not None
     world.join("b")
-    asked = world.beat("a", 1).assignment
+    asked = world.beat("a", 2).assignment
     assert asked is not None
-    world.beat("a", 1, owned=asked)
-    world.beat("b", 2)
+    world.beat("a", 2, owned=asked)
+    world.beat("b", 3)
     assert world.group.state == "Stable"
     return world
 
@@ -99,9 +99,9 @@ def test_the_first_member_gets_everything() -> None:
 
     joined = world.join("a")
 
-    assert joined == BeatAnswer("a", 1, world.of("t", 0, 1, 2, 3))
-    assert (world.group.state, world.group.epoch, world.group.assignment_epoch) == ("Stable", 1, 1)
-    assert world.beat("a", 1) == BeatAnswer("a", 1, None)
+    assert joined == BeatAnswer("a", 2, world.of("t", 0, 1, 2, 3))
+    assert (world.group.state, world.group.epoch, world.group.assignment_epoch) == ("Stable", 2, 2)
+    assert world.beat("a", 2) == BeatAnswer("a", 2, None)
 
 
 def test_a_partition_is_given_up_first() -> None:
@@ -109,20 +109,20 @@ def test_a_partition_is_given_up_first() -> None:
     world = World()
     world.join("a")
 
-    assert world.join("b") == BeatAnswer("b", 2, frozenset())
+    assert world.join("b") == BeatAnswer("b", 3, frozenset())
     assert world.group.state == "Reconciling"
 
-    revoked = world.beat("a", 1)
-    assert revoked.epoch == 1
+    revoked = world.beat("a", 2)
+    assert revoked.epoch == 2
     assert revoked.assignment is not None
     assert len(revoked.assignment) == 2
-    assert world.beat("b", 2).assignment is None
+    assert world.beat("b", 3).assignment is None
     # Still all of them.
-    assert world.beat("a", 1, owned=world.of("t", 0, 1, 2, 3)).epoch == 1
-    assert world.beat("b", 2).assignment is None
+    assert world.beat("a", 2, owned=world.of("t", 0, 1, 2, 3)).epoch == 2
+    assert world.beat("b", 3).assignment is None
 
-    assert world.beat("a", 1, owned=revoked.assignment) == BeatAnswer("a", 2, None)
-    assert world.beat("b", 2) == BeatAnswer("b", 2, world.of("t", 0, 1, 2, 3) - revoked.assignment)
+    assert world.beat("a", 2, owned=revoked.assignment) == BeatAnswer("a", 3, None)
+    assert world.beat("b", 3) == BeatAnswer("b", 3, world.of("t", 0, 1, 2, 3) - revoked.assignment)
     assert world.group.state == "Stable"
 
 
@@ -133,7 +133,7 @@ def test_what_a_member_left_is_free() -> None:
     assert world.group.leave("a", None, LEAVE) == BeatAnswer("a", LEAVE)
     assert world.group.state == "Assigning"
 
-    assert world.beat("b", 2) == BeatAnswer("b", 3, world.of("t", 0, 1, 2, 3))
+    assert world.beat("b", 3) == BeatAnswer("b", 4, world.of("t", 0, 1, 2, 3))
     assert world.group.state == "Stable"
     world.group.leave("b", None, LEAVE)
     assert world.group.state == "Empty"
@@ -142,13 +142,13 @@ def test_what_a_member_left_is_free() -> None:
 def test_a_silent_member_is_removed() -> None:
     """When its session has ended."""
     world = two_members()
-    world.beat("b", 2, now_ms=1)
+    world.beat("b", 3, now_ms=1)
 
     assert world.group.next_deadline_ms == SESSION_TIMEOUT_MS
     world.group.advance(SESSION_TIMEOUT_MS)
 
-    assert world.refusal("a", 2) is ErrorCode.UNKNOWN_MEMBER_ID
-    assert world.beat("b", 2).assignment == world.of("t", 0, 1, 2, 3)
+    assert world.refusal("a", 3) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert world.beat("b", 3).assignment == world.of("t", 0, 1, 2, 3)
 
 
 def test_a_member_that_gives_nothing_up_is_removed() -> None:
@@ -156,16 +156,16 @@ def test_a_member_that_gives_nothing_up_is_removed() -> None:
     world = World()
     world.join("a")
     world.join("b")
-    world.beat("a", 1, now_ms=5)
+    world.beat("a", 2, now_ms=5)
 
     assert world.group.next_deadline_ms == 5 + REBALANCE_MS
     world.group.advance(5 + REBALANCE_MS)
 
     assert list(world.all_numbers()) == ["b"]
-    assert world.beat("b", 2).assignment == world.of("t", 0, 1, 2, 3)
+    assert world.beat("b", 3).assignment == world.of("t", 0, 1, 2, 3)
 
 
-@pytest.mark.parametrize("epoch", [1, 3], ids=["smaller", "greater"])
+@pytest.mark.parametrize("epoch", [2, 4], ids=["smaller", "greater"])
 def test_another_epoch_is_fenced(epoch: int) -> None:
     """Also the previous one, where the member has more than it was given."""
     world = two_members()
@@ -180,7 +180,7 @@ def test_the_previous_epoch_is_taken() -> None:
     """Its answer may have been lost: the member has a part of what it was given."""
     world = two_members()
 
-    assert world.beat("a", 1, owned=frozenset()).epoch == 2
+    assert world.beat("a", 2, owned=frozenset()).epoch == 3
 
 
 def test_a_whole_heartbeat_is_told_the_assignment() -> None:
@@ -197,7 +197,7 @@ def test_a_whole_heartbeat_is_told_the_assignment() -> None:
     )
 
     assert told.assignment == world.of("t", *numbers)
-    assert world.group.epoch == 2
+    assert world.group.epoch == 3
 
 
 def test_a_new_subscription_raises_the_epoch() -> None:
@@ -205,9 +205,9 @@ def test_a_new_subscription_raises_the_epoch() -> None:
     world = World(t=2, u=1)
     world.join("a")
 
-    changed = world.beat("a", 1, topics=frozenset(["t", "u"]))
+    changed = world.beat("a", 2, topics=frozenset(["t", "u"]))
 
-    assert changed == BeatAnswer("a", 2, world.of("t", 0, 1) | world.of("u", 0))
+    assert changed == BeatAnswer("a", 3, world.of("t", 0, 1) | world.of("u", 0))
 
 
 def test_new_topics_and_partitions_are_assigned() -> None:
@@ -216,15 +216,15 @@ def test_new_topics_and_partitions_are_assigned() -> None:
     world.join("a", topics=frozenset(["t", "u"]))
 
     world.set_topics(t=2, u=1)
-    grown = world.beat("a", 1)
-    assert grown == BeatAnswer("a", 2, world.of("t", 0, 1) | world.of("u", 0))
+    grown = world.beat("a", 2)
+    assert grown == BeatAnswer("a", 3, world.of("t", 0, 1) | world.of("u", 0))
 
     world.set_topics(t=2)
-    assert world.beat("a", 2).assignment == world.of("t", 0, 1)
-    assert world.beat("a", 2, owned=world.of("t", 0, 1)).epoch == 3
+    assert world.beat("a", 3).assignment == world.of("t", 0, 1)
+    assert world.beat("a", 3, owned=world.of("t", 0, 1)).epoch == 4
 
     world.set_topics(t=2, other=1)
-    assert world.beat("a", 3) == BeatAnswer("a", 3, None)
+    assert world.beat("a", 4) == BeatAnswer("a", 4, None)
 
 
 def test_a_pattern_matches_whole_names() -> None:
@@ -236,12 +236,12 @@ def test_a_pattern_matches_whole_names() -> None:
     assert joined.assignment == world.of("t1", 0) | world.of("other", 0)
 
     world.set_topics(t1=1, t2=1, t3=1, other=1, t=1)
-    grown = world.beat("a", 1).assignment
+    grown = world.beat("a", 2).assignment
     assert grown == world.of("t1", 0) | world.of("t3", 0) | world.of("other", 0)
     (member,) = world.group.describe().members
     assert (member.newer.pattern, sorted(member.newer.matched)) == ("t[0-9]", ["t1", "t3"])
 
-    assert world.beat("a", 2, pattern="").assignment == world.of("other", 0)
+    assert world.beat("a", 3, pattern="").assignment == world.of("other", 0)
 
 
 def test_a_pattern_that_cannot_be_read_is_refused() -> None:
@@ -271,14 +271,14 @@ def test_a_static_member_comes_back() -> None:
     world = World()
     world.join("a", instance_id="i")
     assert world.group.leave("a", "i", LEAVE_FOR_A_TIME) == BeatAnswer("a", LEAVE_FOR_A_TIME)
-    assert world.refusal("a", 1, instance_id="i") is ErrorCode.FENCED_MEMBER_EPOCH
+    assert world.refusal("a", 2, instance_id="i") is ErrorCode.FENCED_MEMBER_EPOCH
 
     back = world.join("b", instance_id="i")
 
-    assert back == BeatAnswer("b", 1, world.of("t", 0, 1, 2, 3))
-    assert world.group.epoch == 1
-    assert world.refusal("a", 1, instance_id="i") is ErrorCode.FENCED_INSTANCE_ID
-    assert world.refusal("b", 1, instance_id="j") is ErrorCode.UNKNOWN_MEMBER_ID
+    assert back == BeatAnswer("b", 2, world.of("t", 0, 1, 2, 3))
+    assert world.group.epoch == 2
+    assert world.refusal("a", 2, instance_id="i") is ErrorCode.FENCED_INSTANCE_ID
+    assert world.refusal("b", 2, instance_id="j") is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_an_instance_id_has_one_member() -> None:
@@ -291,7 +291,7 @@ def test_an_instance_id_has_one_member() -> None:
 
     assert refused.value.code is ErrorCode.UNRELEASED_INSTANCE_ID
     world.group.leave("a", "i", LEAVE)
-    assert world.join("b", instance_id="i").epoch == 3
+    assert world.join("b", instance_id="i").epoch == 4
 
 
 def test_a_static_member_that_stays_away_is_removed() -> None:
@@ -312,7 +312,7 @@ def test_a_group_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     world.join("a")
 
-    assert world.join("a").epoch == 1
+    assert world.join("a").epoch == 2
     assert world.refusal("b", 0) is ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
