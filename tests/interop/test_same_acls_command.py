@@ -35,6 +35,9 @@ ONLY_THE_TOOLS = {
 }
 
 FAILED = "Error while executing ACL command: "
+NEEDED = re.compile(r"\ndoorkeeper: (adding|removing|listing) ACLs needs (Alter|Describe) on .*")
+"""A line of ours behind the tool's: the permission that the whole command needs."""
+
 OPERATIONS = re.compile(r"(only supports operations) \[(.*)\]")
 
 
@@ -53,7 +56,7 @@ def our_words(words: Sequence[str]) -> Done:
     return Done(
         status=result.exit_code,
         stdout=result.stdout,
-        stderr=result.stderr.removeprefix("doorkeeper: "),
+        stderr=NEEDED.sub("", result.stderr).removeprefix("doorkeeper: "),
     )
 
 
