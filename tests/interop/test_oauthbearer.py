@@ -370,17 +370,23 @@ def test_other_clients_authenticate_again(doors: Doors, library: str) -> None:
         assert 1 <= doors.connections - before <= 3
 
 
+def replace_keys(doors: Doors, key: Any) -> None:
+    """Write the file of keys anew, and wait until the server takes them."""
+    (doors.files / "keys.json").write_bytes(key_set(key))
+    # A broker looks at the file once in a second: the next test needs these keys too.
+    time.sleep(1.1 if isinstance(doors.server, KafkaBroker) else 0)
+
+
 def test_a_rotation_needs_no_restart(doors: Doors) -> None:
     """The next key is in the file before tokens name it; the old one is gone afterwards."""
     new = key_of("P-384", "new")
     try:
-        (doors.files / "keys.json").write_bytes(key_set(new))
+        replace_keys(doors, new)
         end_s = now_s() + 600
-        time.sleep(1.1 if isinstance(doors.server, KafkaBroker) else 0)
         good = held("kafka-python", doors.jwt, (0, signed(claims(), new, "ES384"), end_s))
         old = held("kafka-python", doors.jwt, (0, signed(claims(), KEY, "RS256"), end_s))
     finally:
-        (doors.files / "keys.json").write_bytes(key_set(KEY))
+        replace_keys(doors, KEY)
 
     assert good["error"] is None, good
     assert old["error"] is not None
