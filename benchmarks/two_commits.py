@@ -15,6 +15,7 @@ Goal: no row below 0.9.
 from __future__ import annotations
 
 import argparse
+import compileall
 import io
 import os
 import subprocess
@@ -47,6 +48,10 @@ class Commit(Doorkeeper):
         super().__init__()
         self.name = name
         paths = [str(folder / part) for part in ("server", "protocol")]
+        # An installed package is compiled; where PYTHONDONTWRITEBYTECODE is set, a start would
+        # compile all modules anew.
+        for path in paths:
+            compileall.compile_dir(path, quiet=1)
         self.environment = {**(self.environment or {}), "PYTHONPATH": os.pathsep.join(paths)}
 
 

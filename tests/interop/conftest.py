@@ -16,6 +16,7 @@ from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import KafkaTools
 from testkit.oracle_totals import Totals
 from testkit.pairs import Pair
+from testkit.postgres import Postgres
 from testkit.side_by_side import FORGETFUL
 
 REFERENCE = VERSIONS[0]
@@ -136,3 +137,14 @@ def acls(kafka_tools: Callable[[str], KafkaTools], target: Target) -> Acls:
     found = Acls(kafka_tools(REFERENCE), target)
     found.clear()
     return found
+
+
+@pytest.fixture
+def mortal_server() -> Iterator[Postgres]:
+    """Give a server of PostgreSQL that the test stops and starts."""
+    try:
+        server = Postgres()
+    except Unavailable as missing:
+        cannot(str(missing))
+    with server:
+        yield server

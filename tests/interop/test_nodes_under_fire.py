@@ -11,29 +11,15 @@ import pytest
 from doorkeeper.client.errors import ClientError
 from testkit.cluster import Books, Cluster, Writer
 from testkit.cluster_faults import FAULTS
-from testkit.kafka_jars import Unavailable, cannot
-from testkit.postgres import Postgres
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from testkit.cluster import Held
+    from testkit.postgres import Postgres
 
 pytestmark = pytest.mark.interop
 
 NODES, WRITERS = 3, 6
 QUIET_S = 40
-
-
-@pytest.fixture
-def mortal_server() -> Iterator[Postgres]:
-    """Give a server that is stopped and started here."""
-    try:
-        server = Postgres()
-    except Unavailable as missing:
-        cannot(str(missing))
-    with server:
-        yield server
 
 
 @pytest.mark.parametrize(

@@ -29,30 +29,16 @@ from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from testkit.acl import READ, allow, topic
 from testkit.cluster import UPDATE_TIMEOUT_MS, Cluster
 from testkit.cluster_faults import FAULTS, database_pauses
-from testkit.kafka_jars import Unavailable, cannot
-from testkit.postgres import Postgres
 from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from doorkeeper.acl.model import AclBinding
+    from testkit.postgres import Postgres
 
 pytestmark = pytest.mark.interop
 
 NODES, WRITERS, IN_FLIGHT = 3, 3, 16
 QUIET_S = 120
-
-
-@pytest.fixture
-def mortal_server() -> Iterator[Postgres]:
-    """Give a server that is stopped and started here."""
-    try:
-        server = Postgres()
-    except Unavailable as missing:
-        cannot(str(missing))
-    with server:
-        yield server
 
 
 class Writer:

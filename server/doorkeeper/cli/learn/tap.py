@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeVa
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.cli.learn.shadow import readable_versions
 from doorkeeper.client.config import Address
-from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.framing import FrameBuffer
 from doorkeeper_wire.headers import decode_request_header, decode_response_header, encode_response
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
@@ -238,8 +237,8 @@ class _Conversation:
     def _observe(self, sent: _Sent) -> None:
         try:
             self._shadow.observe(*sent, self._principal, self._host)
-        except Malformed as error:
-            self._report(f"a request is not counted: {error}")
+        except Exception as error:  # noqa: BLE001 - a fault in counting must not end the connection
+            self._report(f"a request is not counted: {type(error).__name__}: {error}")
 
     def _claim(self, token: bytes) -> None:
         """Take the principal of the first token of a login."""
@@ -290,7 +289,7 @@ def principal_of(mechanism: str, token: bytes) -> Principal | None:
     """Return the principal that the first token of a login states; None if it cannot be read."""
     try:
         return _PARSERS[mechanism.partition("-")[0]](token)
-    except (KeyError, ValueError, IndexError):
+    except (KeyError, ValueError, IndexError, TypeError):
         return None
 
 

@@ -14,6 +14,7 @@ from doorkeeper.acl.model import Principal
 from doorkeeper.cli.learn.shadow import readable_versions
 from doorkeeper.cli.learn.tap import Tap, principal_of
 from doorkeeper.client.config import Address
+from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.headers import RequestHeader, encode_request, encode_response
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
@@ -60,6 +61,7 @@ def test_the_principal_of_a_login(mechanism: str, token: bytes) -> None:
         ("SCRAM-SHA-256", b""),
         ("OAUTHBEARER", b"n,,\x01auth=Bearer e30.e30.\x01\x01"),
         ("OAUTHBEARER", b"n,,\x01auth=Bearer a.!.\x01\x01"),
+        ("OAUTHBEARER", b"n,,\x01auth=Bearer e30.W10.\x01\x01"),
     ],
 )
 def test_a_login_that_cannot_be_read(mechanism: str, token: bytes) -> None:
@@ -194,14 +196,15 @@ async def test_a_login_without_headers() -> None:
     assert reports == []
 
 
-async def test_a_request_that_cannot_be_counted() -> None:
+@pytest.mark.parametrize(
+    "fault", [Malformed("Topics", 9, "too short"), KeyError("a fault of ours")]
+)
+async def test_a_request_that_cannot_be_counted(fault: Exception) -> None:
     """It passes nevertheless; a line says so."""
 
     class Failing(Observed):
         def observe(self, *_: Any) -> None:
-            from doorkeeper_wire.errors import Malformed  # noqa: PLC0415
-
-            raise Malformed("Topics", 9, "too short")
+            raise fault
 
     metadata = encode_response(3, 1, 7, MetadataResponse().encode(1))
     async with broker(metadata) as behind, tap_of(Failing()) as (tap, reports):
