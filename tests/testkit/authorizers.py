@@ -98,8 +98,8 @@ class _HeldLease(Lease):
     def __init__(self, store: HeldStore) -> None:
         self._store = store
 
-    def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> asyncio.Future[None]:
-        return self._store.hold(entries)
+    def commit(self, encoded: Sequence[LogEntry], batch: UUID | None) -> asyncio.Future[None]:
+        return self._store.hold(encoded)
 
     async def head(self) -> int:
         raise AssertionError("nothing else writes this store")

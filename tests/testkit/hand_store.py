@@ -49,9 +49,9 @@ class _HandLease(Lease):
     async def __aexit__(self, *error: object) -> None:
         pass
 
-    def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> Awaitable[None]:
+    def commit(self, encoded: Sequence[LogEntry], batch: UUID | None) -> Awaitable[None]:
         done = asyncio.get_running_loop().create_future()
-        self._store.waiting.append((entries, done))
+        self._store.waiting.append((encoded, done))
         return done
 
     async def head(self) -> int:

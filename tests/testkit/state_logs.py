@@ -150,8 +150,8 @@ class _ScriptedLease(Lease):
         self._database = store.database
         self.is_checked = not store.is_reconnected
 
-    async def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> None:
-        store = self._store
+    async def commit(self, encoded: Sequence[LogEntry], batch: UUID | None) -> None:
+        entries, store = encoded, self._store
         store.commits.append([entry.revision for entry in entries])
         await store.gate.wait()
         if store.commit_faults:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -21,6 +22,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import ACL, StoredConfig, StoredCredential, StoredToken, StoredTopic
+from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage import schema
 from doorkeeper.storage.files import DATABASE_NAME
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.kinds.change import Change
     from doorkeeper.metrics.hooks import StoreMeter
-    from doorkeeper.state.store import Store
+    from doorkeeper.state.store import Lease, Store
 
 AUTHOR = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")
 
@@ -133,8 +135,14 @@ async def commit(store: Store, *changes: Change) -> int:
     async with store.lease() as lease:
         first = await lease.head() + 1
         entries = [LogEntry(revision, AUTHOR, each) for revision, each in enumerate(changes, first)]
-        await lease.commit(entries, uuid.uuid4())
+        await lease.commit(encoded(lease, *entries), uuid.uuid4())
         return entries[-1].revision
+
+
+def encoded(lease: Lease, *entries: LogEntry) -> Any:
+    """Return revisions as ``lease.commit`` takes them."""
+    found = lease.encode(entries)
+    return run_to_end(found) if isinstance(found, Generator) else found
 
 
 async def fill(data_dir: Path, *changes: Change) -> None:
@@ -181,4 +189,4 @@ def write_entries(
 ) -> None:
     """Write revisions in one transaction."""
     previous = schema.last_hash(connection)
-    execute(connection, log_statements(entries, time_ms, previous)[0])
+    execute(connection, run_to_end(log_statements(entries, time_ms, previous)).statements)

@@ -61,8 +61,8 @@ class _MemoryLease(Lease):
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> None:  # noqa: ARG002 - alone
-        self._store.entries += entries
+    async def commit(self, encoded: Sequence[LogEntry], batch: UUID | None) -> None:  # noqa: ARG002 - alone
+        self._store.entries += encoded
 
     async def head(self) -> int:
         entries = self._store.entries

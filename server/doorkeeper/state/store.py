@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.kinds.change import Author, Change
     from doorkeeper.kinds.kind import Kind
+    from doorkeeper.runtime.slices import Slices
 
 
 class StorageError(Exception):
@@ -123,9 +124,20 @@ class LogReader(ABC):
 class Lease(LogReader):
     """The exclusive right to write, until its context ends."""
 
+    def encode(self, entries: Sequence[LogEntry]) -> Any | Slices[Any]:  # noqa: ANN401 - a store's own type
+        """Convert revisions to what ``commit`` takes; many rows in slices.
+
+        Here and not in a thread of the store: two threads that run Python code wait for each
+        other's global lock, up to 5 ms each time.
+
+        Raises:
+            StorageError: they cannot be stored.
+        """
+        return entries
+
     @abstractmethod
-    def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> Awaitable[None]:
-        """Write revisions in one transaction; they follow the head without a gap.
+    def commit(self, encoded: Any, batch: UUID | None) -> Awaitable[None]:  # noqa: ANN401 - as above
+        """Write encoded revisions in one transaction; they follow the head without a gap.
 
         ``batch`` identifies the commit in the log of a shared store; None where it is not shared. A
         store with a writer thread starts before the awaitable is awaited. Call it once for each

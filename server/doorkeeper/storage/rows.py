@@ -23,9 +23,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import sha256
-from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.kinds.kind import Item
+from doorkeeper.runtime.slices import SLICE_ITEMS
 from doorkeeper.storage.cells import MARK, encode
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import apsw
 
     from doorkeeper.kinds.change import Author, Change
+    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.store import LogEntry
 
 Cell = str | int | None
@@ -60,11 +62,22 @@ FROM (VALUES {rows}) WHERE column4 NOT NULL
 """
 
 
-LogWrite = tuple[list[Statement], str]
-"""The statements that write revisions, and the hash of the last one."""
+class LogWrite(NamedTuple):
+    """The statements that write revisions, and the hashes before the first and of the last one."""
+
+    statements: list[Statement]
+    previous: str
+    hash: str
+    revisions: int
+    last: int
+    """The number of the last revision."""
+
 
 _Row = tuple[int, str, str, str | None, str | None, int]
 """A row of a revision: item, kind, key, value, secret, deleted (0 or 1)."""
+
+_Run = tuple[str, int, list[Item]]
+"""Rows of a revision that follow each other: kind, deleted (0 or 1), items."""
 
 
 def initial_items(change: Change) -> Iterator[tuple[str, str, str, str | None]]:
@@ -74,83 +87,108 @@ def initial_items(change: Change) -> Iterator[tuple[str, str, str, str | None]]:
             yield kind.name, *kind.encode(row)
 
 
-def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> LogWrite:
-    """Return the statements that write revisions; deletions of a kind come first.
+def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> Slices[LogWrite]:
+    """Make the statements that write revisions; deletions of a kind come first.
 
     ``previous`` is the hash of the revision before them.
     """
     made: list[Statement] = []
     cells: list[Cell] = []
+    before = previous
     for revision, author, change in entries:
-        rows: list[_Row] = []
+        runs: list[_Run] = []
+        parts = [previous, _head_of_hash(revision, time_ms, author)]
+        count = 0
         for kind, edit in change.items():
-            name, encode_row = kind.name, kind.codec.encode
+            encode_row = kind.codec.encode
             # Deletions first: a key may be deleted and set again in one change.
             for deleted, some in ((1, edit.deleted), (0, edit.set)):
-                for row in some:
-                    key, value, secret = encode_row(row)
-                    secret = None if deleted else secret
-                    rows.append((len(rows), name, key, value, secret, deleted))
-        previous = revision_hash(previous, revision, time_ms, author, rows)
-        is_large = len(rows) >= MANY
+                for at in range(0, len(some), SHARED_ROWS_MAX):
+                    items = list(map(encode_row, some[at : at + SHARED_ROWS_MAX]))
+                    parts += _rows_of_hash(kind.name, deleted, items)
+                    runs.append((kind.name, deleted, items))
+                    count += len(items)
+                    if len(items) > SLICE_ITEMS:
+                        yield
+        previous = _hash_of(parts)
+        is_large = count >= MANY
         if cells and (is_large or len(cells) >= ROWS_FULL * _COLUMNS):
             sql, padding = _statement(_WHOLE, _COLUMNS, len(cells), ROWS_MAX)
             made.append((sql, cells + padding))
             cells = []
+        tail: tuple[Cell, ...] = (time_ms, *author, previous)
         if is_large:
-            made += _large_statements(revision, time_ms, author, previous, rows)
-            continue
-        hash_: str | None = previous
-        for each in rows:
-            cells += (revision, *each, time_ms, *author, hash_)
-            hash_ = None  # the first row has it
+            made += _large_statements(revision, tail, runs)
+        else:
+            cells += _small_rows(revision, tail, runs)
     if cells:
         sql, padding = _statement(_WHOLE, _COLUMNS, len(cells), ROWS_MAX)
         made.append((sql, cells + padding))
-    return made, previous
+    return LogWrite(made, before, previous, len(entries), entries[-1].revision)
+
+
+def _small_rows(revision: int, tail: tuple[Cell, ...], runs: Sequence[_Run]) -> list[Cell]:
+    """Return the cells of a revision's complete rows; ``tail`` ends with the hash."""
+    cells: list[Cell] = []
+    *rest, hash_ = tail
+    item = 0
+    for name, deleted, items in runs:
+        for key, value, secret in items:
+            shown = None if deleted else secret
+            cells += (revision, item, name, key, value, shown, deleted, *rest, hash_)
+            hash_ = None  # the first row has it
+            item += 1
+    return cells
 
 
 def revision_hash(
     previous: str, revision: int, time_ms: int, author: Author, rows: Iterable[_Row]
 ) -> str:
     """Return the hash of a revision behind one with the hash ``previous``."""
-    parts = [previous]
-    for cell in (revision, time_ms, *author):
-        if cell is None:
-            parts.append("-")
-            continue
-        text = str(cell)
-        if MARK in text or "\0" in text:
-            text = encode(text)
-        parts.append(f"{len(text)}:{text}")
+    parts = [previous, _head_of_hash(revision, time_ms, author)]
     for _, kind, key, value, _, deleted in rows:
-        if MARK in key or "\0" in key:
-            key = encode(key)  # noqa: PLW2901 - as it is hashed
-        end = "-" if value is None else f"{len(value)}:{value}"
-        parts.append(f"{len(kind)}:{kind}{len(key)}:{key}{end}1:{deleted}")
+        parts += _rows_of_hash(kind, deleted, ((key, value, None),))
+    return _hash_of(parts)
+
+
+def _head_of_hash(revision: int, time_ms: int, author: Author) -> str:
+    cells = (None if cell is None else encode(str(cell)) for cell in (revision, time_ms, *author))
+    return "".join(map(_cell, cells))
+
+
+def _rows_of_hash(
+    kind: str, deleted: int, items: Iterable[tuple[str, str | None, str | None]]
+) -> list[str]:
+    head, end = f"{len(kind)}:{kind}", f"1:{deleted}"
+    return [
+        f"{head}{len(key)}:{key}{len(value)}:{value}{end}"
+        if value is not None and MARK not in key and "\0" not in key
+        else f"{head}{_cell(encode(key))}{_cell(value)}{end}"
+        for key, value, _ in items
+    ]
+
+
+def _cell(text: str | None) -> str:
+    return "-" if text is None else f"{len(text)}:{text}"
+
+
+def _hash_of(parts: list[str]) -> str:
     # The database refuses lone surrogates, with an error that names the store.
     return sha256("".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _large_statements(
-    revision: int, time_ms: int, author: Author, hash_: str, rows: Sequence[_Row]
-) -> list[Statement]:
-    """Return the statements for a revision of many rows, at most ``SHARED_ROWS_MAX`` in each."""
-    made: list[Statement] = []
-    for (name, deleted), run in groupby(rows, key=_kind_and_deleted):
-        head = (revision, name, deleted, time_ms, *author, hash_)
-        same = list(run)
-        for at in range(0, len(same), SHARED_ROWS_MAX):
-            cells: list[Cell] = []
-            for item, _, key, value, secret, _ in same[at : at + SHARED_ROWS_MAX]:
-                cells += (key, value, secret, item)
-            sql, padding = _statement(_SHARED, 4, len(cells), SHARED_ROWS_MAX)
-            made.append((sql, [*head, *cells, *padding]))
-    return made
-
-
-def _kind_and_deleted(row: _Row) -> tuple[str, int]:
-    return row[1], row[5]
+    revision: int, tail: tuple[Cell, ...], runs: Sequence[_Run]
+) -> Iterator[Statement]:
+    """Yield the statements for a revision of many rows, one for each run."""
+    first = 0
+    for name, deleted, items in runs:
+        cells: list[Cell] = []
+        for item, (key, value, secret) in enumerate(items, first):
+            cells += (key, value, None if deleted else secret, item)
+        first += len(items)
+        sql, padding = _statement(_SHARED, 4, len(cells), SHARED_ROWS_MAX)
+        yield sql, [revision, name, deleted, *tail, *cells, *padding]
 
 
 @lru_cache(maxsize=4096)

@@ -52,9 +52,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.kind import Kind
+    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.store import LogEntry, Logged, StoredState
+    from doorkeeper.storage.rows import LogWrite
 
-    Job = tuple[Sequence[LogEntry], asyncio.Future[None]]
+    Job = tuple[LogWrite, asyncio.Future[None]]
 
 NS_PER_MS: Final = 1_000_000
 
@@ -258,7 +260,7 @@ class _Writer(Lease):
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._log: FilteringBoundLogger = structlog.get_logger("doorkeeper.store")
         self._thread: Thread | None = None
-        self._hash = schema.last_hash(connection)
+        self._stored_hash = self._chain_end = schema.last_hash(connection)
         self.problem: str | None = None
         """Why the store was lost; from then on nothing is written."""
 
@@ -268,13 +270,22 @@ class _Writer(Lease):
         self._thread = Thread(target=self._run, name="doorkeeper-store", daemon=True)
         self._thread.start()
 
-    def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> asyncio.Future[None]:  # noqa: ARG002 - not shared
+    def encode(self, entries: Sequence[LogEntry]) -> Slices[LogWrite]:
+        try:
+            return (yield from log_statements(entries, self._now_ms(), self._chain_end))
+        except Exception as error:
+            self._meter.record_failure()
+            raise StorageError(f"{self._path}: {reason(error)}") from error
+
+    def commit(self, encoded: LogWrite, batch: UUID | None) -> asyncio.Future[None]:  # noqa: ARG002 - not shared
         """Write revisions in one transaction, which starts at once in the thread."""
         done: asyncio.Future[None] = self._loop.create_future()
         # Not in the thread: each system call releases Python's global lock, and the thread would
         # wait up to 5 ms for it while the loop is busy.
         self._look()
-        self._queue.put((entries, done))
+        # Before it is stored: a commit whose waiter gave up may still be in the queue.
+        self._chain_end = encoded.hash
+        self._queue.put((encoded, done))
         return done
 
     def _deliver(self, done: asyncio.Future[None], error: StorageError | None) -> None:
@@ -283,6 +294,8 @@ class _Writer(Lease):
             self._look()
             if self.problem is not None:
                 error = StoreReplaced(self.problem)
+        else:
+            self._chain_end = self._stored_hash
         if done.done():
             return
         if error is None:
@@ -330,8 +343,8 @@ class _Writer(Lease):
             else:
                 if job is None:
                     return
-                entries, done = job
-                error = self._commit(entries)
+                write, done = job
+                error = self._commit(write)
                 try:
                     self._loop.call_soon_threadsafe(self._deliver, done, error)
                 except RuntimeError:
@@ -365,7 +378,7 @@ class _Writer(Lease):
         self._look()
         return more
 
-    def _commit(self, entries: Sequence[LogEntry]) -> StorageError | None:
+    def _commit(self, write: LogWrite) -> StorageError | None:
         """Store revisions; return the error if they could not be stored."""
         try:
             if self._files.is_touched and self.problem is None:
@@ -374,16 +387,18 @@ class _Writer(Lease):
                 raise StoreReplaced(self.problem)  # noqa: TRY301 - counted and reported like any failure
             if self.connection.in_transaction:
                 self._leave_transaction()
-            statements, hash_ = log_statements(entries, self._now_ms(), self._hash)
+            if write.previous != self._stored_hash:
+                problem = "the revisions are not chained to the last one of the log"
+                raise StorageError(problem)  # noqa: TRY301 - as above
             began_s = self._clock()
             self._files.writes += 1
             try:
-                execute(self.connection, statements)
+                execute(self.connection, write.statements)
             finally:
                 self._files.written_ns = time.time_ns()
                 self._files.writes += 1
-            self._hash = hash_
-            self._meter.record_commit(len(entries), self._clock() - began_s)
+            self._stored_hash = write.hash
+            self._meter.record_commit(write.revisions, self._clock() - began_s)
         except Exception as error:  # noqa: BLE001 - the thread must survive any change
             with suppress(apsw.Error):  # the next commit tries again
                 self._leave_transaction()
@@ -391,7 +406,7 @@ class _Writer(Lease):
             if not isinstance(error, StorageError):
                 error = StorageError(f"{self._path}: {reason(error)}")
             return error
-        self._identity_file.acknowledge(entries[-1].revision)
+        self._identity_file.acknowledge(write.last)
         return None
 
     def _leave_transaction(self) -> None:

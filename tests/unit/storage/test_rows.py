@@ -19,6 +19,7 @@ from doorkeeper.acl.model import (
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Edit, edit
 from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, TOKEN, TOPIC
+from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.store import LogEntry, StorageError
 from doorkeeper.storage.rows import MANY, ROWS_FULL, SHARED_ROWS_MAX, log_statements
 from doorkeeper.storage.sqlite import read_rows
@@ -103,7 +104,7 @@ def test_many_small_changes_are_one_statement() -> None:
     """A group is one call into SQLite, as long as it has few rows."""
     entries = [LogEntry(number + 1, AUTHOR, adding(number)) for number in range(ROWS_FULL)]
 
-    assert len(log_statements(entries, NOW_MS, "")[0]) == 1
+    assert len(run_to_end(log_statements(entries, NOW_MS, "")).statements) == 1
 
 
 def test_large_and_small_changes_keep_their_order(connection: apsw.Connection) -> None:

@@ -22,6 +22,7 @@ from testkit.stores import (
     adding,
     binding,
     commit,
+    encoded,
     numbers_in,
     open_store,
     query,
@@ -103,7 +104,7 @@ async def test_a_commit_begins_before_it_is_awaited(data_dir: Path) -> None:
     asked.clear()
 
     async with store.lease() as lease:
-        written = lease.commit([LogEntry(1, AUTHOR, adding(1))], uuid.uuid4())
+        written = lease.commit(encoded(lease, LogEntry(1, AUTHOR, adding(1))), uuid.uuid4())
         assert asked.wait(60)
         await written
     store.close()
@@ -114,12 +115,12 @@ async def test_a_waiter_that_gives_up_harms_nothing(data_dir: Path) -> None:
     store = started_store(data_dir)
     async with store.lease() as lease:
         written = asyncio.ensure_future(
-            lease.commit([LogEntry(1, AUTHOR, adding(1))], uuid.uuid4())
+            lease.commit(encoded(lease, LogEntry(1, AUTHOR, adding(1))), uuid.uuid4())
         )
         written.cancel()
 
     async with store.lease() as lease:
-        await lease.commit([LogEntry(2, AUTHOR, adding(2))], uuid.uuid4())
+        await lease.commit(encoded(lease, LogEntry(2, AUTHOR, adding(2))), uuid.uuid4())
     store.close()
 
     assert numbers_in(data_dir) == [1, 2]
@@ -159,7 +160,7 @@ def test_a_closed_loop_loses_no_change(data_dir: Path) -> None:
     async def hand_over() -> None:
         store.start(asyncio.get_running_loop())
         async with store.lease() as lease:
-            lease.commit([LogEntry(1, AUTHOR, adding(1))], uuid.uuid4())
+            lease.commit(encoded(lease, LogEntry(1, AUTHOR, adding(1))), uuid.uuid4())
 
     asyncio.run(hand_over())
     store.close()

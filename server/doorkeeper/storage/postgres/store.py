@@ -549,8 +549,8 @@ class SharedLease(SharedReader, Lease):
             await self.connection.execute("SELECT")
         self._kept_s = now_s
 
-    async def commit(self, entries: Sequence[LogEntry], batch: UUID | None) -> None:
-        await self._store.write(self, entries, batch)
+    async def commit(self, encoded: Sequence[LogEntry], batch: UUID | None) -> None:
+        await self._store.write(self, encoded, batch)
 
     async def end(self) -> None:
         """Release the lease."""
