@@ -158,9 +158,6 @@ class BoundedBytes(bytes):
 
 def limit_elements(data: bytes, elements_max: int) -> bytes:
     """Return bytes that decode like `data`, but with at most `elements_max` elements."""
-    if len(data) <= elements_max:
-        # Each element takes at least one byte.
-        return data
     limited = BoundedBytes(data)
     limited.elements_left = elements_max
     return limited

@@ -26,8 +26,8 @@ from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage import schema
 from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.rows import execute, log_statements
-from doorkeeper.storage.sqlite import SqliteStore
+from doorkeeper.storage.rows import log_statements
+from doorkeeper.storage.sqlite import SqliteStore, execute
 
 if TYPE_CHECKING:
     from collections.abc import Callable

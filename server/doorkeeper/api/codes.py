@@ -98,27 +98,6 @@ def check_describe(request: DescribeAclsRequest) -> None:
         raise UnknownElements(field, f"DescribeAclsRequest contains UNKNOWN elements: {request}")
 
 
-def check_creations(creations: Iterable[AclCreation]) -> None:
-    """Refuse a CreateAcls request with a code 0 in any of its rows.
-
-    Raises:
-        UnknownElements: with the broker's log text.
-
-    """
-    for creation in creations:
-        # UNKNOWN is 0 everywhere; nearly all rows end here.
-        if (
-            creation.resource_pattern_type
-            and creation.resource_type
-            and creation.operation
-            and creation.permission_type
-        ):
-            continue
-        field = _unknown_of_creation(creation)
-        if field is not None:
-            raise UnknownElements(field, f"CreatableAcls contain unknown elements: {creation}")
-
-
 def check_filters(filters: Iterable[DeleteAclsFilter]) -> None:
     """Refuse a DeleteAcls request with a code 0 in any of its filters.
 
@@ -127,7 +106,7 @@ def check_filters(filters: Iterable[DeleteAclsFilter]) -> None:
 
     """
     for wanted in filters:
-        # As above.
+        # UNKNOWN is 0 everywhere; nearly all rows end here.
         if (
             wanted.pattern_type_filter
             and wanted.resource_type_filter
@@ -145,18 +124,11 @@ def _unknown_of_filter(wanted: DescribeAclsRequest | DeleteAclsFilter) -> str | 
         return "pattern_type_filter"
     if wanted.resource_type_filter == ResourceType.UNKNOWN:
         return "resource_type_filter"
-    return _unknown_of_entry(wanted.operation, wanted.permission_type)
+    return unknown_of_entry(wanted.operation, wanted.permission_type)
 
 
-def _unknown_of_creation(creation: AclCreation) -> str | None:
-    if creation.resource_pattern_type == PatternType.UNKNOWN:
-        return "resource_pattern_type"
-    if creation.resource_type == ResourceType.UNKNOWN:
-        return "resource_type"
-    return _unknown_of_entry(creation.operation, creation.permission_type)
-
-
-def _unknown_of_entry(operation_code: int, permission_code: int) -> str | None:
+def unknown_of_entry(operation_code: int, permission_code: int) -> str | None:
+    """Return which of the two fields has the code 0, or None."""
     if operation_code == AclOperation.UNKNOWN:
         return "operation"
     return "permission_type" if permission_code == AclPermissionType.UNKNOWN else None

@@ -374,7 +374,9 @@ class Connection:
             result: Advance = self._take_bare(frame, now_s)
         else:
             # The limit travels with the bytes: the generated decoders count elements against it.
-            frame = limit_elements(frame, self._limits.elements_max)
+            # Each element takes at least one byte.
+            if len(frame) > self._limits.elements_max:
+                frame = limit_elements(frame, self._limits.elements_max)
             self._request_bytes = len(frame)
             try:
                 header, offset = decode_request_header(frame)

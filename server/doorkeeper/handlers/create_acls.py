@@ -23,8 +23,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, ResourceType
-from doorkeeper.api.codes import binding_of, check_creations
+from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, PatternType, ResourceType
+from doorkeeper.api.codes import UnknownElements, binding_of, unknown_of_entry
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import ACL_UPDATE, Update
 from doorkeeper.api.permissions import needs, require_on_cluster
@@ -59,7 +59,7 @@ _SLICE = 1024
 
 
 def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> Update:
-    check_creations(request.creations)
+    _check_codes(request.creations)
     # Before the check for an authorizer: without one every caller is allowed, and gets 54.
     require_on_cluster(node, context, _ALTER)
     if node.authorizer is None:
@@ -77,6 +77,25 @@ def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> U
         bindings = [binding for binding, refusal in pairs if refusal is None]
     apply = partial(_create, context.authorizable, bindings)
     return Update(ACL_UPDATE, len(bindings), apply, partial(_respond, refusals))
+
+
+def _check_codes(creations: Sequence[AclCreation]) -> None:
+    for creation in creations:
+        # UNKNOWN is 0 everywhere; nearly all rows end here.
+        if (
+            creation.resource_pattern_type
+            and creation.resource_type
+            and creation.operation
+            and creation.permission_type
+        ):
+            continue
+        if creation.resource_pattern_type == PatternType.UNKNOWN:
+            field = "resource_pattern_type"
+        elif creation.resource_type == ResourceType.UNKNOWN:
+            field = "resource_type"
+        else:
+            field = unknown_of_entry(creation.operation, creation.permission_type) or ""
+        raise UnknownElements(field, f"CreatableAcls contain unknown elements: {creation}")
 
 
 def _create(

@@ -141,11 +141,8 @@ class _Chain:
             if self.previous:
                 self.note(f"revision {number} has no hash, though the one before it has one")
             return
-        rows = [
-            (item, row.kind, row.key, row.value, None, int(row.deleted))
-            for item, row in enumerate(found.rows)
-        ]
-        hash_ = revision_hash(self.previous, number, found.time_ms, found.author, rows)
+        runs = [(row.kind, int(row.deleted), [(row.key, row.value, None)]) for row in found.rows]
+        hash_ = revision_hash(self.previous, number, found.time_ms, found.author, runs)
         if hash_ != found.hash:
             self.note(
                 f"revision {number} was modified, or one before it is missing or was inserted"

@@ -459,9 +459,9 @@ class StateLog:
                 return
             began_s = self._clock()
             try:
-                encoded = await self._slices(lease.encode(batch.entries), lease)
                 # A large change is applied in slices while the store writes it; a small one before.
                 applying = batch.final_state()
+                encoded = await self._slices(lease.encode(batch.entries), lease)
                 committing = lease.commit(encoded, batch.batch_id)
                 if not isinstance(applying, State):
                     with suppress(Exception):  # such as MemoryError: applied again below

@@ -22,7 +22,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.kinds.acls import StoredBinding, binding_value
+from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.declared import (
     ACL,
     CONFIG,
@@ -137,7 +137,8 @@ def _convert_log(connection: apsw.Connection) -> Iterator[tuple[Any, ...]]:
         value: str | None = None
         if code in (1, 2):
             kind, key = ACL, cells["binding_id"]
-            value = binding_value(_binding(*(cells[each] for each in _BINDING.split(", "))))
+            binding = _binding(*(cells[each] for each in _BINDING.split(", ")))
+            value = ACL.encode(StoredBinding(str(key), binding)).value
         elif code in (3, 4, 5):
             kind, key = TOPIC, name
             value = None if deleted else TOPIC.encode(_topic(name, cells["topic"])).value

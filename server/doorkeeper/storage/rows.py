@@ -21,18 +21,16 @@ Node and batch are not part of it, because the embedded store does not have them
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.kinds.kind import Item
 from doorkeeper.runtime.slices import SLICE_ITEMS
 from doorkeeper.storage.cells import MARK, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    import apsw
+    from collections.abc import Iterable, Iterator
 
     from doorkeeper.kinds.change import Author, Change
     from doorkeeper.runtime.slices import Slices
@@ -73,11 +71,9 @@ class LogWrite(NamedTuple):
     """The number of the last revision."""
 
 
-_Row = tuple[int, str, str, str | None, str | None, int]
-"""A row of a revision: item, kind, key, value, secret, deleted (0 or 1)."""
-
-_Run = tuple[str, int, list[Item]]
-"""Rows of a revision that follow each other: kind, deleted (0 or 1), items."""
+Run = tuple[str, int, Sequence[tuple[str, str | None, str | None]]]
+"""Rows of a revision that follow each other: the kind, 1 if they were deleted else 0, and their
+keys, values and secrets."""
 
 
 def initial_items(change: Change) -> Iterator[tuple[str, str, str, str | None]]:
@@ -96,8 +92,7 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
     cells: list[Cell] = []
     before = previous
     for revision, author, change in entries:
-        runs: list[_Run] = []
-        parts = [previous, _head_of_hash(revision, time_ms, author)]
+        runs: list[Run] = []
         count = 0
         for kind, edit in change.items():
             encode_row = kind.codec.encode
@@ -105,12 +100,11 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
             for deleted, some in ((1, edit.deleted), (0, edit.set)):
                 for at in range(0, len(some), SHARED_ROWS_MAX):
                     items = list(map(encode_row, some[at : at + SHARED_ROWS_MAX]))
-                    parts += _rows_of_hash(kind.name, deleted, items)
                     runs.append((kind.name, deleted, items))
                     count += len(items)
                     if len(items) > SLICE_ITEMS:
                         yield
-        previous = _hash_of(parts)
+        previous = revision_hash(previous, revision, time_ms, author, runs)
         is_large = count >= MANY
         if cells and (is_large or len(cells) >= ROWS_FULL * _COLUMNS):
             sql, padding = _statement(_WHOLE, _COLUMNS, len(cells), ROWS_MAX)
@@ -127,7 +121,7 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
     return LogWrite(made, before, previous, len(entries), entries[-1].revision)
 
 
-def _small_rows(revision: int, tail: tuple[Cell, ...], runs: Sequence[_Run]) -> list[Cell]:
+def _small_rows(revision: int, tail: tuple[Cell, ...], runs: Sequence[Run]) -> list[Cell]:
     """Return the cells of a revision's complete rows; ``tail`` ends with the hash."""
     cells: list[Cell] = []
     *rest, hash_ = tail
@@ -142,43 +136,33 @@ def _small_rows(revision: int, tail: tuple[Cell, ...], runs: Sequence[_Run]) -> 
 
 
 def revision_hash(
-    previous: str, revision: int, time_ms: int, author: Author, rows: Iterable[_Row]
+    previous: str, revision: int, time_ms: int, author: Author, runs: Iterable[Run]
 ) -> str:
     """Return the hash of a revision behind one with the hash ``previous``."""
-    parts = [previous, _head_of_hash(revision, time_ms, author)]
-    for _, kind, key, value, _, deleted in rows:
-        parts += _rows_of_hash(kind, deleted, ((key, value, None),))
-    return _hash_of(parts)
-
-
-def _head_of_hash(revision: int, time_ms: int, author: Author) -> str:
-    cells = (None if cell is None else encode(str(cell)) for cell in (revision, time_ms, *author))
-    return "".join(map(_cell, cells))
-
-
-def _rows_of_hash(
-    kind: str, deleted: int, items: Iterable[tuple[str, str | None, str | None]]
-) -> list[str]:
-    head, end = f"{len(kind)}:{kind}", f"1:{deleted}"
-    return [
-        f"{head}{len(key)}:{key}{len(value)}:{value}{end}"
-        if value is not None and MARK not in key and "\0" not in key
-        else f"{head}{_cell(encode(key))}{_cell(value)}{end}"
-        for key, value, _ in items
-    ]
-
-
-def _cell(text: str | None) -> str:
-    return "-" if text is None else f"{len(text)}:{text}"
-
-
-def _hash_of(parts: list[str]) -> str:
+    parts = [previous]
+    for cell in (revision, time_ms, *author):
+        if cell is None:
+            parts.append("-")
+            continue
+        text = str(cell)
+        if MARK in text or "\0" in text:
+            text = encode(text)
+        parts.append(f"{len(text)}:{text}")
+    for kind, deleted, items in runs:
+        head, end = f"{len(kind)}:{kind}", f"1:{deleted}"
+        for key, value, _ in items:
+            if MARK in key or "\0" in key:
+                key = encode(key)  # noqa: PLW2901 - as it is hashed
+            if value is None:
+                parts.append(f"{head}{len(key)}:{key}-{end}")
+            else:
+                parts.append(f"{head}{len(key)}:{key}{len(value)}:{value}{end}")
     # The database refuses lone surrogates, with an error that names the store.
     return sha256("".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _large_statements(
-    revision: int, tail: tuple[Cell, ...], runs: Sequence[_Run]
+    revision: int, tail: tuple[Cell, ...], runs: Sequence[Run]
 ) -> Iterator[Statement]:
     """Yield the statements for a revision of many rows, one for each run."""
     first = 0
@@ -206,16 +190,3 @@ def _statement(text: str, columns: int, cells: int, rows_max: int) -> Statement:
 def _text(text: str, columns: int, size: int) -> str:
     row = f"({','.join('?' * columns)})"
     return text.format(rows=",".join([row] * size))
-
-
-def execute(connection: apsw.Connection, statements: list[Statement]) -> None:
-    """Execute one or more statements in one transaction, durable on return."""
-    # A single statement is a transaction of its own, and fewer calls are fewer waits: each may take
-    # up to 5 ms for Python's global lock (decision 0030).
-    if len(statements) == 1:
-        connection.execute(*statements[0])
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    for statement in statements:
-        connection.execute(*statement)
-    connection.execute("COMMIT")

@@ -107,7 +107,8 @@ def test_the_chain_goes_through_all_revisions(connection: apsw.Connection) -> No
                 (revision,),
             )
         )
-        previous = revision_hash(previous, revision, NOW_MS, author, [row[:6] for row in rows])
+        runs = [(row[1], row[5], [row[2:5]]) for row in rows]
+        previous = revision_hash(previous, revision, NOW_MS, author, runs)
         assert [row[6] for row in rows] == [previous, *[None] * (len(rows) - 1)]
     assert schema.last_hash(connection) == previous
 
