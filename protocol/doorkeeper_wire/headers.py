@@ -97,7 +97,8 @@ def encode_response(api_key: int, api_version: int, correlation_id: int, body: b
     Raises:
         LookupError: Kafka has no such API.
     """
-    if response_header_version(api_key, api_version):
+    # As ``response_header_version``; this is on the path of each response.
+    if api_version >= FLEXIBLE_FROM[api_key] and api_key != ApiKey.API_VERSIONS:
         return _SIZE_ID_AND_NO_TAGS.pack(5 + len(body), correlation_id) + body
     return _SIZE_AND_ID.pack(4 + len(body), correlation_id) + body
 

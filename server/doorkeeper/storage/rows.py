@@ -93,6 +93,7 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
     before = previous
     for revision, author, change in entries:
         runs: list[Run] = []
+        digest = sha256(_head_of_hash(previous, revision, time_ms, author))
         count = 0
         for kind, edit in change.items():
             encode_row = kind.codec.encode
@@ -101,10 +102,11 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
                 for at in range(0, len(some), SHARED_ROWS_MAX):
                     items = list(map(encode_row, some[at : at + SHARED_ROWS_MAX]))
                     runs.append((kind.name, deleted, items))
+                    digest.update(_run_in_hash(kind.name, deleted, items))
                     count += len(items)
-                    if len(items) > SLICE_ITEMS:
+                    if count > SLICE_ITEMS:
                         yield
-        previous = revision_hash(previous, revision, time_ms, author, runs)
+        previous = digest.hexdigest()
         is_large = count >= MANY
         if cells and (is_large or len(cells) >= ROWS_FULL * _COLUMNS):
             sql, padding = _statement(_WHOLE, _COLUMNS, len(cells), ROWS_MAX)
@@ -112,7 +114,7 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
             cells = []
         tail: tuple[Cell, ...] = (time_ms, *author, previous)
         if is_large:
-            made += _large_statements(revision, tail, runs)
+            yield from _add_large(made, revision, tail, runs)
         else:
             cells += _small_rows(revision, tail, runs)
     if cells:
@@ -135,10 +137,35 @@ def _small_rows(revision: int, tail: tuple[Cell, ...], runs: Sequence[Run]) -> l
     return cells
 
 
+def _add_large(
+    made: list[Statement], revision: int, tail: tuple[Cell, ...], runs: Sequence[Run]
+) -> Slices[None]:
+    """Add the statements for a revision of many rows, one for each run."""
+    first = 0
+    for name, deleted, items in runs:
+        cells: list[Cell] = []
+        for item, (key, value, secret) in enumerate(items, first):
+            cells += (key, value, None if deleted else secret, item)
+        first += len(items)
+        sql, padding = _statement(_SHARED, 4, len(cells), SHARED_ROWS_MAX)
+        made.append((sql, [revision, name, deleted, *tail, *cells, *padding]))
+        yield
+
+
+# --- hashes
+
+
 def revision_hash(
     previous: str, revision: int, time_ms: int, author: Author, runs: Iterable[Run]
 ) -> str:
     """Return the hash of a revision behind one with the hash ``previous``."""
+    digest = sha256(_head_of_hash(previous, revision, time_ms, author))
+    for kind, deleted, items in runs:
+        digest.update(_run_in_hash(kind, deleted, items))
+    return digest.hexdigest()
+
+
+def _head_of_hash(previous: str, revision: int, time_ms: int, author: Author) -> bytes:
     parts = [previous]
     for cell in (revision, time_ms, *author):
         if cell is None:
@@ -148,31 +175,23 @@ def revision_hash(
         if MARK in text or "\0" in text:
             text = encode(text)
         parts.append(f"{len(text)}:{text}")
-    for kind, deleted, items in runs:
-        head, end = f"{len(kind)}:{kind}", f"1:{deleted}"
-        for key, value, _ in items:
-            if MARK in key or "\0" in key:
-                key = encode(key)  # noqa: PLW2901 - as it is hashed
-            if value is None:
-                parts.append(f"{head}{len(key)}:{key}-{end}")
-            else:
-                parts.append(f"{head}{len(key)}:{key}{len(value)}:{value}{end}")
     # The database refuses lone surrogates, with an error that names the store.
-    return sha256("".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return "".join(parts).encode("utf-8", "surrogatepass")
 
 
-def _large_statements(
-    revision: int, tail: tuple[Cell, ...], runs: Sequence[Run]
-) -> Iterator[Statement]:
-    """Yield the statements for a revision of many rows, one for each run."""
-    first = 0
-    for name, deleted, items in runs:
-        cells: list[Cell] = []
-        for item, (key, value, secret) in enumerate(items, first):
-            cells += (key, value, None if deleted else secret, item)
-        first += len(items)
-        sql, padding = _statement(_SHARED, 4, len(cells), SHARED_ROWS_MAX)
-        yield sql, [revision, name, deleted, *tail, *cells, *padding]
+def _run_in_hash(
+    kind: str, deleted: int, items: Sequence[tuple[str, str | None, str | None]]
+) -> bytes:
+    head, end = f"{len(kind)}:{kind}", f"1:{deleted}"
+    parts: list[str] = []
+    for key, value, _ in items:
+        if MARK in key or "\0" in key:
+            key = encode(key)  # noqa: PLW2901 - as it is hashed
+        if value is None:
+            parts.append(f"{head}{len(key)}:{key}-{end}")
+        else:
+            parts.append(f"{head}{len(key)}:{key}{len(value)}:{value}{end}")
+    return "".join(parts).encode("utf-8", "surrogatepass")
 
 
 @lru_cache(maxsize=4096)

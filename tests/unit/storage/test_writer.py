@@ -12,7 +12,8 @@ import apsw
 import pytest
 from structlog.testing import capture_logs
 
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import ACL, CONFIG
 from doorkeeper.metrics import table
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.metrics.series import Meters
@@ -188,3 +189,32 @@ async def test_upkeep_that_fails_stops_no_change(
     assert {line["event"] for line in lines} == {"store_upkeep_failed"}
     assert await commit(store, adding(0)) == 2
     store.close()
+
+
+async def test_a_change_that_cannot_be_encoded(data_dir: Path) -> None:
+    """It fails as one that cannot be written, is counted, and the next one is stored."""
+    meters = Meters()
+    store = open_store(data_dir, meter=StoreMeter(meters))
+    store.start(asyncio.get_running_loop())
+
+    with pytest.raises(StorageError, match=r"doorkeeper\.db"):
+        await commit(store, edit(CONFIG, set=[object()]))
+    await commit(store, adding(1))
+    store.close()
+
+    assert meters.counter(table.STORE_COMMITS, "failed").value == 1
+    assert numbers_in(data_dir) == [1]
+
+
+async def test_a_failed_commit_behind_one_without_a_waiter(data_dir: Path) -> None:
+    """What is chained to a revision that was not stored is not stored; later changes are."""
+    store = started_store(data_dir)
+    async with store.lease() as lease:
+        lease.commit(encoded(lease, LogEntry(1, AUTHOR, POISON)), None)
+        with pytest.raises(StorageError, match="not chained"):
+            await lease.commit(encoded(lease, LogEntry(2, AUTHOR, adding(1))), None)
+
+    await commit(store, adding(2))
+    store.close()
+
+    assert numbers_in(data_dir) == [2]
