@@ -756,21 +756,29 @@ DRIFT = Table(
 FILES = Table(
     name="files",
     layer="manifest",
-    meaning="The files that were read: the memory of incremental runs.",
+    meaning="The files that were read, and the ranges of topics: the memory of incremental runs.",
     columns=(
         Column(
             name="file_id",
             type="string",
             meaning="Names the file's rows in lines and quarantine; stays when the file is renamed, compressed or grows.",
         ),
-        Column(name="path", type="string", meaning="Where it was found last."),
+        Column(
+            name="path",
+            type="string",
+            meaning="Where it was found last; of a topic kafka://servers/topic/partition.",
+        ),
         Column(name="source", type="string", meaning="What it was read as."),
         Column(
             name="options",
             type="string",
             meaning="What changes how it is read, such as the zone, as JSON.",
         ),
-        Column(name="size", type="int64", meaning="Bytes."),
+        Column(
+            name="size",
+            type="int64",
+            meaning="Bytes; 0 of a topic, as are mtime_ns, inode and head_bytes.",
+        ),
         Column(
             name="mtime_ns",
             type="int64",
@@ -808,6 +816,30 @@ FILES = Table(
             type=ListOf("string"),
             nullable=True,
             meaning="The clusters that its events name, sorted; null in rows of a release that did not know them.",
+        ),
+        Column(
+            name="topic_id",
+            type="string",
+            nullable=True,
+            meaning="Of a topic: the id of its cluster, its name and its own id, with slashes between; null of a file.",
+        ),
+        Column(
+            name="partition",
+            type="int32",
+            nullable=True,
+            meaning="Of a topic: the partition; null of a file.",
+        ),
+        Column(
+            name="first_offset",
+            type="int64",
+            nullable=True,
+            meaning="Of a topic: the first offset that was read; null of a file.",
+        ),
+        Column(
+            name="end_offset",
+            type="int64",
+            nullable=True,
+            meaning="Of a topic: the offset behind the last one, where the next run goes on; null of a file.",
         ),
         Column(
             name="hours",
@@ -1167,7 +1199,7 @@ QUARANTINE = Table(
         Column(
             name="byte_offset",
             type="int64",
-            meaning="Where the piece begins, in bytes of the uncompressed file.",
+            meaning="Where the piece begins, in bytes of the uncompressed file; of a topic the offset of the record.",
         ),
         Column(name="byte_length", type="int64", meaning="How many bytes it has."),
         Column(name="reason", type="string", meaning="What was found and what was expected."),

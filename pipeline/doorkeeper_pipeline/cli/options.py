@@ -12,6 +12,7 @@ import click
 
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.sources.recognising import SOURCES
+from doorkeeper_pipeline.topics.addresses import is_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,12 +103,24 @@ def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
         UsageError: there is one.
 
     """
-    address = next((each for each in inputs if _URI.match(each)), None)
+    address = next((each for each in inputs if _URI.match(each) and not is_topic(each)), None)
     if address is not None and not is_spark:
         raise click.UsageError(
-            f"--audit: found {address!r}: only paths of this machine are supported by the local"
-            " engine; mount the storage, or add --engine spark"
+            f"--audit: found {address!r}: only paths of this machine and topics"
+            " (kafka://HOST:PORT/TOPIC) are supported by the local engine; mount the storage, or"
+            " add --engine spark"
         )
+
+
+def check_config(inputs: tuple[str, ...], config: Path | None) -> None:
+    """Refuse properties of a client where there is no topic that needs one.
+
+    Raises:
+        UsageError: there is none.
+
+    """
+    if config is not None and not any(map(is_topic, inputs)):
+        raise click.UsageError("--command-config is for topics: --audit kafka://HOST:PORT/TOPIC")
 
 
 class Setting(click.ParamType[tuple[str, str]]):
@@ -222,12 +235,25 @@ def inputs(function: F) -> F:
             multiple=True,
             metavar="PATH",
             help="A file, a folder or a pattern: Doorkeeper's audit log, kafka-authorizer.log,"
-            " Redpanda's or Confluent's audit log; .gz and .zst too. With Spark also an address"
-            " such as s3a://bucket/logs. May be repeated.",
+            " Redpanda's or Confluent's audit log; .gz and .zst too. Also a topic,"
+            " kafka://host:9092/topic; with Spark any address such as s3a://bucket/logs. May be"
+            " repeated.",
         ),
     ):
         function = option(function)
     return function
+
+
+def command_config(function: F) -> F:
+    """Add --command-config."""
+    option = click.option(
+        "--command-config",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="Client properties for topics: security.protocol, sasl.mechanism, ...  [default: none,"
+        " for PLAINTEXT]",
+    )
+    return option(function)
 
 
 def out(function: F) -> F:

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     " both; without it they are refused, since a server that writes both records each decision"
     " twice.",
 )
+@options.command_config
 @options.policy
 @options.evidence
 @options.engine
@@ -97,6 +98,7 @@ def command(  # noqa: PLR0913  one for each option
     cluster: str,
     event_cluster: str,
     different_servers: bool,
+    command_config: Path | None,
     super_users: tuple[str, ...],
     allow_everyone: bool,
     min_days: float,
@@ -119,11 +121,13 @@ def command(  # noqa: PLR0913  one for each option
     Examples:
       kafka-acls.sh --bootstrap-server b:9092 --list > acls.txt
       doorkeeper-pipeline run --audit '/var/log/kafka/*authorizer*' --acls acls.txt --out access
+      doorkeeper-pipeline run --audit kafka://b:9092/audit --command-config c.props --out access
       doorkeeper-pipeline run --master spark://m:7077 --audit /shared/logs --out /shared/access
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.jobs.run import RunRequest, run  # noqa: PLC0415  Polars is heavy
 
     options.check_inputs(inputs, is_spark=engine_name == "spark" or master is not None)
+    options.check_config(inputs, command_config)
     tell = Progress(time.monotonic, quiet=quiet)
     request = RunRequest(
         out=out,
@@ -138,6 +142,7 @@ def command(  # noqa: PLR0913  one for each option
         cluster=cluster,
         event_cluster=event_cluster,
         different_servers=different_servers,
+        command_config=str(command_config.absolute()) if command_config else "",
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
         thresholds=Thresholds(min_days, min_agreement, min_coverage),
         networks=options.RELEASES[release],

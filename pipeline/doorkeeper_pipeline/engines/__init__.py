@@ -4,6 +4,7 @@ contract  the operations of an engine; every job is written against it and runs 
 tuples    distinct decisions, the input of the evaluator
 local     one process, Polars
 remote    files at addresses that Spark can read
+records   records of topics that Spark reads
 spark     PySpark: each task is a partition; shared values go with the function
 session   the one SparkSession
 """

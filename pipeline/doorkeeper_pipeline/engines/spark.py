@@ -23,6 +23,7 @@ from doorkeeper_pipeline.engines.contract import (
     Task,
 )
 from doorkeeper_pipeline.engines.remote import list_remote, literal, over_files
+from doorkeeper_pipeline.engines.records import over_records
 from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings, package_archive, start
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+    from doorkeeper_pipeline.topics.lines import RecordLines
+    from doorkeeper_pipeline.topics.ranges import RecordRange
 
 TOGETHER = ("principal", "resource_name")
 """Rows that agree in these come to one task. By the principal alone, the task of one that makes
@@ -135,6 +139,15 @@ class SparkEngine(Engine):
         """Yield the results of the function over copies of files, in no order."""
         if tasks:
             yield from over_files(self.session, function, tasks)
+
+    def over_records(
+        self,
+        function: Callable[[Task, RecordLines], Result],
+        tasks: Sequence[tuple[RecordRange, Task]],
+    ) -> Iterator[Result]:
+        """Yield the results of the function over parts of ranges, in no order."""
+        if tasks:
+            yield from over_records(self.session, function, tasks)
 
     def close(self) -> None:
         """Stop Spark, if it was started."""

@@ -3,7 +3,8 @@
 Files are of one origin if they have a whole minute in common: the same number of lines at the same
 milliseconds. Of each decision of a minute, which several of them have, the file with most lines
 counts: a copy has as many, the end of a rotation that was cut off has fewer. Files of several
-brokers share no such minute, and their decisions are summed.
+brokers share no such minute, and their decisions are summed. Ranges of a topic are one file, for
+each offset is read once.
 
 An overlap of less than a whole minute is not found.
 """
@@ -25,6 +26,9 @@ _SIGNATURE = ("minute", "rows", "count", "lines", TIME_MARK, "first_ts", "last_t
 
 def sum_files(lines: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return rows of the table lines as decisions, sorted, and the number of copied decisions."""
+    if lines[_FILE].str.contains("-", literal=True).any():
+        # The id of a range begins with that of its topic.
+        lines = lines.with_columns(pl.col(_FILE).str.replace("-.*", ""))
     origins = origins_of(lines)
     copied = 0
     if origins:

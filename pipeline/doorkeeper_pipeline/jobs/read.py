@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.engines.contract import RemoteFile
     from doorkeeper_pipeline.sources.parsed import Parsed
     from doorkeeper_pipeline.tables.source_file import SourceFile
+    from doorkeeper_pipeline.topics.lines import RecordLines
+    from doorkeeper_pipeline.topics.ranges import RecordRange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,7 @@ class ReadTask:
     out: str
     pattern: str = ""
     event_cluster: str = ""
+    records: RecordRange | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,7 @@ def tasks_of(
     event_cluster: str = "",
 ) -> list[ReadTask]:
     """Return the tasks that read files, the largest first, so that no long one comes last."""
-    found = [
+    tasks = [
         ReadTask(
             file_id=file_id,
             path=file.path,
@@ -94,16 +97,24 @@ def tasks_of(
             head_bytes=len(file.beginning),
             head_sha256=file.digest(),
             out=out,
+            records=records,
         )
         for file_id, file in files
-        for number, (start, end) in enumerate(slices(file, size))
+        for number, (start, end, records) in enumerate(_pieces(file, size))
     ]
     sizes = {file_id: file.size for file_id, file in files}
     return sorted(
-        found,
+        tasks,
         key=lambda task: (task.end or sizes[task.file_id]) - task.start,
         reverse=True,
     )
+
+
+def _pieces(file: SourceFile, size: int) -> list[tuple[int, int | None, RecordRange | None]]:
+    """Return (start, end, range) of each task over a file, or a range of a topic."""
+    if file.records is None:
+        return [(start, end, None) for start, end in slices(file, size)]
+    return [(0, None, records) for records in file.records.pieces()]
 
 
 def read_range(_: None, task: ReadTask) -> ReadResult:
@@ -135,6 +146,32 @@ def read_copy(task: ReadTask, copy: Path) -> ReadResult:
         return _write_rows(task, parsed)
     except (PipelineError, OSError) as error:
         return ReadResult(file_id=task.file_id, failure=str(error).replace(str(copy), task.path))
+
+
+def read_records(task: ReadTask, lines: RecordLines) -> ReadResult:
+    """Read records of a topic as lines: the function of ``Engine.over_records``."""
+    try:
+        parsed = _parse(replace(task, path=str(lines.path)))
+        return _write_rows(task, _by_offsets(parsed, lines))
+    except (PipelineError, OSError) as error:
+        text = str(error).replace(str(lines.path), task.path)
+        return ReadResult(file_id=task.file_id, failure=text)
+
+
+def _by_offsets(parsed: Parsed, lines: RecordLines) -> Parsed:
+    """Return what was read with offsets of records in place of those of bytes.
+
+    Of the bad lines of a record the first one is kept; all are counted. Records without a value
+    are lines without a decision.
+    """
+    offsets = [lines.offset_at(place) for place in parsed.quarantine["byte_offset"]]
+    quarantine = parsed.quarantine.with_columns(byte_offset=pl.Series(offsets, dtype=pl.Int64))
+    return replace(
+        parsed,
+        quarantine=quarantine.unique("byte_offset", keep="first", maintain_order=True),
+        lines=parsed.lines + lines.empty,
+        ignored=parsed.ignored + lines.empty,
+    )
 
 
 def identify_copy(asked: RemoteAsk, copy: Path) -> SourceFile | str | None:

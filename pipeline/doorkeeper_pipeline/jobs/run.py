@@ -29,15 +29,18 @@ from doorkeeper_pipeline.jobs.read import (
     identify_copy,
     read_copy,
     read_range,
+    read_records,
     tasks_of,
 )
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
 from doorkeeper_pipeline.jobs.succession import digest_of, follow_places
+from doorkeeper_pipeline.jobs.topics import TopicsRequest, compare_topics
 from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES
 from doorkeeper_pipeline.tables import contents, manifest, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, clean
 from doorkeeper_pipeline.tables.locking import lock
+from doorkeeper_pipeline.topics.addresses import is_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.evidence import Evidence
+    from doorkeeper_pipeline.jobs.topics import TopicWork
     from doorkeeper_pipeline.tables.source_file import SourceFile
 
 FAILURES_TOLD = 10
@@ -62,7 +66,7 @@ class RunRequest:
 
     Attributes:
         out: The output folder.
-        inputs: Files, folders and patterns of logs and trails.
+        inputs: Files, folders and patterns of logs and trails; addresses of files and of topics.
         acls: Files of ACL sets and stores; empty keeps the bindings of the last run.
         source: The source of all inputs; None: recognised for each.
         pattern: The layout of log4j of logs that are not recognised without; empty for none.
@@ -77,6 +81,7 @@ class RunRequest:
         event_cluster: The cluster whose events are read, of those that name one; empty for all.
         different_servers: Whether audit logs and authorizer logs of the same time are of different
             servers, and count both.
+        command_config: A file with the properties of a Kafka client, for topics; empty for none.
         slice_bytes: Bytes of a large file that a task reads.
 
     """
@@ -96,6 +101,7 @@ class RunRequest:
     cluster: str = ""
     event_cluster: str = ""
     different_servers: bool = False
+    command_config: str = ""
     slice_bytes: int = SLICE_BYTES
 
 
@@ -198,7 +204,12 @@ class _Run:
 
     def _compare(self) -> manifest.Work:
         addresses = [place for place in self._request.inputs if places.is_address(place)]
-        known, found, failures = self._compare_remote(addresses)
+        topics = [place for place in addresses if is_topic(place)]
+        known, found, failures = self._compare_remote(
+            [place for place in addresses if place not in topics]
+        )
+        ranges = self._compare_topics(topics)
+        failures += ranges.failures
         here = [place for place in self._request.inputs if place not in addresses]
         for path in list_files(here):
             try:
@@ -209,14 +220,38 @@ class _Run:
                 found += [] if file is None else [file]
         _refuse(failures)
         claimed = {row["file_id"] for row in known}
-        others = [row for row in self._known if row["file_id"] not in claimed]
+        others = [
+            row for row in self._known if row["file_id"] not in claimed and row["topic_id"] is None
+        ]
         work = manifest.compare(others, found, self._options(), rebuild=self._request.rebuild)
-        work = replace(work, unchanged=(*work.unchanged, *known))
         new = sum(file.size for _, file in work.read)
         self._around.tell(
             f"{len(found) + len(known)} files found, {len(work.read)} to read"
-            f" ({new / 1e6:,.1f} MB), {len(work.unchanged) + len(work.moved)} known already"
+            f" ({new / 1e6:,.1f} MB), {len(known) + len(work.unchanged) + len(work.moved)} known"
+            " already"
         )
+        return replace(
+            work,
+            read=(*work.read, *ranges.read),
+            unchanged=(*work.unchanged, *known, *ranges.unchanged),
+            gone=(*work.gone, *ranges.gone),
+        )
+
+    def _compare_topics(self, addresses: list[str]) -> TopicWork:
+        request = self._request
+        work = compare_topics(
+            TopicsRequest(
+                addresses=tuple(addresses),
+                config=request.command_config,
+                source=request.source,
+                pattern=request.pattern,
+                options=self._options(),
+                rebuild=request.rebuild,
+            ),
+            [row for row in self._known if row["topic_id"] is not None],
+            self._around.tell,
+        )
+        self._warn(work.warnings)
         return work
 
     def _compare_remote(
@@ -270,11 +305,15 @@ class _Run:
             request.event_cluster,
         )
         results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
-        remote = {task.path: task for task in tasks if places.is_address(task.path)}
-        here = [task for task in tasks if task.path not in remote]
+        ranges = [(task.records, task) for task in tasks if task.records is not None]
+        files = [task for task in tasks if task.records is None]
+        remote = {task.path: task for task in files if places.is_address(task.path)}
+        here = [task for task in files if task.path not in remote]
         engine = self._around.engine
         every_result = chain(
-            engine.map(read_range, here, None), engine.over_files(read_copy, remote)
+            engine.map(read_range, here, None),
+            engine.over_files(read_copy, remote),
+            engine.over_records(read_records, ranges),
         )
         for done, result in enumerate(every_result, 1):
             results[result.file_id].append(result)
@@ -338,6 +377,10 @@ class _Run:
             "first_ts": min(first, default=None),
             "last_ts": max(last, default=None),
             "clusters": sorted(frozenset().union(*(result.clusters for result in results))),
+            "topic_id": file.topic_id or None,
+            "partition": file.records and file.records.partition,
+            "first_offset": file.records and file.records.first,
+            "end_offset": file.records and file.records.end,
             "hours": sorted({hour for result in results for hour in result.hours}),
             "run_id": self._around.run_id,
         }

@@ -10,6 +10,7 @@ bindings     ACLs in requests and responses, and local validation
 nodes        discovery of nodes, connections to them, retries
 config       addresses, timeouts, credentials; properties reads a Java client's file, with the
              variables of config_providers
+topics       records of topics, for readers without a group
 connection   one connection: versions, login, pipelined requests
 logins       the client's side of the SASL mechanisms; bearer_tokens: tokens for OAUTHBEARER
 watching     changes as they are made, from an operations port

@@ -98,6 +98,19 @@ class Nodes:
         connection = await self._connection(controller=controller)
         return await connection.call(request, answer)
 
+    async def connection(self, node_id: int) -> ClientConnection:
+        """Return a connection to a node, such as the leader of a partition.
+
+        Raises:
+            RetryNeeded: the cluster does not have it at the moment.
+            ClientError: it cannot be reached.
+        """
+        cluster = self._cluster or await self._discover()
+        address = cluster.nodes.get(node_id)
+        if address is None:
+            raise RetryNeeded(f"the cluster has no node {node_id} at the moment")
+        return await self._to(address)
+
     async def retry(self, once: Callable[[], Awaitable[T]]) -> T:
         """Repeat an operation until it succeeds, or the timeout of a call expires.
 

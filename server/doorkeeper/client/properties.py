@@ -63,9 +63,7 @@ def client_config(
         CommandConfigError: a setting is wrong.
         ConfigError: the file cannot be read.
     """
-    values = {} if path is None else {entry.key: entry.value.strip() for entry in read(path)}
-    if any("${" in each for each in values.values()):
-        values = _resolve(values)
+    values = {} if path is None else client_properties(path)
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         raise CommandConfigError(
@@ -79,6 +77,17 @@ def client_config(
         client_id=values.get("client.id") or "doorkeeper",
         **_times(values),
     )
+
+
+def client_properties(path: Path) -> dict[str, str]:
+    """Return the properties of a file, as a Java client has them after it resolved variables.
+
+    Raises:
+        CommandConfigError: a variable cannot be resolved.
+        ConfigError: the file cannot be read.
+    """
+    values = {entry.key: entry.value.strip() for entry in read(path)}
+    return _resolve(values) if any("${" in each for each in values.values()) else values
 
 
 def _resolve(values: Mapping[str, str]) -> dict[str, str]:

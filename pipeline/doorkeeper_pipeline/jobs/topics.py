@@ -1,0 +1,202 @@
+"""The ranges of topics that a run reads: each record once, whatever was read before.
+
+The rows of the table ``files`` have the offsets that earlier runs read. They are committed with the
+decisions, so a run that was killed before has read nothing, and one that was killed after reads
+nothing again. No group is used, and nothing is committed to the cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, form_of
+from doorkeeper_pipeline.tables.source_file import SourceFile
+from doorkeeper_pipeline.topics.addresses import parse_topic
+from doorkeeper_pipeline.topics.consumer import Consumer
+from doorkeeper_pipeline.topics.lines import as_line
+from doorkeeper_pipeline.topics.ranges import RecordRange, range_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from doorkeeper.client.topics import Offsets
+    from doorkeeper_pipeline.topics.addresses import TopicAddress
+
+    Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsRequest:
+    """The topics of a run, and how they are read.
+
+    Attributes:
+        addresses: Their addresses.
+        config: The file with the properties of a client; empty for none.
+        source: The source of their records; None: recognised.
+        pattern: The layout of log4j of lines that are not recognised without.
+        options: What changes how records are read, as the table ``files`` has it.
+        rebuild: Whether records are read again that are known.
+
+    """
+
+    addresses: tuple[str, ...]
+    config: str
+    source: str | None
+    pattern: str
+    options: str
+    rebuild: bool
+
+
+@dataclass(slots=True)
+class TopicWork:
+    """What a run reads of topics.
+
+    Attributes:
+        read: Ranges to be read, each with its id.
+        unchanged: Rows of ranges that were read and stay, of topics that were given.
+        gone: Rows of ranges of other topics, which stay too.
+        warnings: Records that cannot be read any more, and how many.
+        failures: Why topics cannot be read.
+
+    """
+
+    read: list[tuple[str, SourceFile]] = field(default_factory=list)
+    unchanged: list[dict[str, Any]] = field(default_factory=list)
+    gone: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[tuple[str, int]] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+def compare_topics(
+    request: TopicsRequest, known: Iterable[dict[str, Any]], tell: Callable[[str], None]
+) -> TopicWork:
+    """Compare the ranges that were read with the offsets that topics have now."""
+    work = TopicWork()
+    rows = list(known)
+    if request.addresses:
+        addresses = []
+        for text in dict.fromkeys(request.addresses):
+            try:
+                addresses.append(parse_topic(text))
+            except PipelineError as error:
+                work.failures.append(f"--audit: {error}")
+        seen: set[str] = set()
+        for servers, ours in groupby(sorted(addresses), key=lambda each: each.servers):
+            with Consumer(servers, request.config) as consumer:
+                for address in ours:
+                    try:
+                        _Topic(request, address, consumer, work).compare(rows, seen)
+                    except PipelineError as error:
+                        work.failures.append(str(error))
+        new = sum(each.records.end - each.records.first for _, each in work.read if each.records)
+        tell(f"{len(addresses)} topics, {new:,} offsets to read")
+    kept = {row["file_id"] for row in work.unchanged} | {file_id for file_id, _ in work.read}
+    work.gone += [row for row in rows if row["file_id"] not in kept]
+    return work
+
+
+class _Topic:
+    """One topic of a run."""
+
+    def __init__(
+        self, request: TopicsRequest, address: TopicAddress, consumer: Consumer, work: TopicWork
+    ) -> None:
+        self._request = request
+        self._address = address
+        self._consumer = consumer
+        self._work = work
+
+    def compare(self, known: Iterable[dict[str, Any]], seen: set[str]) -> None:
+        """Compare each partition; a topic under the address of another server is ``seen`` once."""
+        state = self._consumer.state(self._address)
+        if state.log in seen:
+            return
+        seen.add(state.log)
+        rows = [row for row in known if row["topic_id"] == state.log]
+        for partition, offsets in state.offsets.items():
+            ours = [row for row in rows if row["partition"] == partition]
+            self._compare(state.log, partition, offsets, ours)
+
+    def _compare(
+        self, log: str, partition: int, offsets: Offsets, rows: list[dict[str, Any]]
+    ) -> None:
+        place = f"{self._address}/{partition}"
+        begin = max((row["end_offset"] for row in rows), default=offsets.first)
+        if begin > offsets.end:
+            self._work.failures.append(
+                f"{place}: it ends at offset {offsets.end}, and records up to {begin} were read"
+                " before: the topic was created anew, or has lost records; give it another --out"
+            )
+            return
+        self._read_again(log, offsets, rows)
+        if begin < offsets.first:
+            name = (
+                f"{place}: records deleted by the topic's retention before they were read,"
+                f" offsets {begin} to {offsets.first - 1}"
+            )
+            self._work.warnings.append((name, offsets.first - begin))
+            begin = offsets.first
+        if begin < offsets.end:
+            known = rows[-1]["source"] if rows else None
+            self._read(log, range_id(log, partition, begin), partition, begin, offsets.end, known)
+
+    def _read_again(self, log: str, offsets: Offsets, rows: list[dict[str, Any]]) -> None:
+        """Decide about the ranges that were read: they stay, or are read as is asked for now."""
+        lost = 0
+        for row in rows:
+            first, end = row["first_offset"], row["end_offset"]
+            is_there = offsets.first <= first
+            if self._is_as_asked(row) or not is_there:
+                lost += 0 if self._is_as_asked(row) else end - first
+                self._work.unchanged.append(row)
+            else:
+                self._read(log, row["file_id"], row["partition"], first, end, row["source"])
+        if lost:
+            name = f"{self._address}: records that are no longer there and stay as they were read"
+            self._work.warnings.append((name, lost))
+
+    def _is_as_asked(self, row: Row) -> bool:
+        request = self._request
+        same = row["options"] == request.options and request.source in (None, row["source"])
+        return same and not request.rebuild
+
+    def _read(
+        self, log: str, file_id: str, partition: int, first: int, end: int, known: str | None
+    ) -> None:
+        wanted = RecordRange(self._address, partition, first, end, self._request.config)
+        beginning = b"" if self._request.source else self._beginning(wanted)
+        form = form_of(beginning, self._request.pattern)
+        source = self._request.source or (form.source if form else known)
+        if source is None and not beginning:
+            return  # markers of transactions, or records without a value: looked at again
+        if source is None:
+            self._work.failures.append(
+                f"{wanted}: nothing in its first records tells what they are; say it: --source"
+                f" {'|'.join(SOURCES)}, or --pattern with the layout of log4j"
+            )
+            return
+        file = SourceFile(
+            path=str(wanted),
+            source=source,
+            how="",
+            size=0,
+            mtime_ns=0,
+            inode=0,
+            beginning=b"",
+            records=wanted,
+            topic_id=log,
+        )
+        self._work.read.append((file_id, file))
+
+    def _beginning(self, wanted: RecordRange) -> bytes:
+        """Return the first records of a range, as lines."""
+        found = bytearray()
+        for records in self._consumer.read(wanted):
+            for _, value in records:
+                found += b"" if value is None else as_line(value)
+                if len(found) >= HEAD_BYTES:
+                    return bytes(found[:HEAD_BYTES])
+        return bytes(found)

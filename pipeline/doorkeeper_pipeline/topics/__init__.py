@@ -1,0 +1,9 @@
+"""Topics of Kafka as inputs: the values of their records are read as lines of a log.
+
+addresses    kafka://host:port/topic
+ranges       offsets of a partition: what a file is of a folder
+consumer     partitions, offsets and records, by the client of this project
+batches      record batches to records
+compression  what producers compress them with
+lines        records as lines of a temporary file, and the way back to their offsets
+"""

@@ -1,0 +1,148 @@
+"""Partitions, offsets and records of a cluster's topics, by the client of this project.
+
+It joins no group and commits nothing: which records were read stands with the tables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+
+from doorkeeper.client.config import ClientConfig
+from doorkeeper.client.errors import ApiFailure, ClientError
+from doorkeeper.client.topics import Offsets, TopicReader
+from doorkeeper.config.errors import ConfigError
+from doorkeeper.errors import ErrorCode
+from doorkeeper_pipeline.errors import PipelineError, Unavailable, Unreadable
+from doorkeeper_pipeline.topics.batches import Record, read_records
+from doorkeeper_pipeline.topics.ranges import RecordRange, log_id
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterator
+
+    from doorkeeper_pipeline.topics.addresses import TopicAddress
+
+T = TypeVar("T")
+_MEANINGS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "there is no such topic",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "not allowed: READ and DESCRIBE on the topic are needed",
+    ErrorCode.OFFSET_OUT_OF_RANGE: "records were deleted while they were read: run again",
+}
+
+
+class TopicState(NamedTuple):
+    """What names a topic, and the offsets of each partition."""
+
+    log: str
+    offsets: dict[int, Offsets]
+
+
+class Consumer:
+    """A client of one cluster; closed at the end of the context."""
+
+    def __init__(self, servers: str, config: str = "") -> None:
+        """Set the servers and the file with the properties of a client; the first call connects.
+
+        Raises:
+            PipelineError: a property is wrong.
+
+        """
+        self._runner = asyncio.Runner()
+        self._reader: TopicReader | None = None
+        self._config = read_config(servers, config)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._reader is not None:
+            self._runner.run(self._reader.close())
+        self._runner.close()
+
+    def state(self, address: TopicAddress) -> TopicState:
+        """Return the state of a topic now.
+
+        Raises:
+            Unreadable: it is not there, may not be read, or no server answers.
+
+        """
+        with _translate_errors(str(address)):
+            described = self._run(self._topics().describe(address.topic))
+            offsets = self._run(self._topics().offsets(address.topic))
+        return TopicState(log_id(described.cluster_id, address.topic, described.topic_id), offsets)
+
+    def read(self, wanted: RecordRange) -> Iterator[list[Record]]:
+        """Yield the committed records of a range, some at a time.
+
+        Raises:
+            Unreadable: they may not be read, are damaged, or no server answers.
+
+        """
+        at = wanted.first
+        while at < wanted.end:
+            with _translate_errors(str(wanted)):
+                fetched = self._run(
+                    self._topics().fetch(wanted.address.topic, wanted.partition, at)
+                )
+                try:
+                    records, behind = read_records(fetched.records, fetched.aborted)
+                except Unreadable as error:
+                    raise Unreadable(f"{wanted}: from offset {at} on: {error}") from error
+            if behind <= at:
+                raise Unreadable(f"{wanted}: the answer for offset {at} has no whole batch")
+            # The first batch begins earlier where the range begins inside of it.
+            yield [each for each in records if at <= each.offset < wanted.end]
+            at = behind
+
+    def _topics(self) -> TopicReader:
+        if self._reader is None:
+            self._reader = TopicReader(self._config)
+        return self._reader
+
+    def _run(self, call: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(call)
+
+
+def read_config(servers: str, config: str) -> ClientConfig:
+    """Return the configuration of a client, with the properties of a file if there is one.
+
+    Raises:
+        PipelineError: the file cannot be read, or a property is wrong.
+
+    """
+    # The reader of Java's properties imports what a plain connection does not need.
+    if not config:
+        return ClientConfig(bootstrap=servers, client_id="doorkeeper-pipeline")
+    from doorkeeper.client.properties import client_config  # noqa: PLC0415
+
+    with translate_config_errors(config):
+        return client_config(servers, Path(config))
+
+
+@contextmanager
+def translate_config_errors(config: str) -> Iterator[None]:
+    """Raise errors of a file with properties as ours.
+
+    Raises:
+        PipelineError: there was one.
+
+    """
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise PipelineError(f"--command-config {config}: {error}") from error
+    except ConfigError as error:
+        raise PipelineError(str(error)) from error
+
+
+@contextmanager
+def _translate_errors(place: str) -> Iterator[None]:
+    try:
+        yield
+    except ApiFailure as error:
+        meaning = next((text for code, text in _MEANINGS.items() if code == error.code), None)
+        raise Unreadable(f"{place}: {meaning or error}") from error
+    except ClientError as error:
+        raise Unavailable(f"{place}: {error}") from error

@@ -1,0 +1,242 @@
+"""Records of topics: partitions, offsets, and batches of records as a broker has them.
+
+Of transactions only what is committed is read (``read_committed``): the end of a partition is its
+last stable offset, and a batch of records comes with the aborted transactions that it has parts of.
+
+Source: ``OffsetFetcher`` and ``FetchCollector`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from doorkeeper.client.errors import ApiFailure
+from doorkeeper.client.nodes import Nodes, RetryNeeded
+from doorkeeper.errors import ErrorCode
+from doorkeeper_wire.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
+from doorkeeper_wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from doorkeeper_wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.client.config import ClientConfig
+
+FETCH_BYTES: Final = 8 << 20
+"""Bytes of records in a response; a batch that is larger comes whole."""
+
+_WAIT_MS: Final = 500
+_BEGIN, _END = -2, -1
+_COMMITTED: Final = 1
+_IDS_FROM: Final = 13
+"""The version of Fetch that names topics by their ids."""
+
+_NO_ID: Final = bytes(16)
+_OFFSET_NOT_AVAILABLE: Final = 78
+_INCONSISTENT_TOPIC_ID: Final = 103
+_RETRIABLE: Final = frozenset(
+    {
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        _OFFSET_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        _INCONSISTENT_TOPIC_ID,
+    }
+)
+"""Errors that pass when another broker has become the leader of a partition."""
+
+
+class TopicDescription(NamedTuple):
+    """A topic: the id of its cluster, its own id, and the leader of each partition.
+
+    An id is empty, or 16 zero bytes, where the servers give none.
+    """
+
+    cluster_id: str
+    topic_id: bytes
+    leaders: dict[int, int]
+
+
+class Offsets(NamedTuple):
+    """The first offset of a partition, and that of the next record that will be committed."""
+
+    first: int
+    end: int
+
+
+class Fetched(NamedTuple):
+    """Batches of records, and aborted transactions: producer id and first offset of each."""
+
+    records: bytes
+    aborted: tuple[tuple[int, int], ...]
+
+
+class TopicReader:
+    """A reader of topics, without a group; it keeps its connections open until ``close``."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        """Set the configuration; the first call connects.
+
+        Raises:
+            ValueError: an address is invalid, or there is none.
+        """
+        self._nodes = Nodes(config)
+        self._topics: dict[str, TopicDescription] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._nodes.close()
+
+    async def describe(self, topic: str) -> TopicDescription:
+        """Return a topic as the cluster describes it now.
+
+        Raises:
+            ApiFailure: it is not there, or may not be described.
+            ClientError: no node could be asked.
+        """
+
+        async def once() -> TopicDescription:
+            return await self._describe(topic)
+
+        return await self._nodes.retry(once)
+
+    async def offsets(self, topic: str) -> dict[int, Offsets]:
+        """Return the offsets of each partition, by number.
+
+        Raises:
+            ApiFailure: they may not be asked for.
+            ClientError: the leader of a partition could not be asked.
+        """
+
+        async def once() -> dict[int, Offsets]:
+            leaders = (await self._known(topic)).leaders
+            return {
+                partition: Offsets(
+                    await self._offset(topic, partition, _BEGIN),
+                    await self._offset(topic, partition, _END),
+                )
+                for partition in sorted(leaders)
+            }
+
+        return await self._nodes.retry(once)
+
+    async def fetch(
+        self, topic: str, partition: int, offset: int, size: int = FETCH_BYTES
+    ) -> Fetched:
+        """Return batches of which the first has an offset, or a later one where that is missing.
+
+        Raises:
+            ApiFailure: the records may not be read, or the offset is none of the partition.
+            ClientError: the leader of the partition could not be asked, or has no record there.
+        """
+
+        async def once() -> Fetched:
+            return await self._fetch(topic, partition, offset, size)
+
+        return await self._nodes.retry(once)
+
+    async def _describe(self, topic: str) -> TopicDescription:
+        request = MetadataRequest(
+            topics=(MetadataRequestTopic(name=topic),), allow_auto_topic_creation=False
+        )
+        answer = await self._nodes.call(request, MetadataResponse)
+        (found,) = answer.topics
+        _check(topic, found.error_code)
+        leaders = {each.partition_index: each.leader_id for each in found.partitions}
+        described = TopicDescription(answer.cluster_id or "", found.topic_id, leaders)
+        self._topics[topic] = described
+        return described
+
+    async def _known(self, topic: str) -> TopicDescription:
+        return self._topics.get(topic) or await self._describe(topic)
+
+    async def _offset(self, topic: str, partition: int, timestamp: int) -> int:
+        described = await self._known(topic)
+        asked = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
+        request = ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=_COMMITTED,
+            topics=(ListOffsetsTopic(name=topic, partitions=(asked,)),),
+        )
+        connection = await self._nodes.connection(described.leaders[partition])
+        answer = await connection.call(request, ListOffsetsResponse)
+        ((found,),) = (each.partitions for each in answer.topics)
+        self._check(topic, partition, found.error_code)
+        return found.offset
+
+    async def _fetch(self, topic: str, partition: int, offset: int, size: int) -> Fetched:
+        described = await self._known(topic)
+        connection = await self._nodes.connection(described.leaders[partition])
+        version = connection.version_of(FetchRequest)
+        # Where the cluster gave no id, the name is all there is.
+        by_id = version >= _IDS_FROM
+        request = FetchRequest(
+            max_wait_ms=_WAIT_MS,
+            min_bytes=1,
+            max_bytes=size,
+            isolation_level=_COMMITTED,
+            topics=(
+                FetchTopic(
+                    topic="" if by_id else topic,
+                    topic_id=described.topic_id if by_id else _NO_ID,
+                    partitions=(
+                        FetchPartition(
+                            partition=partition, fetch_offset=offset, partition_max_bytes=size
+                        ),
+                    ),
+                ),
+            ),
+        )
+        answer = await connection.call(request, FetchResponse)
+        self._check(topic, partition, answer.error_code)
+        ((found,),) = (each.partitions for each in answer.responses)
+        self._check(topic, partition, found.error_code)
+        if not found.records:
+            raise RetryNeeded(f"partition {partition} of {topic} has no record at {offset}")
+        aborted = found.aborted_transactions or ()
+        return Fetched(
+            found.records, tuple((each.producer_id, each.first_offset) for each in aborted)
+        )
+
+    def _check(self, topic: str, partition: int, code: int) -> None:
+        if code:
+            self._topics.pop(topic, None)
+        _check(f"partition {partition} of {topic}", code)
+
+
+def _check(subject: str, code: int) -> None:
+    """Check the error code of a topic or partition.
+
+    Raises:
+        RetryNeeded: the error passes.
+        ApiFailure: it does not.
+    """
+    if not code:
+        return
+    failure = ApiFailure(code, None)
+    if code in _RETRIABLE:
+        raise RetryNeeded(f"{subject}: {failure}")
+    raise failure

@@ -1,0 +1,35 @@
+"""Records as lines of a file, and back."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper_pipeline.topics.lines import RecordLines, as_line
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        (b"a line", b"a line\n"),
+        (b"a line\r\n", b"a line\n"),
+        (b"two\nlines\n", b"two\nlines\n"),
+        (b'{\r\n  "a": 1\n}', b'{    "a": 1 }\n'),
+        (b" \n", b""),
+    ],
+)
+def test_values(value: bytes, line: bytes) -> None:
+    """An object of JSON is one line, a log's record has the lines that it has, blanks none."""
+    assert as_line(value) == line
+
+
+def test_places() -> None:
+    """Each byte of the file belongs to the record that has it; empty ones are counted."""
+    with RecordLines() as lines:
+        lines.add([(3, b"ab"), (5, None), (9, b"c\nd")])
+        lines.add([(12, b"e")])
+        lines.complete()
+
+        assert lines.path.read_bytes() == b"ab\nc\nd\ne\n"
+        assert [lines.offset_at(place) for place in range(9)] == [3] * 3 + [9] * 4 + [12] * 2
+        assert (lines.count, lines.empty) == (4, 1)
+    assert not lines.path.exists()
