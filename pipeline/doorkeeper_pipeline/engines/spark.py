@@ -22,8 +22,8 @@ from doorkeeper_pipeline.engines.contract import (
     Shared,
     Task,
 )
-from doorkeeper_pipeline.engines.remote import list_remote, literal, over_files
 from doorkeeper_pipeline.engines.records import over_records
+from doorkeeper_pipeline.engines.remote import list_remote, literal, over_files
 from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings, package_archive, start
 
 if TYPE_CHECKING:
