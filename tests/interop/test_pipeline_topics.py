@@ -1,0 +1,234 @@
+"""Topics of a real broker as inputs: both engines read each committed record once.
+
+The log lines are written by Kafka's own producer in every compression, and by transactions that are
+committed or aborted.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pyspark
+import pytest
+from kafka import KafkaProducer
+
+from doorkeeper_pipeline.schemas import TABLES
+from doorkeeper_pipeline.tables import delta
+from doorkeeper_pipeline.tables.delta import Tables
+from testkit.kafka_broker import KafkaBroker
+from testkit.kafka_jars import Unavailable, cannot, jars
+from testkit.kafka_tools import KafkaTools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
+
+TOPIC = "audit-lines"
+PARTITIONS = 3
+COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+EACH = 400
+SECRET = "reader-secret"
+KAFKA_SOURCE = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+SPARK = ("--master", "local[2]", "--packages", KAFKA_SOURCE)
+
+
+def line(name: str, number: int) -> str:
+    """Return a line of kafka-authorizer.log."""
+    time_of = f"2026-11-22 {number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02},000"
+    return (
+        f"[{time_of}] INFO Principal = User:alice is Denied operation = READ from host = 10.0.0.7"
+        f" on resource = Topic:LITERAL:{name} for request = Fetch with resourceRefCount = 1"
+        " based on rule DefaultDeny (kafka.authorizer.logger)"
+    )
+
+
+class Site:
+    """A broker, its tools, and a file with the properties of a user who may read."""
+
+    def __init__(self, broker: KafkaBroker, tools: KafkaTools, folder: Path) -> None:
+        """Create the topic and the ACL."""
+        self.broker = broker
+        self.address = f"kafka://localhost:{broker.sasl_port}/{TOPIC}"
+        self.config = folder / "reader.properties"
+        self.config.write_text(
+            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+            "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required"
+            f' username="reader" password="{SECRET}";\n'
+        )
+        self._tools = tools
+        self.tool("kafka-topics", f"--create --topic {TOPIC} --partitions {PARTITIONS}")
+        self.tool("kafka-acls", f"--add --allow-principal User:reader --operation Read --topic {TOPIC}")
+
+    def tool(self, name: str, words: str) -> str:
+        """Run a tool of Kafka's."""
+        plain = f"localhost:{self.broker.plain_port}"
+        done = self._tools.run(name, "--bootstrap-server", plain, *words.split())
+        assert done.status == 0, done
+        return done.stdout
+
+    def produce(self, compression: str, lines: list[str]) -> None:
+        """Write lines by Kafka's own producer."""
+        command = ["java", "-cp", jars("4.3.1").classpath, "org.apache.kafka.tools.ConsoleProducer"]
+        command += ["--bootstrap-server", f"localhost:{self.broker.plain_port}", "--topic", TOPIC]
+        command += ["--compression-codec", compression]
+        text = "".join(f"{each}\n" for each in lines)
+        subprocess.run(command, input=text, text=True, check=True, capture_output=True, timeout=120)
+
+    def transaction(self, lines: list[str], *, commits: bool) -> None:
+        """Write lines in a transaction."""
+        settings = {"bootstrap_servers": f"localhost:{self.broker.plain_port}"}
+        with closing(KafkaProducer(**settings, transactional_id="writer")) as producer:
+            producer.init_transactions()
+            producer.begin_transaction()
+            for number, each in enumerate(lines):
+                producer.send(TOPIC, each.encode(), partition=number % PARTITIONS)
+            producer.flush()
+            if commits:
+                producer.commit_transaction()
+            else:
+                producer.abort_transaction()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Run a broker with a topic that has records of each kind."""
+    try:
+        release = jars("4.3.1")
+    except Unavailable as missing:
+        cannot(str(missing))
+    users = {"admin": "admin-secret", "reader": SECRET, "stranger": "stranger-secret"}
+    broker = KafkaBroker(release, users=users, overrides={})
+    tools = KafkaTools(release)
+    try:
+        broker.start()
+        found = Site(broker, tools, tmp_path_factory.mktemp("site"))
+        for compression in COMPRESSIONS:
+            found.produce(compression, [line(compression, number) for number in range(EACH)])
+        found.transaction([line("committed", number) for number in range(30)], commits=True)
+        found.transaction([line("aborted", number) for number in range(30)], commits=False)
+        found.transaction([line("later", number) for number in range(30)], commits=True)
+        yield found
+    finally:
+        tools.close()
+        broker.stop()
+
+
+WANTED = Counter({**dict.fromkeys(COMPRESSIONS, EACH), "committed": 30, "later": 30})
+
+
+def command(site: Site, out: Path, *options: str, address: str = "") -> list[str]:
+    """Return the words of a run."""
+    words = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--output", "json", "--quiet"]
+    words += ["--audit", address or site.address, "--command-config", str(site.config)]
+    return [*words, "--out", str(out), *options]
+
+
+def ran(site: Site, out: Path, *options: str, address: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command to its end."""
+    words = command(site, out, *options, address=address)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=400)
+
+
+def counts(out: Path) -> Counter[str]:
+    """Return how often each name was refused."""
+    rows = delta.read(out, "decisions").select("resource_name", "count").rows()
+    found: Counter[str] = Counter()
+    for name, count in rows:
+        found[name] += count
+    return found
+
+
+def silver_and_gold(out: Path) -> dict[str, list[dict[str, object]]]:
+    """Return the rows of silver and gold."""
+    now = Tables(out)
+    return {
+        name: now.read(name).to_dicts()
+        for name, table in TABLES.items()
+        if table.layer in {"silver", "gold"}
+    }
+
+
+def test_both_engines(site: Site, tmp_path: Path) -> None:
+    """Each committed record counts once, in every compression; the engines give the same rows."""
+    for name, options in (("local", ()), ("spark", SPARK)):
+        done = ran(site, tmp_path / name, *options)
+
+        assert done.returncode in (0, 4), done.stderr[-3000:]
+        assert counts(tmp_path / name) == WANTED
+        summary = json.loads(done.stdout)["run"]
+        assert (summary["lines"], summary["quarantined"]) == (WANTED.total(), 0)
+        assert SECRET not in done.stdout + done.stderr
+    assert silver_and_gold(tmp_path / "local") == silver_and_gold(tmp_path / "spark")
+    ranges = [
+        delta.read(tmp_path / name, "files").drop("run_id", "options").to_dicts()
+        for name in ("local", "spark")
+    ]
+    assert ranges[0] == ranges[1]
+
+
+@pytest.mark.parametrize("options", [(), SPARK], ids=["local", "spark"])
+def test_errors(site: Site, tmp_path: Path, options: tuple[str, ...]) -> None:
+    """A topic that is not there, one that may not be read, and no broker: one line each."""
+    unknown = ran(site, tmp_path, *options, address=site.address.replace(TOPIC, "nothing"))
+    no_broker = ran(site, tmp_path, *options, address=f"kafka://localhost:9/{TOPIC}")
+    text = site.config.read_text()
+    try:
+        site.config.write_text(text.replace("reader", "stranger"))
+        refused = ran(site, tmp_path, *options)
+    finally:
+        site.config.write_text(text)
+
+    for done in (unknown, no_broker, refused):
+        assert done.returncode == 3
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert "kafka://localhost:" in done.stderr
+        assert "secret" not in done.stderr
+    # To users who may not see it, a broker does not say whether a topic is there.
+    assert "not allowed: READ and DESCRIBE on the topic are needed" in unknown.stderr
+    assert "not allowed: READ and DESCRIBE on the topic are needed" in refused.stderr
+
+
+def test_spark_without_its_source(site: Site, tmp_path: Path) -> None:
+    """The package that is missing is named with its version."""
+    done = ran(site, tmp_path, "--master", "local[2]")
+
+    assert done.returncode == 3
+    assert f"add --packages {KAFKA_SOURCE}" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+ROUNDS = 20
+
+
+def test_killed_runs(site: Site, tmp_path: Path) -> None:
+    """Killed at any moment while records are written, runs lose nothing and count nothing twice."""
+    drawn = random.Random(20)
+    wanted = WANTED.copy()
+    begin = time.monotonic()
+    assert ran(site, tmp_path).returncode in (0, 4)
+    whole_s = time.monotonic() - begin
+    for number in range(ROUNDS):
+        name = f"round-{number}"
+        site.transaction([line(name, each) for each in range(50)], commits=True)
+        wanted[name] = 50
+        process = subprocess.Popen(
+            command(site, tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        time.sleep(drawn.uniform(0, whole_s))
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+
+    assert ran(site, tmp_path).returncode in (0, 4)
+
+    assert counts(tmp_path) == wanted
+    site.tool("kafka-topics", f"--describe --topic {TOPIC}")
