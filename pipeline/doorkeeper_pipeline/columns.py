@@ -53,6 +53,11 @@ class Table:
     partitioned_by: tuple[str, ...] = ()
 
     @property
+    def by_cluster(self) -> bool:
+        """Return whether rows are about one cluster each: they are stored with a column for it."""
+        return self.layer == "gold" or self.name == "bindings"
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the names of the columns, in order."""
         return tuple(column.name for column in self.columns)
@@ -63,6 +68,22 @@ def arrow_schema(table: Table) -> pa.Schema:
     import pyarrow as pa  # noqa: PLC0415 - see the module
 
     return pa.schema([_arrow_field(pa, column) for column in table.columns])
+
+
+CLUSTER = Column(
+    name="cluster",
+    type="string",
+    nullable=True,
+    meaning="The cluster; empty without a name, null in rows of a release that did not know it.",
+)
+
+
+def stored_schema(table: Table) -> pa.Schema:
+    """Return the schema of a table's files: the jobs that make rows by cluster do not know it."""
+    import pyarrow as pa  # noqa: PLC0415 - see the module
+
+    schema = arrow_schema(table)
+    return schema.append(_arrow_field(pa, CLUSTER)) if table.by_cluster else schema
 
 
 def spark_schema(table: Table) -> StructType:

@@ -625,6 +625,12 @@ DECISIONS = Table(
         Column(name="count", type="int64", meaning="How many decisions the row stands for."),
         Column(name="first_ts", type="timestamp", meaning="When the first was made, UTC."),
         Column(name="last_ts", type="timestamp", meaning="When the last was made, UTC."),
+        Column(
+            name="cluster",
+            type="string",
+            nullable=True,
+            meaning="The cluster that the event names; empty where it names none; null in rows of a release that did not know it.",
+        ),
     ),
     partitioned_by=("day",),
 )
@@ -815,7 +821,7 @@ FILES = Table(
             name="clusters",
             type=ListOf("string"),
             nullable=True,
-            meaning="The clusters that its events name, sorted; null in rows of a release that did not know them.",
+            meaning="The clusters that its decisions name, sorted; null in rows of a release that did not know them.",
         ),
         Column(
             name="topic_id",
@@ -1070,6 +1076,12 @@ LINES = Table(
             name="time_mark",
             type="int64",
             meaning="The sum of the squares of the milliseconds of these lines within the minute: tells copies of a log from logs of other brokers.",
+        ),
+        Column(
+            name="cluster",
+            type="string",
+            nullable=True,
+            meaning="The cluster that the event names; empty where it names none; null in rows of a release that did not know it.",
         ),
     ),
     partitioned_by=("file_id",),

@@ -21,6 +21,7 @@ ROWS_SHOWN = 50
 
 @click.command("backtest", epilog=STATUSES, context_settings=HELP)
 @options.out
+@options.cluster
 @click.option(
     "--proposal",
     required=True,
@@ -47,6 +48,7 @@ def command(  # noqa: PLR0913  one for each option
     context: click.Context,
     *,
     out: Path | str,
+    cluster: str,
     proposal: Path,
     acls: tuple[str, ...],
     rows: int,
@@ -76,12 +78,14 @@ def command(  # noqa: PLR0913  one for each option
 
     tell = Progress(time.monotonic, quiet=quiet)
     proposed = read_bindings(proposal)
-    given = starting.run_options(out, super_users, allow_everyone=allow_everyone, release=release)
+    given = starting.run_options(
+        out, super_users, allow_everyone=allow_everyone, release=release, cluster=cluster
+    )
     with starting.engine(
         engine_name, master, tell, Settings(conf=conf, packages=packages)
     ) as engine:
         tell(f"asking the history about {len(proposed):,} proposed ACLs")
-        asked = history(out, engine, given.policy, acls, networks=given.networks)
+        asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         proof = evidence(asked, basis_of(asked), given.thresholds)
         found = backtest(asked, proposed)
     turned = found.to_pylist()
@@ -89,7 +93,7 @@ def command(  # noqa: PLR0913  one for each option
         click.echo(f"warning: {printable(each)}", err=True)
     # First the answer: it took time, and what comes now may find a full disk.
     show(text_of(turned, rows))
-    keep(out, {"backtest": found})
+    keep(out, {"backtest": found}, cluster)
     if any(row["turn"] == "ALLOW_TO_DENY" for row in turned):
         context.exit(LOSES)
 

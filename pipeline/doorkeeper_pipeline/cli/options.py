@@ -106,9 +106,9 @@ def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
     address = next((each for each in inputs if _URI.match(each) and not is_topic(each)), None)
     if address is not None and not is_spark:
         raise click.UsageError(
-            f"--audit: found {address!r}: only paths of this machine and topics"
-            " (kafka://HOST:PORT/TOPIC) are supported by the local engine; mount the storage, or"
-            " add --engine spark"
+            f"--audit: found {address!r}: only paths of this machine are supported by the local"
+            " engine, and topics (kafka://HOST:PORT/TOPIC); mount the storage, or add --engine"
+            " spark"
         )
 
 
@@ -242,6 +242,17 @@ def inputs(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+def cluster(function: F) -> F:
+    """Add --cluster, which selects one of several."""
+    option = click.option(
+        "--cluster",
+        default="",
+        metavar="ID",
+        help="The cluster, where the tables are about several.",
+    )
+    return option(function)
 
 
 def command_config(function: F) -> F:

@@ -30,6 +30,7 @@ KINDS = ("least-privilege", "unused", "overbroad")
 
 @click.command("propose", epilog=STATUSES, context_settings=HELP)
 @options.out
+@options.cluster
 @click.option(
     "--to",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -75,6 +76,7 @@ KINDS = ("least-privilege", "unused", "overbroad")
 def command(  # noqa: PLR0913  one for each option
     *,
     out: Path | str,
+    cluster: str,
     to: Path | None,
     script: Path | None,
     kinds: tuple[str, ...],
@@ -121,11 +123,12 @@ def command(  # noqa: PLR0913  one for each option
         allow_everyone=allow_everyone,
         release=release,
         limits=(min_days, min_agreement, min_coverage),
+        cluster=cluster,
     )
     with starting.engine(
         engine_name, master, tell, Settings(conf=conf, packages=packages)
     ) as engine:
-        asked = history(out, engine, given.policy, acls, networks=given.networks)
+        asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         tell("comparing recorded outcomes with the ACLs")
         proof = evidence(asked, basis_of(asked), given.thresholds, starting.now())
         if proof.lacking and not accept_lost_access:
@@ -135,7 +138,7 @@ def command(  # noqa: PLR0913  one for each option
             asked = replace(asked, doubtful=proof.doubtful)
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
     tables = {"least_privilege": proposal.least_privilege, "backtest": proposal.backtest}
-    keep(out, tables)
+    keep(out, tables, cluster)
     if to is not None:
         write_set(to, proposal)
     if script is not None:

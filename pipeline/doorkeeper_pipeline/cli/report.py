@@ -32,10 +32,11 @@ ROWS_MAX = 20_000
     type=click.Path(dir_okay=False, path_type=Path),
     help="The HTML file; one that is there is replaced.",
 )
+@options.cluster
 @click.option(
     "--title",
     default="",
-    help="What the report is about.  [default: the name that run --cluster was given]",
+    help="What the report is about.  [default: the cluster]",
 )
 @click.option(
     "--rows",
@@ -60,6 +61,7 @@ def command(
     *,
     out: Path | str,
     target: Path,
+    cluster: str,
     title: str,
     rows: int,
     register: Path | None,
@@ -88,7 +90,7 @@ def command(
         version=starting.version(),
         rows_max=rows,
     )
-    show(as_text(write(out, target, about, register=register, data=data), target))
+    show(as_text(write(out, target, about, cluster=cluster, register=register, data=data), target))
 
 
 def as_text(report: Report, target: Path) -> str:

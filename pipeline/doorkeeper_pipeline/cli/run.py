@@ -58,13 +58,8 @@ if TYPE_CHECKING:
     "--cluster",
     default="",
     metavar="NAME",
-    help="The name of the cluster, shown in summary and report. Tables of another are refused.",
-)
-@click.option(
-    "--event-cluster",
-    default="",
-    metavar="ID",
-    help="Read only events of this cluster, of a topic that holds several, such as Confluent's.",
+    help="The cluster that the ACLs are of: where events name theirs, as Confluent's, its id, which"
+    " selects the decisions; of other logs a name for summary and report.",
 )
 @click.option(
     "--different-servers",
@@ -96,7 +91,6 @@ def command(  # noqa: PLR0913  one for each option
     since: dt.datetime | None,
     max_quarantined: float,
     cluster: str,
-    event_cluster: str,
     different_servers: bool,
     command_config: Path | None,
     super_users: tuple[str, ...],
@@ -140,7 +134,6 @@ def command(  # noqa: PLR0913  one for each option
         since=since,
         max_quarantined=max_quarantined,
         cluster=cluster,
-        event_cluster=event_cluster,
         different_servers=different_servers,
         command_config=str(command_config.absolute()) if command_config else "",
         policy=starting.policy(super_users, allow_everyone=allow_everyone),

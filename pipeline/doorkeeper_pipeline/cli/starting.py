@@ -68,6 +68,7 @@ def run_options(
     allow_everyone: bool | None,
     release: str | None,
     limits: tuple[float | None, float | None, float | None] = (None, None, None),
+    cluster: str = "",
 ) -> RunOptions:
     """Return the options of the last run into a folder, and in place of them those that are given.
 
@@ -75,7 +76,7 @@ def run_options(
     """
     from doorkeeper_pipeline.jobs.options import RunOptions, last_options  # noqa: PLC0415  Polars
 
-    last = last_options(out)
+    last = last_options(out, cluster)
     everyone = last.policy.allow_everyone if allow_everyone is None else allow_everyone
     thresholds = (
         kept if given is None else given

@@ -58,11 +58,7 @@ class LocalEngine(Engine):
         """Apply the function once, to all distinct decisions, sorted by principal."""
         if not files:
             return schema.empty_table()
-        tuples = (
-            distinct(pl.scan_parquet(list(files), hive_partitioning=False, glob=False), by)
-            .sort(next(iter(by)))
-            .collect()
-        )
+        tuples = distinct(_scan(files), by).sort(next(iter(by))).collect()
         return function(shared, plain(tuples.to_arrow())).cast(schema)
 
     def list_remote(self, addresses: Sequence[str]) -> list[RemoteFile]:
@@ -108,6 +104,17 @@ class LocalEngine(Engine):
 
     def close(self) -> None:
         """Nothing is to be ended."""
+
+
+def _scan(files: Sequence[str]) -> pl.LazyFrame:
+    """Return the rows of files, of which some may have columns that came later."""
+    return pl.scan_parquet(
+        list(files),
+        hive_partitioning=False,
+        glob=False,
+        missing_columns="insert",
+        extra_columns="ignore",
+    )
 
 
 def plain(table: pa.Table) -> pa.Table:

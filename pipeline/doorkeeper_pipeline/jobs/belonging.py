@@ -1,4 +1,4 @@
-"""Checks that all inputs of an output folder belong together: no decision twice, and one cluster.
+"""Checks that all inputs of an output folder belong together, and the cluster that is asked about.
 
 They look at the rows of the table ``files``: of this run and of all earlier ones, since the
 decisions of a log that was deleted stay.
@@ -6,16 +6,23 @@ decisions of a log that was deleted stay.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import polars as pl
 
 from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.sources import authorizer_log
+from doorkeeper_pipeline.tables import places
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Mapping
 
+    from doorkeeper_pipeline.tables.delta import Tables
+
     File = Mapping[str, Any]
+
+Rows = TypeVar("Rows", pl.DataFrame, pl.LazyFrame)
 
 LISTED_MAX = 5
 
@@ -50,29 +57,85 @@ def check_logs(files: Iterable[File]) -> None:
                 )
 
 
-def check_clusters(files: Iterable[File]) -> None:
-    """Check that the events of all files name one cluster at most.
+class Cluster(NamedTuple):
+    """The cluster that is asked about.
+
+    ``name`` is the id that its events have, or a name of the user's where they have none, or empty.
+    ``ids`` are the ids of all clusters where there are several. ``before`` is the cluster of rows
+    that have no name: those of a release that did not know it, or from before it was named.
+    """
+
+    name: str
+    ids: tuple[str, ...] = ()
+    before: str = ""
+
+    def has_file(self, path: str) -> bool:
+        """Return whether decisions at a path are of the cluster."""
+        return not self.ids or places.is_of_cluster(path, self.name)
+
+    def own(self, rows: Rows) -> Rows:
+        """Return the rows of a table that are about the cluster."""
+        return rows.filter(self._named() == self.name)
+
+    def others(self, rows: Rows) -> Rows:
+        """Return the rows of a table that stay when those about the cluster are replaced."""
+        named = self._named()
+        return rows.filter((named != self.name) & named.is_in(self.ids)).with_columns(cluster=named)
+
+    def _named(self) -> pl.Expr:
+        cluster = pl.col("cluster").fill_null("")
+        return pl.when(cluster == "").then(pl.lit(self.before)).otherwise(cluster)
+
+
+def expect_cluster(files: Iterable[File], given: str, known: str) -> Cluster:
+    """Return the cluster that a run will be about, before its inputs are read.
+
+    ``files`` are the rows of earlier runs, ``known`` is the name that the last one had.
+    """
+    ids = {cluster for file in files for cluster in file["clusters"] or ()}
+    only = next(iter(ids)) if len(ids) == 1 else ""
+    name = given or only or known
+    return Cluster(name, (), only if ids else name)
+
+
+def choose_cluster(files: Iterable[File], given: str, expected: Cluster) -> Cluster:
+    """Return the cluster that is asked about: the given one, or the only one that there is.
 
     Raises:
-        Conflicting: they name several; lists them, each with a file.
+        Conflicting: there are several, and none of them is given, or a file does not name its own;
+            or the tables are about another one.
 
     """
     found: dict[str, str] = {}
+    unnamed = ""
     for file in files:
+        if file["decisions"] and not file["clusters"]:
+            unnamed = file["path"]
         for cluster in file["clusters"] or ():
             found.setdefault(cluster, file["path"])
-    if len(found) > 1:
-        named = [f"{cluster} (in {found[cluster]})" for cluster in sorted(found)]
-        more = [f"and {len(named) - LISTED_MAX} more"] if len(named) > LISTED_MAX else []
+    if not found:
+        return expected
+    named = [f"{cluster} (in {found[cluster]})" for cluster in sorted(found)]
+    more = [f"and {len(named) - LISTED_MAX} more"] if len(named) > LISTED_MAX else []
+    listed = ", ".join([*named[:LISTED_MAX], *more])
+    if given and given not in found:
+        raise Conflicting(f"--cluster: found {given!r}, and the events are of {listed}")
+    if len(found) == 1:
+        return expected._replace(name=next(iter(found)), before=next(iter(found)))
+    if unnamed:
         raise Conflicting(
-            f"the events are of {len(found)} clusters: {', '.join([*named[:LISTED_MAX], *more])}."
-            " Tables are about one: choose it by --event-cluster, and give each other one its own"
-            " --out"
+            f"the events are of {len(found)} clusters: {listed}; and {unnamed} does not name its"
+            " own: give it another --out"
         )
+    if not given:
+        raise Conflicting(
+            f"the events are of {len(found)} clusters: {listed}. Choose one by --cluster"
+        )
+    return expected._replace(name=given, ids=tuple(sorted(found)))
 
 
-def check_name(known: str, given: str) -> str:
-    """Return the name of the cluster: the given one, or else that of earlier runs.
+def check_name(known: str, given: str) -> None:
+    """Check that logs that do not name their cluster are of the one that earlier runs named.
 
     Raises:
         Conflicting: the tables are about another cluster.
@@ -83,7 +146,27 @@ def check_name(known: str, given: str) -> str:
             f"--cluster: found {given!r}, and these tables are about {known!r}: give each cluster"
             " its own --out"
         )
-    return given or known
+
+
+def cluster_in(tables: Tables, given: str) -> Cluster:
+    """Return the cluster that is asked about after runs: the given one, or the only one.
+
+    Raises:
+        Conflicting: there are several, and none of them is given; or the given one is not there.
+
+    """
+    files = tables.read("files").to_dicts()
+    known = known_name(tables)
+    cluster = choose_cluster(files, given, expect_cluster(files, given, known))
+    if not any(file["clusters"] for file in files):
+        check_name(known, given)
+    return cluster
+
+
+def known_name(tables: Tables) -> str:
+    """Return the name of the cluster of the last run; empty without one."""
+    named = tables.read("runs")["cluster"].drop_nulls().to_list()
+    return str(named[-1]) if named else ""
 
 
 def _text(time: dt.datetime) -> str:

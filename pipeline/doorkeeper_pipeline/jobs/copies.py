@@ -16,6 +16,9 @@ import polars as pl
 from doorkeeper_pipeline.sources.parsed import KEY, TIME_MARK
 
 _FILE, _ORIGIN = "file_id", "origin"
+_RANGE = r"^([0-9a-f]{16})-\d+-\d+$"
+"""The id of a range of a topic, which begins with that of the topic."""
+
 _SUMS = (
     pl.col("count", "lines", TIME_MARK).sum(),
     pl.col("first_ts").min(),
@@ -26,9 +29,8 @@ _SIGNATURE = ("minute", "rows", "count", "lines", TIME_MARK, "first_ts", "last_t
 
 def sum_files(lines: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return rows of the table lines as decisions, sorted, and the number of copied decisions."""
-    if lines[_FILE].str.contains("-", literal=True).any():
-        # The id of a range begins with that of its topic.
-        lines = lines.with_columns(pl.col(_FILE).str.replace("-.*", ""))
+    if lines[_FILE].str.contains(_RANGE).any():
+        lines = lines.with_columns(pl.col(_FILE).str.replace(_RANGE, "$1"))
     origins = origins_of(lines)
     copied = 0
     if origins:

@@ -100,6 +100,8 @@ class Proposal:
 class GoldJob(NamedTuple):
     """A function that makes gold tables, the tables, and the inputs on which they depend.
 
+    The tables are about one cluster, the input's.
+
     Inputs are named as in ``GoldInput`` and ``RunOptions.values``. The function, module:name, is
     imported when it is called, so that the start of a command is quick.
     """
@@ -116,8 +118,8 @@ class GoldJob(NamedTuple):
         return made(asked)
 
     def digest(self, values: Mapping[str, Any]) -> str:
-        """Return a digest of the values, as JSON has them, of the inputs and of ``version``."""
-        those = {name: values[name] for name in (*self.inputs, "version")}
+        """Return a digest of the values, as JSON has them, of inputs, version and cluster."""
+        those = {name: values[name] for name in (*self.inputs, "version", "cluster")}
         return hashlib.sha256(json.dumps(those, sort_keys=True).encode()).hexdigest()
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.tables import contents
@@ -28,23 +31,28 @@ def history(
     acls: Sequence[str] = (),
     *,
     networks: bool = True,
+    cluster: str = "",
 ) -> GoldInput:
     """Return the input of gold jobs, from the tables of an output folder.
 
-    ``acls`` stand in place of the table bindings where they are given.
+    ``acls`` stand in place of the table bindings where they are given. ``cluster`` is empty for the
+    only one.
 
     Raises:
+        Conflicting: there are several clusters, and none of them is given.
         PipelineError: the folder has no decisions.
 
     """
     tables = Tables(out)
-    decisions = tables.files("decisions")
+    chosen = cluster_in(tables, cluster)
+    parts = [part for part in tables.parts("decisions") if chosen.has_file(part.path)]
+    decisions = [tables.place_of(part) for part in parts]
     if not decisions:
         raise PipelineError(
             f"{out}: no decisions here; make them with: doorkeeper-pipeline run --audit ... --out"
             f" {out}"
         )
-    bindings = acl_sets.read(acls) if acls else tables.read("bindings")
+    bindings = acl_sets.read(acls) if acls else chosen.own(tables.read("bindings"))
     return GoldInput(
         engine=engine,
         decisions=tuple(decisions),
@@ -54,8 +62,8 @@ def history(
     )
 
 
-def keep(out: Path | str, tables: Mapping[str, pa.Table]) -> None:
-    """Write gold tables into an output folder, each of them whole.
+def keep(out: Path | str, tables: Mapping[str, pa.Table], cluster: str = "") -> None:
+    """Write gold tables of a cluster into an output folder; empty stands for the only one.
 
     Raises:
         BrokenContract: rows are not as they must be.
@@ -67,6 +75,9 @@ def keep(out: Path | str, tables: Mapping[str, pa.Table]) -> None:
         contents.check(name, frame)
     with lock(out):
         change = Change(Tables(out))
+        chosen = cluster_in(change.tables, cluster)
         for name, frame in frames.items():
-            change.replace(name, frame)
+            others = chosen.others(change.tables.read(name))
+            named = frame.with_columns(cluster=pl.lit(chosen.name))
+            change.replace(name, pl.concat([others, named]))
         change.commit()

@@ -27,9 +27,7 @@ def new_access(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table new_access: accesses in the window that never occurred before it."""
     if not asked.decisions:
         return {"new_access": contents.empty("new_access").to_arrow()}
-    seen = pl.scan_parquet(list(asked.decisions), hive_partitioning=False, glob=False).filter(
-        ~pl.col("probe")
-    )
+    seen = contents.scan("decisions", asked.decisions).filter(~pl.col("probe"))
     since = asked.since or last_day(seen)
     if since is None or not _has_earlier(seen, since):
         # Without an earlier history everything would be new.

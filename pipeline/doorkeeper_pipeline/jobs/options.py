@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
+from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.tables.delta import Tables
 
 if TYPE_CHECKING:
@@ -33,9 +34,18 @@ class RunOptions(NamedTuple):
         }
 
 
-def last_options(out: Path | str) -> RunOptions:
-    """Return the options of the last run into a folder; the defaults where there was none."""
-    texts = Tables(out).read("runs")["asked"].drop_nulls().to_list()
+def last_options(out: Path | str, cluster: str = "") -> RunOptions:
+    """Return the options of the last run into a folder; the defaults where there was none.
+
+    ``cluster`` is empty for the only one.
+
+    Raises:
+        Conflicting: there are several clusters, and none of them is given.
+
+    """
+    tables = Tables(out)
+    runs = cluster_in(tables, cluster).own(tables.read("runs"))
+    texts = runs["asked"].drop_nulls().to_list()
     if not texts:
         return RunOptions()
     found = json.loads(texts[-1])

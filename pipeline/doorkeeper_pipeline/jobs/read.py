@@ -47,7 +47,6 @@ class ReadTask:
     head_sha256: str
     out: str
     pattern: str = ""
-    event_cluster: str = ""
     records: RecordRange | None = None
 
 
@@ -79,7 +78,6 @@ def tasks_of(
     out: str,
     size: int = SLICE_BYTES,
     pattern: str = "",
-    event_cluster: str = "",
 ) -> list[ReadTask]:
     """Return the tasks that read files, the largest first, so that no long one comes last."""
     tasks = [
@@ -90,7 +88,6 @@ def tasks_of(
             how=file.how,
             zone=zone,
             pattern=pattern,
-            event_cluster=event_cluster,
             number=number,
             start=start,
             end=end,
@@ -192,9 +189,11 @@ def _parse(task: ReadTask) -> Parsed:
         return authorizer_log.read(
             path, task.how, task.zone, task.start, task.end, pattern=task.pattern
         )
-    if task.source == cloudevents.SOURCE:
-        return cloudevents.read(path, task.how, task.start, task.end, cluster=task.event_cluster)
-    reader = {trail.SOURCE: trail.read, ocsf.SOURCE: ocsf.read}[task.source]
+    reader = {
+        trail.SOURCE: trail.read,
+        ocsf.SOURCE: ocsf.read,
+        cloudevents.SOURCE: cloudevents.read,
+    }[task.source]
     return reader(path, task.how, task.start, task.end)
 
 
@@ -247,7 +246,7 @@ def _write_rows(task: ReadTask, parsed: Parsed) -> ReadResult:
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
         hours=tuple(hours),
-        clusters=parsed.clusters,
+        clusters=frozenset(lines["cluster"].unique()) - {""},
         parts=tuple(parts),
         warnings=tuple(warnings.items()),
     )

@@ -19,7 +19,13 @@ from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds, describe_doubt
 from doorkeeper_pipeline.jobs import gold
 from doorkeeper_pipeline.jobs.agreement import evidence
-from doorkeeper_pipeline.jobs.belonging import check_clusters, check_logs, check_name
+from doorkeeper_pipeline.jobs.belonging import (
+    check_logs,
+    check_name,
+    choose_cluster,
+    expect_cluster,
+    known_name,
+)
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
 from doorkeeper_pipeline.jobs.options import RunOptions
@@ -51,6 +57,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.jobs.topics import TopicWork
+    from doorkeeper_pipeline.tables.delta import DataFile
     from doorkeeper_pipeline.tables.source_file import SourceFile
 
 FAILURES_TOLD = 10
@@ -77,8 +84,8 @@ class RunRequest:
         max_quarantined: The percentage of the lines read now that may go to quarantine.
         thresholds: The evidence that a recommendation to remove an ACL needs.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
-        cluster: The name of the cluster; empty keeps that of earlier runs.
-        event_cluster: The cluster whose events are read, of those that name one; empty for all.
+        cluster: The cluster that the gold tables are about: one that the events name, or a name for
+            that of logs that name none; empty for the only one, or that of earlier runs.
         different_servers: Whether audit logs and authorizer logs of the same time are of different
             servers, and count both.
         command_config: A file with the properties of a Kafka client, for topics; empty for none.
@@ -99,7 +106,6 @@ class RunRequest:
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     networks: bool = True
     cluster: str = ""
-    event_cluster: str = ""
     different_servers: bool = False
     command_config: str = ""
     slice_bytes: int = SLICE_BYTES
@@ -165,11 +171,10 @@ class _Run:
         self._texts: list[str] = []
         self._asked: dict[str, Any] = {}
         self._digests: dict[str, str] = {}
+        self._cluster = expect_cluster(self._known, request.cluster, known_name(tables))
         runs = tables.read("runs")
-        made = runs["digests"].to_list()[-1:]
+        made = self._cluster.own(runs)["digests"].to_list()[-1:]
         self._made: dict[str, str] = json.loads(made[0]) if any(made) else {}
-        named = runs["cluster"].drop_nulls().to_list()
-        self._cluster = check_name(named[-1] if named else "", request.cluster)
 
     def whole(self) -> RunSummary:
         """Do all steps, then commit."""
@@ -185,7 +190,10 @@ class _Run:
         files = self._files(work, results)
         if not self._request.different_servers:
             check_logs(files.values())
-        check_clusters(files.values())
+        self._cluster = choose_cluster(files.values(), self._request.cluster, self._cluster)
+        if not any(row["clusters"] for row in files.values()):
+            check_name(known_name(self._tables), self._request.cluster)
+        self._write_bindings(bindings)
         self._decisions(self._hours(work, files), files)
         rows = {"decisions files": len(self._change.parts("decisions"))}
         gold_rows, proof = self._gold(bindings)
@@ -197,7 +205,7 @@ class _Run:
         self._change.commit(self._around.checkpoint)
         gone = tuple(sorted(each["path"] for each in work.gone))
         now = Tables(self._request.out)
-        tables = {name: now.read(name) for name in SUMMARIZED}
+        tables = {name: self._cluster.own(now.read(name)) for name in SUMMARIZED}
         return RunSummary(
             run=row, rows=rows, gone=gone, evidence=proof, findings=findings_of(tables)
         )
@@ -287,9 +295,7 @@ class _Run:
 
     def _options(self) -> str:
         pattern = {"pattern": self._request.pattern} if self._request.pattern else {}
-        only = self._request.event_cluster
-        cluster = {"event_cluster": only} if only else {}
-        return manifest.options_text({"zone": self._request.zone, **pattern, **cluster})
+        return manifest.options_text({"zone": self._request.zone, **pattern})
 
     def _read(self, work: manifest.Work) -> dict[str, list[ReadResult]]:
         request = self._request
@@ -302,7 +308,6 @@ class _Run:
             self._tables.root,
             request.slice_bytes,
             request.pattern,
-            request.event_cluster,
         )
         results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
         ranges = [(task.records, task) for task in tasks if task.records is not None]
@@ -389,7 +394,12 @@ class _Run:
         """Return the hours of the rows that were read now, or earlier from the same files."""
         read_now = {file_id for file_id, _ in work.read}
         rows = [row for row in (*self._known, *files.values()) if row["file_id"] in read_now]
-        return sorted({hour for row in rows for hour in row["hours"]})
+        hours = {hour for row in rows for hour in row["hours"]}
+        if self._cluster.ids:
+            # Those of the time when there was one cluster are not named for it.
+            unnamed = (part.path for part in self._tables.parts("decisions"))
+            hours |= {places.hour_of(path) for path in unnamed if places.is_of_cluster(path, "")}
+        return sorted(hours)
 
     def _decisions(self, hours: list[str], files: dict[str, dict[str, Any]]) -> None:
         parts: dict[str, list[str]] = {hour: [] for hour in hours}
@@ -398,19 +408,24 @@ class _Run:
             names = self._change.files("lines", places.of_file(file_id)) if touched else []
             for hour in touched:
                 parts[hour] += names
+        clusters = tuple(
+            (file_id, row["clusters"][0])
+            for file_id, row in files.items()
+            if len(row["clusters"] or ()) == 1
+        )
         tasks = [
-            HourTask(hour=hour, parts=tuple(found), out=self._tables.root)
+            HourTask(hour=hour, parts=tuple(found), out=self._tables.root, clusters=clusters)
             for hour, found in parts.items()
         ]
         self._around.tell(f"decisions of {len(tasks)} hours")
         for result in self._around.engine.map(build_hour, tasks, None):
             self._copied += result.copied
             self._change.remove("decisions", places.of_hour(result.hour))
-            self._change.add([] if result.part is None else [result.part])
+            self._change.add(result.parts)
 
     def _bindings(self) -> pl.DataFrame:
         """Return the table bindings after the sets that were given, read if they are others."""
-        before = self._tables.read("bindings")
+        before = self._cluster.own(self._tables.read("bindings"))
         given = self._request.acls
         last = self._made.get(_ACLS, "")
         content = digest_of(given) if given else ""
@@ -423,20 +438,35 @@ class _Run:
         else:
             self._around.tell("reading the ACLs")
             bindings = follow_places(before, given, self._started)
-            if not bindings.equals(before):
-                self._change.replace("bindings", bindings)
         if bindings.filter(pl.col("valid_to").is_null()).is_empty():
             # As a listing is that failed: then nothing is known about grants.
             self._warn([("the set of ACLs that was given is empty", 1)])
         self._warn(contents.check("bindings", bindings).items())
         return bindings
 
+    def _write_bindings(self, bindings: pl.DataFrame) -> None:
+        """Write the bindings of the cluster if they are others, or have another name."""
+        before = self._tables.read("bindings")
+        now = pl.concat([self._cluster.others(before), self._named(bindings)])
+        if not now.equals(before):
+            self._change.replace("bindings", now)
+
+    def _named(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return rows of a table with the name of the cluster."""
+        return rows.with_columns(cluster=pl.lit(self._cluster.name))
+
+    def _own_decisions(self) -> list[DataFile]:
+        """Return the files of the decisions of the cluster."""
+        return [
+            part for part in self._change.parts("decisions") if self._cluster.has_file(part.path)
+        ]
+
     def _gold(self, bindings: pl.DataFrame) -> tuple[dict[str, int], Evidence]:
         """Make the gold tables; keep those that depend on nothing that changed."""
         request = self._request
         asked = GoldInput(
             engine=self._around.engine,
-            decisions=tuple(self._change.files("decisions")),
+            decisions=tuple(map(self._tables.place_of, self._own_decisions())),
             bindings=bindings.to_arrow(),
             policy=request.policy,
             networks=request.networks,
@@ -447,15 +477,18 @@ class _Run:
         values = {
             **self._asked,
             "since": None if request.since is None else request.since.isoformat(),
-            "decisions": self._names_digest("decisions"),
-            "bindings": self._names_digest("bindings"),
+            "decisions": _names_digest(self._own_decisions()),
+            "bindings": _names_digest(self._change.parts("bindings")),
+            "cluster": self._cluster.name,
             "version": self._around.version,
         }
         rows = {"bindings": len(bindings)}
         for job in gold.BASIS_JOBS:
             rows.update(self._make(job, asked, values))
         basis = {
-            name: contents.read_files(self._tables.root, name, self._change.files(name)).to_arrow()
+            name: self._cluster.own(
+                contents.read_files(self._tables.root, name, self._change.files(name))
+            ).to_arrow()
             for job in gold.BASIS_JOBS
             for name in job.tables
         }
@@ -472,21 +505,19 @@ class _Run:
         self._digests[job.function] = digest
         if self._made.get(job.function) == digest and all(map(self._tables.parts, job.tables)):
             self._around.tell(f"gold: nothing is new for {', '.join(job.tables)}")
-            return {name: self._tables.count(name) for name in job.tables}
+            return {name: len(self._cluster.own(self._tables.read(name))) for name in job.tables}
         self._around.tell(f"gold: {', '.join(job.tables)}")
         return self._write_gold(job.make(asked))
-
-    def _names_digest(self, table: str) -> str:
-        """Return a digest of a table: its files have random names, and never change."""
-        names = "\n".join(part.path for part in self._change.parts(table))
-        return hashlib.sha256(names.encode()).hexdigest()
 
     def _write_gold(self, tables: Mapping[str, pa.Table]) -> dict[str, int]:
         rows = {}
         for table, found in tables.items():
-            frame = contents.as_frame(table, found)
+            frame = self._named(contents.as_frame(table, found))
             self._warn(contents.check(table, frame).items())
-            self._change.replace(table, frame)
+            others = self._cluster.others(
+                contents.read_files(self._tables.root, table, self._change.files(table))
+            )
+            self._change.replace(table, pl.concat([others, frame]))
             rows[table] = len(frame)
         return rows
 
@@ -504,7 +535,7 @@ class _Run:
             "engine": self._around.engine.name,
             "master": self._around.engine.master,
             "version": self._around.version,
-            "cluster": self._cluster,
+            "cluster": self._cluster.name,
             "started": self._started,
             "finished": self._around.now(),
             "files_read": len(work.read),
@@ -536,6 +567,12 @@ class _Run:
     def _warn(self, warnings: Iterable[tuple[str, int]]) -> None:
         for name, count in warnings:
             self._warnings[name] = self._warnings.get(name, 0) + count
+
+
+def _names_digest(parts: Iterable[DataFile]) -> str:
+    """Return a digest of files of a table: they have random names, and never change."""
+    names = "\n".join(part.path for part in parts)
+    return hashlib.sha256(names.encode()).hexdigest()
 
 
 def _refuse(failures: Iterable[str]) -> None:

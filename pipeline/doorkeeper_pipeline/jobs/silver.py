@@ -18,22 +18,28 @@ from doorkeeper_pipeline.tables.delta import DataFile, write_part
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HourTask:
-    """An hour such as 2026-11-22T07, the bronze files that may have rows of it, and the folder."""
+    """An hour such as 2026-11-22T07, the bronze files that may have rows of it, and the folder.
+
+    ``clusters`` has pairs of an input file and its only cluster: lines of releases that did not
+    know clusters have none.
+    """
 
     hour: str
     parts: tuple[str, ...]
     out: str
+    clusters: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HourResult:
-    """The file of an hour, if it has rows, and how many break which rules of severity warning.
+    """The files of an hour, one for each cluster, and how many rows break which rules.
 
-    ``copied`` are decisions that other files have too: they count once.
+    The rules are those of severity warning. ``copied`` are decisions that other files have too:
+    they count once.
     """
 
     hour: str
-    part: DataFile | None
+    parts: tuple[DataFile, ...]
     warnings: tuple[tuple[str, int], ...]
     copied: int = 0
 
@@ -42,16 +48,26 @@ def build_hour(_: None, task: HourTask) -> HourResult:
     """Write the decisions of an hour; the function of the tasks."""
     begin = dt.datetime.fromisoformat(f"{task.hour}:00:00+00:00")
     if not task.parts:
-        return HourResult(hour=task.hour, part=None, warnings=())
+        return HourResult(hour=task.hour, parts=(), warnings=())
     lines = (
         contents.scan("lines", task.parts)
         .filter(pl.col("minute").is_between(begin, begin + dt.timedelta(hours=1), closed="left"))
+        .with_columns(
+            pl.col("cluster").fill_null(
+                pl.col("file_id").replace_strict(
+                    dict(task.clusters), default="", return_dtype=pl.String
+                )
+            )
+        )
         .collect()
     )
     rows, copied = sum_files(lines)
     if rows.is_empty():
-        return HourResult(hour=task.hour, part=None, warnings=())
+        return HourResult(hour=task.hour, parts=(), warnings=())
     decisions = contents.as_frame("decisions", rows)
     warnings = contents.check("decisions", decisions)
-    part = write_part(task.out, "decisions", decisions, places.of_hour(task.hour))
-    return HourResult(hour=task.hour, part=part, warnings=tuple(warnings.items()), copied=copied)
+    parts = tuple(
+        write_part(task.out, "decisions", found, places.of_hour(task.hour, str(cluster)))
+        for (cluster,), found in sorted(decisions.partition_by("cluster", as_dict=True).items())
+    )
+    return HourResult(hour=task.hour, parts=parts, warnings=tuple(warnings.items()), copied=copied)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.errors import Missing, Unreadable
+from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.report import findings
 from doorkeeper_pipeline.report.content import report_of
 from doorkeeper_pipeline.report.exporting import export
 from doorkeeper_pipeline.report.rendering import html_parts
+from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents
 from doorkeeper_pipeline.tables.delta import Tables
 
@@ -39,21 +41,24 @@ def write(
     target: Path,
     about: About,
     *,
+    cluster: str = "",
     register: Path | None = None,
     data: Path | None = None,
 ) -> Report:
     """Write the report on the tables of an output folder to a file; return its content.
 
     The file is replaced when all of it is written. ``register`` is the file that keeps findings
-    from report to report, ``data`` a folder for the tables as CSV and JSON.
+    from report to report, ``data`` a folder for the tables as CSV and JSON; ``cluster`` is empty
+    for the only one.
 
     Raises:
+        Conflicting: the tables are about several clusters, and none of them is given.
         Missing: there are no decisions in the folder.
         Unreadable: a table is damaged.
         OSError: the file cannot be written.
 
     """
-    frames = frames_in(tables)
+    frames = frames_in(tables, cluster)
     if "decisions" not in frames and "runs" not in frames:
         raise Missing(
             f"{tables}: no tables here; doorkeeper-pipeline run --out {tables} makes them"
@@ -73,15 +78,24 @@ def write(
     return report
 
 
-def frames_in(tables: Path | str) -> Frames:
-    """Return the tables of an output folder that a report shows, none of them read yet."""
+def frames_in(tables: Path | str, cluster: str = "") -> Frames:
+    """Return the tables of an output folder that a report shows, none of them read yet.
+
+    Those that are by cluster have the rows of one; ``cluster`` is empty for the only one. What was
+    read is shown of all.
+    """
     opened = Tables(tables)
+    chosen = cluster_in(opened, cluster)
     found = {}
     for name in SHOWN:
-        files = opened.files(name)
-        if files:
-            found[name] = contents.scan(name, files)
-    if not any(part.rows for part in opened.parts("bindings")):
+        parts = opened.parts(name)
+        if name == "decisions":
+            parts = [part for part in parts if chosen.has_file(part.path)]
+        if parts:
+            found[name] = contents.scan(name, [opened.place_of(part) for part in parts])
+            if TABLES[name].by_cluster or name == "runs":
+                found[name] = chosen.own(found[name])
+    if chosen.own(opened.read("bindings")).is_empty():
         found = {name: each for name, each in found.items() if name not in ABOUT_GRANTS}
     return found
 

@@ -419,6 +419,7 @@ def _decisions(grouped: pl.DataFrame, zone: str) -> pl.DataFrame:
         minute=pl.col("first_ts").dt.truncate("1m"),
         day=pl.col("first_ts").dt.date(),
         source=pl.lit(SOURCE),
+        cluster=pl.lit(""),
         count=pl.col("lines"),
         # With the clock set back inside of a minute the earlier text is the later time.
         first_ts=pl.min_horizontal("first_ts", "last_ts"),

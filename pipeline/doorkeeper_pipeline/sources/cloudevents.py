@@ -90,11 +90,9 @@ class Event(msgspec.Struct, frozen=True):
 _DECODER = msgspec.json.Decoder(Event)
 
 
-def read(
-    path: Path, how: str, start: int = 0, end: int | None = None, *, cluster: str = ""
-) -> Parsed:
-    """Parse the log between two offsets; only events of a cluster, if one is given."""
-    return json_lines.read(path, how, SOURCE, line, start, end, cluster=cluster)
+def read(path: Path, how: str, start: int = 0, end: int | None = None) -> Parsed:
+    """Parse the log between two offsets."""
+    return json_lines.read(path, how, SOURCE, line, start, end)
 
 
 def line(text: bytes) -> Line:
@@ -128,11 +126,12 @@ def line(text: bytes) -> Line:
         count=1,
         first_us=time,
         last_us=time,
+        cluster=_cluster(event),
     )
     rows = [json_lines.check_row(decided)]
     # Source and id name an event: one that is delivered again is the same.
     identity = f"{event.source}#{event.id}" if event.id else ""
-    return Once(identity, rows, _cluster(event))
+    return Once(identity, rows)
 
 
 def _cluster(event: Event) -> str:

@@ -7,7 +7,7 @@ and the line goes to quarantine with that reason.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -46,7 +46,10 @@ class Missing:
 
 
 class Decided(NamedTuple):
-    """A decision in a line, or several that the line counts; times are microseconds since 1970."""
+    """A decision in a line, or several that the line counts; times are microseconds since 1970.
+
+    ``cluster`` is empty where the line names none.
+    """
 
     principal: str
     host: str
@@ -61,17 +64,14 @@ class Decided(NamedTuple):
     count: int  # type: ignore[assignment]  # a tuple's method of that name is not needed
     first_us: int
     last_us: int
+    cluster: str = ""
 
 
 class Once(NamedTuple):
-    """The decisions of an event, the name under which it may come again, and its cluster.
-
-    Name and cluster are empty where the event does not say.
-    """
+    """The decisions of an event, and the name under which it may come again, empty for none."""
 
     identity: str
     decided: list[Decided]
-    cluster: str = ""
 
 
 Content = list[Decided] | Missing | None
@@ -99,15 +99,10 @@ def read(
     adapter: Callable[[bytes], Line],
     start: int = 0,
     end: int | None = None,
-    *,
-    cluster: str = "",
 ) -> Parsed:
-    """Parse the lines between two offsets, which must be beginnings of lines.
-
-    Events that name another cluster than ``cluster``, if that is given, are ignored.
-    """
+    """Parse the lines between two offsets, which must be beginnings of lines."""
     envelope = form_of_file(path, how, source).envelope
-    reading = _Reading(source, adapter, envelope, set(), set(), cluster)
+    reading = _Reading(source, adapter, envelope, set())
     pieces = []
     at = start
     try:
@@ -116,7 +111,7 @@ def read(
             at = offset + len(block)
     except Damaged as error:
         pieces.append(breakage(at, error))
-    return replace(join_pieces(pieces), clusters=frozenset(reading.clusters))
+    return join_pieces(pieces)
 
 
 def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
@@ -146,20 +141,15 @@ def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[t
 
 
 class _Reading(NamedTuple):
-    """The source of a file, its adapter and envelope; the records and the clusters seen in it.
-
-    ``only`` is the cluster whose events are read; empty for those of all.
-    """
+    """The source of a file, its adapter and envelope, and the records seen in it."""
 
     source: str
     adapter: Callable[[bytes], Line]
     envelope: str
     seen: set[str]
-    clusters: set[str]
-    only: str
 
     def line(self, text: bytes) -> Content:
-        """Return the decisions of a line; None for one of another cluster, or delivered before."""
+        """Return the decisions of a line; None for one that was delivered before."""
         unwrapped = unwrap(self.envelope, text)
         found = self.adapter(unwrapped.content)
         # The sender may repeat an event, which then has another place in the topic.
@@ -168,10 +158,6 @@ class _Reading(NamedTuple):
             if isinstance(found, Once)
             else (unwrapped.identity, found)
         )
-        if isinstance(found, Once) and found.cluster:
-            if self.only and found.cluster != self.only:
-                return None
-            self.clusters.add(found.cluster)
         if identity in self.seen:
             return None
         if identity:

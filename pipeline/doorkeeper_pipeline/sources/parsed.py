@@ -36,6 +36,7 @@ KEY = {
     "rule_binding": pl.String(),
     "probe": pl.Boolean(),
     "source": pl.String(),
+    "cluster": pl.String(),
 }
 """The columns that tell decisions apart."""
 
@@ -89,7 +90,6 @@ class Parsed:
         quarantined: How many of them are in quarantine, where a piece may have several.
         missing: Decisions that the source itself says are missing.
         damaged: How many files break off in it: the rest of each is unknown.
-        clusters: The clusters that its decisions name.
 
     """
 
@@ -100,7 +100,6 @@ class Parsed:
     quarantined: int = 0
     missing: int = 0
     damaged: int = 0
-    clusters: frozenset[str] = frozenset()
 
 
 def breakage(offset: int, error: Exception) -> Parsed:
@@ -119,7 +118,6 @@ def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
         quarantined=sum(each.quarantined for each in found),
         missing=sum(each.missing for each in found),
         damaged=sum(each.damaged for each in found),
-        clusters=frozenset().union(*(each.clusters for each in found)),
     )
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.columns import CLUSTER, stored_schema
 from doorkeeper_pipeline.errors import BrokenContract, Unreadable
-from doorkeeper_pipeline.schemas import TABLES, arrow_schema
+from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.tables.rules import ERROR, KEYS, RULES
 
@@ -25,13 +26,15 @@ EXAMPLES = 3
 
 def empty(table: str) -> pl.DataFrame:
     """Return a frame without rows in the schema of a table."""
-    frame = pl.from_arrow(arrow_schema(TABLES[table]).empty_table())
+    frame = pl.from_arrow(stored_schema(TABLES[table]).empty_table())
     assert isinstance(frame, pl.DataFrame)
     return frame
 
 
 def as_frame(table: str, rows: pa.Table | pl.DataFrame) -> pl.DataFrame:
     """Return rows as a frame with exactly the columns and types of a table.
+
+    Rows of a job have no cluster yet.
 
     Raises:
         BrokenContract: a column is missing, or has another type.
@@ -40,6 +43,8 @@ def as_frame(table: str, rows: pa.Table | pl.DataFrame) -> pl.DataFrame:
     frame = rows if isinstance(rows, pl.DataFrame) else pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)
     schema = empty(table).schema
+    if CLUSTER.name in schema and CLUSTER.name not in frame.columns:
+        frame = frame.with_columns(pl.lit("").alias(CLUSTER.name))
     missing = [name for name in schema if name not in frame.columns]
     if missing:
         raise BrokenContract(f"table {table}: the columns {', '.join(missing)} are missing")
@@ -60,9 +65,9 @@ def check(table: str, frame: pl.DataFrame) -> dict[str, int]:
     for column in TABLES[table].columns:
         if not column.nullable and (count := frame[column.name].null_count()):
             raise BrokenContract(f"table {table}: {column.name} is null in {count} rows")
-    key = list(KEYS[table])
+    key = [*KEYS[table], *([CLUSTER.name] if TABLES[table].by_cluster else [])]
     if key and frame.select(pl.struct(key).is_duplicated().any()).item():
-        raise BrokenContract(f"table {table}: rows agree in {', '.join(key)}")
+        raise BrokenContract(f"table {table}: rows agree in {', '.join(KEYS[table])}")
     broken = {}
     for rule in RULES[table]:
         wrong = frame.filter(~pl.sql_expr(rule.predicate).fill_null(value=False))

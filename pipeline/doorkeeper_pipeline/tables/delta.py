@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from doorkeeper_pipeline.columns import stored_schema
 from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
-from doorkeeper_pipeline.schemas import TABLES, arrow_schema
+from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import contents, places
 
 if TYPE_CHECKING:
@@ -302,7 +303,7 @@ def _write(
         create_table_with_add_actions,
     )
 
-    schema = Schema.from_arrow(arrow_schema(TABLES[table]))
+    schema = Schema.from_arrow(stored_schema(TABLES[table]))
     stamp = CommitProperties(app_transactions=[Transaction(APPLICATION, number)])
     adds = [
         AddAction(part.path, part.size, {}, part.modified_ms, data_change=True, stats=_stats(part))

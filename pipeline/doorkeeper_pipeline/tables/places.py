@@ -2,12 +2,14 @@
 
 bronze/lines/<file id>/00000-*.parquet              bronze/quarantine/<file id>/00000-*.parquet
 silver/decisions/2026-11-22/07-*.parquet            silver/bindings/bindings-*.parquet
+silver/decisions/2026-11-22/07~<digest>-*.parquet   of a cluster that the events name
 gold/<table>/<table>-*.parquet                      manifest/files/files-*.parquet, runs
 stream/batch=00000042/...                           files of ``stream``, see ``streaming``
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING
 
@@ -37,7 +39,26 @@ def of_file(file_id: str) -> str:
     return f"{file_id}/"
 
 
-def of_hour(hour: str) -> str:
-    """Return the beginning of the paths of decisions of an hour, such as 2026-11-22T07."""
+def of_hour(hour: str, cluster: str = "") -> str:
+    """Return the beginning of the paths of decisions of an hour, such as 2026-11-22T07.
+
+    Those of one cluster begin as those of all.
+    """
     day, _, number = hour.partition("T")
-    return f"{day}/{number}"
+    return f"{day}/{number}{_mark_of(cluster)}"
+
+
+def hour_of(path: str) -> str:
+    """Return the hour of decisions at a path."""
+    day, _, name = path.partition("/")
+    return f"{day}T{name[:2]}"
+
+
+def is_of_cluster(path: str, cluster: str) -> bool:
+    """Return whether decisions of a cluster, or of none that is named, are at a path."""
+    name = path.rpartition("/")[2]
+    return name.startswith(f"{name[:2]}{_mark_of(cluster)}-")
+
+
+def _mark_of(cluster: str) -> str:
+    return f"~{hashlib.sha256(cluster.encode()).hexdigest()[:16]}" if cluster else ""

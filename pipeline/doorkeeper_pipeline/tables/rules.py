@@ -123,6 +123,7 @@ KEYS: dict[str, tuple[str, ...]] = {
         "rule_binding",
         "probe",
         "source",
+        "cluster",
     ),
     "bindings": ("binding_id", "valid_from"),
     "days": ("day", "outcome"),

@@ -58,6 +58,7 @@ def decisions_of(
         "count",
         _moment(pl.col("first_ms")).alias("first_ts"),
         _moment(pl.col("last_ms")).alias("last_ts"),
+        pl.lit("").alias("cluster"),
     ).to_arrow()
     return table.cast(arrow_schema(DECISIONS))
 

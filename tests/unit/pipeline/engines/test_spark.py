@@ -177,6 +177,6 @@ def test_results_of_tasks(spark: SparkEngine) -> None:
 
     assert list(spark.map(build_hour, [], None)) == []
     assert list(spark.map(build_hour, tasks, None)) == [
-        HourResult(hour=task.hour, part=None, warnings=()) for task in tasks
+        HourResult(hour=task.hour, parts=(), warnings=()) for task in tasks
     ]
     assert spark.over_tuples([], picked, None, pa.schema([])).num_rows == 0

@@ -5,10 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import polars as pl
 import pytest
 
 from doorkeeper_pipeline.errors import Conflicting
-from doorkeeper_pipeline.jobs.belonging import check_clusters, check_logs, check_name
+from doorkeeper_pipeline.jobs.belonging import (
+    Cluster,
+    check_logs,
+    check_name,
+    choose_cluster,
+    expect_cluster,
+)
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 
@@ -50,24 +57,44 @@ def test_logs_of_one_kind() -> None:
 
 
 def test_events_of_several_clusters() -> None:
-    """Decisions of one would be judged by the ACLs of another: all are named, with the option."""
+    """One of them must be chosen: all are named, with the option."""
     files: list[dict[str, Any]] = [
-        {"path": "/a", "clusters": ["lkc-2", "lkc-1"]},
-        {"path": "/b", "clusters": None},
+        {"path": "/a", "decisions": 2, "clusters": ["lkc-2", "lkc-1"]},
+        {"path": "/b", "decisions": 0, "clusters": None},
     ]
 
     with pytest.raises(Conflicting) as caught:
-        check_clusters(files)
+        choose_cluster(files, "", Cluster(""))
 
-    told = str(caught.value)
-    assert told.startswith("the events are of 2 clusters: lkc-1 (in /a), lkc-2 (in /a).")
-    assert "--event-cluster" in told
-    check_clusters([{"path": "/a", "clusters": ["lkc-1"]}, {"path": "/b", "clusters": ["lkc-1"]}])
+    assert str(caught.value) == (
+        "the events are of 2 clusters: lkc-1 (in /a), lkc-2 (in /a). Choose one by --cluster"
+    )
+    chosen = choose_cluster(files, "lkc-1", Cluster("lkc-1"))
+    assert (chosen.name, chosen.ids) == ("lkc-1", ("lkc-1", "lkc-2"))
+
+
+def test_events_of_one_cluster() -> None:
+    """It needs no choice; another name is refused."""
+    files: list[dict[str, Any]] = [{"path": "/a", "decisions": 1, "clusters": ["lkc-1"]}]
+
+    assert choose_cluster(files, "", Cluster("")).name == "lkc-1"
+    with pytest.raises(Conflicting, match="found 'payments', and the events are of lkc-1"):
+        choose_cluster(files, "payments", Cluster("payments"))
+
+
+def test_rows_without_a_name() -> None:
+    """They are about the cluster that there was before clusters were told apart."""
+    rows = pl.DataFrame({"cluster": ["", None, "b"], "row": [1, 2, 3]})
+    first, second = Cluster("a", ("a", "b"), "a"), Cluster("b", ("a", "b"), "a")
+
+    assert first.own(rows)["row"].to_list() == second.others(rows)["row"].to_list() == [1, 2]
+    assert second.own(rows)["row"].to_list() == first.others(rows)["row"].to_list() == [3]
 
 
 def test_the_name_of_the_cluster() -> None:
     """It stays where a run gives none, and is not replaced by another."""
-    assert check_name("", "payments") == check_name("payments", "") == "payments"
-    assert check_name("payments", "payments") == "payments"
+    assert expect_cluster([], "payments", "").name == "payments"
+    assert expect_cluster([], "", "payments").name == "payments"
+    check_name("payments", "payments")
     with pytest.raises(Conflicting, match="found 'orders', and these tables are about 'payments'"):
         check_name("payments", "orders")

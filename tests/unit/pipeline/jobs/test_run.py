@@ -648,19 +648,83 @@ def confluent_event(cluster: str, name: str) -> str:
     )
 
 
-def test_a_topic_with_events_of_two_clusters(site: Site) -> None:
-    """They are refused until one is chosen; then the others are ignored, and accounted for."""
+def refused_by(table: pl.DataFrame) -> list[tuple[str, str]]:
+    """Return cluster and name of the rows of a table."""
+    return sorted(table.select("cluster", "resource_name").rows())
+
+
+def test_events_of_two_clusters(site: Site) -> None:
+    """They are kept apart: one of them is chosen, and gold tables have the rows of each."""
+    events = site.log("audit.jsonl", confluent_event("lkc-1", "x"), confluent_event("lkc-2", "y"))
+    of_each = {}
+    for cluster, name in (("lkc-1", "x"), ("lkc-2", "y")):
+        of_each[cluster] = events.with_name(f"{cluster}.yaml")
+        of_each[cluster].write_text("version: 1\nacls:\n" + ACL.format(name=name))
+
+    with pytest.raises(Conflicting, match=r"2 clusters: lkc-1 .*, lkc-2 .* by --cluster"):
+        site.run(inputs=(str(events),))
+    with pytest.raises(Conflicting, match=r"--cluster: found 'lkc-3', and the events are of lkc-1"):
+        site.run(inputs=(str(events),), cluster="lkc-3")
+
+    for cluster, acls in of_each.items():
+        row = site.run(inputs=(str(events),), cluster=cluster, acls=(str(acls),)).run
+        assert row["cluster"] == cluster
+    assert refused_by(delta.read(site.out, "decisions")) == [("lkc-1", "x"), ("lkc-2", "y")]
+    for table in ("denied", "bindings", "grant_usage"):
+        assert refused_by(delta.read(site.out, table)) == [("lkc-1", "x"), ("lkc-2", "y")]
+    assert delta.read(site.out, "days").select("cluster", "count").rows() == [
+        ("lkc-1", 1),
+        ("lkc-2", 1),
+    ]
+    assert delta.read(site.out, "files")["clusters"].to_list() == [["lkc-1", "lkc-2"]]
+    # Nothing is new for the one, whatever was made for the other.
+    told: list[str] = []
+    site.run(inputs=(str(events),), cluster="lkc-1", tell=told.append)
+    assert "gold: nothing is new for denied" in told
+
+
+def test_a_log_beside_events_of_two_clusters(site: Site) -> None:
+    """A log that does not name its cluster cannot be told apart from them."""
     site.log("audit.jsonl", confluent_event("lkc-1", "x"), confluent_event("lkc-2", "y"))
+    site.log("kafka.log", record("z", "2026-11-21 07:00:00,000"))
 
-    with pytest.raises(Conflicting, match=r"2 clusters: lkc-1 .*, lkc-2 .* --event-cluster"):
-        site.run()
+    with pytest.raises(Conflicting, match=r"kafka\.log does not name its own: give it another"):
+        site.run(cluster="lkc-1")
 
-    row = site.run(event_cluster="lkc-2").run
-    assert site.counts() == {"y": 1}
-    assert (row["lines"], row["ignored"], row["decisions"]) == (2, 1, 1)
-    assert delta.read(site.out, "files")["clusters"].to_list() == [["lkc-2"]]
-    with pytest.raises(Conflicting):
-        site.run(event_cluster="lkc-1", inputs=(str(site.log("b", confluent_event("lkc-1", "x"))),))
+
+def test_a_second_cluster_appears(site: Site) -> None:
+    """Rows of the first one keep their name, which its events gave without being asked."""
+    site.log("1.jsonl", confluent_event("lkc-1", "x"))
+    assert site.run().run["cluster"] == "lkc-1"
+    site.log("2.jsonl", confluent_event("lkc-2", "y"))
+
+    site.run(cluster="lkc-2")
+
+    assert refused_by(delta.read(site.out, "denied")) == [("lkc-1", "x"), ("lkc-2", "y")]
+
+
+def test_tables_of_a_release_without_clusters(site: Site) -> None:
+    """Their rows have no cluster: they are those of the one that their files name."""
+    site.log("1.jsonl", confluent_event("lkc-1", "x"))
+    site.run()
+    change = delta.Change(Tables(site.out))
+    for table, name in (
+        ("lines", f"{delta.read(site.out, 'files')['file_id'][0]}/00000"),
+        ("decisions", "2026-11-22/07"),
+        ("denied", "denied"),
+        ("days", "days"),
+    ):
+        rows = change.tables.read(table)
+        change.remove(table)
+        change.write(table, rows.with_columns(cluster=pl.lit(None, pl.String)), name)
+    change.replace("runs", change.tables.read("runs").with_columns(cluster=pl.lit("")))
+    change.commit()
+    site.log("2.jsonl", confluent_event("lkc-2", "y"))
+
+    site.run(cluster="lkc-2")
+
+    for table in ("decisions", "denied"):
+        assert refused_by(delta.read(site.out, table)) == [("lkc-1", "x"), ("lkc-2", "y")]
 
 
 def test_tables_are_about_one_cluster(site: Site) -> None:

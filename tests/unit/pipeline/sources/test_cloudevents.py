@@ -125,4 +125,4 @@ def test_the_cluster_of_an_event(source: str, service: str, cluster: str) -> Non
     found = cloudevents.line(json.dumps(changed).encode())
 
     assert isinstance(found, Once)
-    assert found.cluster == cluster
+    assert [each.cluster for each in found.decided] == [cluster]
