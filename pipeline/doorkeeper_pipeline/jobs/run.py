@@ -478,7 +478,7 @@ class _Run:
             **self._asked,
             "since": None if request.since is None else request.since.isoformat(),
             "decisions": _names_digest(self._own_decisions()),
-            "bindings": _names_digest(self._change.parts("bindings")),
+            "bindings": _rows_digest(bindings.drop("cluster")),
             "cluster": self._cluster.name,
             "version": self._around.version,
         }
@@ -573,6 +573,11 @@ def _names_digest(parts: Iterable[DataFile]) -> str:
     """Return a digest of files of a table: they have random names, and never change."""
     names = "\n".join(part.path for part in parts)
     return hashlib.sha256(names.encode()).hexdigest()
+
+
+def _rows_digest(rows: pl.DataFrame) -> str:
+    """Return a digest of rows, of whose table other clusters have a part."""
+    return hashlib.sha256(rows.write_ndjson().encode()).hexdigest()
 
 
 def _refuse(failures: Iterable[str]) -> None:
