@@ -111,11 +111,7 @@ def command(  # noqa: PLR0913  one for each option
     from doorkeeper_pipeline.jobs.propose import propose  # noqa: PLC0415  heavy
 
     tell = Progress(time.monotonic, quiet=quiet)
-    if to is not None:
-        format_of(to)  # what is wrong with the name is told before all the work
-    for target in filter(None, (to, script)):
-        if not target.parent.is_dir():
-            raise PipelineError(f"{target}: there is no folder {target.parent}")
+    check_targets(to, script)
     wanted = ProposalOptions(prefixes=not literal, principals=principals, kinds=kinds)
     given = starting.run_options(
         out,
@@ -144,6 +140,20 @@ def command(  # noqa: PLR0913  one for each option
     if script is not None:
         write_script(script, proposal)
     show(text_of(proposal, to, script))
+
+
+def check_targets(to: Path | None, script: Path | None) -> None:
+    """Check the names of the files to write, before all the work.
+
+    Raises:
+        PipelineError: a name has no format, or there is no such folder.
+
+    """
+    if to is not None:
+        format_of(to)
+    for target in filter(None, (to, script)):
+        if not target.parent.is_dir():
+            raise PipelineError(f"{target}: there is no folder {target.parent}")
 
 
 def text_of(proposal: Proposal, to: Path | None, script: Path | None) -> str:

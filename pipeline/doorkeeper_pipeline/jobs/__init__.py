@@ -1,7 +1,8 @@
 """The jobs that make tables out of tables.
 
 read       files to bronze: the decisions of each input file, and its unreadable parts
-belonging  inputs that must not be together in a folder are refused
+topics     the ranges of topics that a run reads
+belonging  inputs that must not be together in a folder are refused; the cluster of a run
 copies     decisions of several files, each counted once
 silver     bronze to decisions, an hour of a day a file
 succession ACL sets and change logs to bindings, with when each came and went

@@ -75,14 +75,14 @@ class Cluster(NamedTuple):
 
     def own(self, rows: Rows) -> Rows:
         """Return the rows of a table that are about the cluster."""
-        return rows.filter(self._named() == self.name)
+        return rows.filter(self._names() == self.name)
 
     def others(self, rows: Rows) -> Rows:
         """Return the rows of a table that stay when those about the cluster are replaced."""
-        named = self._named()
-        return rows.filter((named != self.name) & named.is_in(self.ids)).with_columns(cluster=named)
+        names = self._names()
+        return rows.filter((names != self.name) & names.is_in(self.ids)).with_columns(cluster=names)
 
-    def _named(self) -> pl.Expr:
+    def _names(self) -> pl.Expr:
         cluster = pl.col("cluster").fill_null("")
         return pl.when(cluster == "").then(pl.lit(self.before)).otherwise(cluster)
 

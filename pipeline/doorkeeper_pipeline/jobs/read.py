@@ -156,7 +156,7 @@ def read_records(task: ReadTask, lines: RecordLines) -> ReadResult:
 
 
 def _by_offsets(parsed: Parsed, lines: RecordLines) -> Parsed:
-    """Return what was read with offsets of records in place of those of bytes.
+    """Return the content with offsets of records in place of those of bytes.
 
     Of the bad lines of a record the first one is kept; all are counted. Records without a value
     are lines without a decision.

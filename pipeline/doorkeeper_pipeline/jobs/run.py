@@ -447,11 +447,11 @@ class _Run:
     def _write_bindings(self, bindings: pl.DataFrame) -> None:
         """Write the bindings of the cluster if they are others, or have another name."""
         before = self._tables.read("bindings")
-        now = pl.concat([self._cluster.others(before), self._named(bindings)])
+        now = pl.concat([self._cluster.others(before), self._with_name(bindings)])
         if not now.equals(before):
             self._change.replace("bindings", now)
 
-    def _named(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _with_name(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return rows of a table with the name of the cluster."""
         return rows.with_columns(cluster=pl.lit(self._cluster.name))
 
@@ -512,7 +512,7 @@ class _Run:
     def _write_gold(self, tables: Mapping[str, pa.Table]) -> dict[str, int]:
         rows = {}
         for table, found in tables.items():
-            frame = self._named(contents.as_frame(table, found))
+            frame = self._with_name(contents.as_frame(table, found))
             self._warn(contents.check(table, frame).items())
             others = self._cluster.others(
                 contents.read_files(self._tables.root, table, self._change.files(table))

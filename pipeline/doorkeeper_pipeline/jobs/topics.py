@@ -1,4 +1,4 @@
-"""The ranges of topics that a run reads: each record once, whatever was read before.
+"""The ranges of topics that a run reads: each record once.
 
 The rows of the table ``files`` have the offsets that earlier runs read. They are committed with the
 decisions, so a run that was killed before has read nothing, and one that was killed after reads
@@ -22,7 +22,7 @@ from doorkeeper_pipeline.topics.ranges import RecordRange, range_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from doorkeeper.client.topics import Offsets
+    from doorkeeper.client.topics import PartitionOffsets
     from doorkeeper_pipeline.topics.addresses import TopicAddress
 
     Row = Mapping[str, Any]
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicsRequest:
-    """The topics of a run, and how they are read.
+    """The topics of a run, and the options for reading them.
 
     Attributes:
         addresses: Their addresses.
         config: The file with the properties of a client; empty for none.
         source: The source of their records; None: recognised.
         pattern: The layout of log4j of lines that are not recognised without.
-        options: What changes how records are read, as the table ``files`` has it.
+        options: The options that change how records are read, as the table ``files`` has them.
         rebuild: Whether records are read again that are known.
 
     """
@@ -52,7 +52,7 @@ class TopicsRequest:
 
 @dataclass(slots=True)
 class TopicWork:
-    """What a run reads of topics.
+    """The ranges of topics that a run reads, and those that it keeps.
 
     Attributes:
         read: Ranges to be read, each with its id.
@@ -121,7 +121,7 @@ class _Topic:
             self._compare(state.log, partition, offsets, ours)
 
     def _compare(
-        self, log: str, partition: int, offsets: Offsets, rows: list[dict[str, Any]]
+        self, log: str, partition: int, offsets: PartitionOffsets, rows: list[dict[str, Any]]
     ) -> None:
         place = f"{self._address}/{partition}"
         begin = max((row["end_offset"] for row in rows), default=offsets.first)
@@ -143,7 +143,7 @@ class _Topic:
             known = rows[-1]["source"] if rows else None
             self._read(log, range_id(log, partition, begin), partition, begin, offsets.end, known)
 
-    def _read_again(self, log: str, offsets: Offsets, rows: list[dict[str, Any]]) -> None:
+    def _read_again(self, log: str, offsets: PartitionOffsets, rows: list[dict[str, Any]]) -> None:
         """Decide about the ranges that were read: they stay, or are read as is asked for now."""
         lost = 0
         for row in rows:

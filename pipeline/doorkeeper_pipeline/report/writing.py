@@ -81,8 +81,8 @@ def write(
 def frames_in(tables: Path | str, cluster: str = "") -> Frames:
     """Return the tables of an output folder that a report shows, none of them read yet.
 
-    Those that are by cluster have the rows of one; ``cluster`` is empty for the only one. What was
-    read is shown of all.
+    Those that are by cluster have the rows of one; ``cluster`` is empty for the only one. Input
+    files and quarantine are shown of all.
     """
     opened = Tables(tables)
     chosen = cluster_in(opened, cluster)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """An input file as it was found.
+    """An input file, or a range of a topic.
 
     Attributes:
         path: Where, absolute.

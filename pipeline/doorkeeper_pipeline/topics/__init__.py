@@ -1,7 +1,7 @@
 """Topics of Kafka as inputs: the values of their records are read as lines of a log.
 
 addresses    kafka://host:port/topic
-ranges       offsets of a partition: what a file is of a folder
+ranges       ranges of offsets of a partition, which are read and remembered as files are
 consumer     partitions, offsets and records, by the client of this project
 batches      record batches to records
 compression  what producers compress them with

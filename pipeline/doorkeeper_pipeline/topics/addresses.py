@@ -34,7 +34,7 @@ def parse_topic(text: str) -> TopicAddress:
     """Return the address of a topic.
 
     Raises:
-        PipelineError: it is none; what may be a password is not repeated.
+        PipelineError: it is none; the text does not repeat a password in it.
 
     """
     found = _ADDRESS.fullmatch(text)

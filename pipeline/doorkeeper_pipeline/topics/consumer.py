@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError
-from doorkeeper.client.topics import Offsets, TopicReader
+from doorkeeper.client.topics import PartitionOffsets, TopicReader
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.errors import ErrorCode
 from doorkeeper_pipeline.errors import PipelineError, Unavailable, Unreadable
@@ -33,10 +33,10 @@ _MEANINGS = {
 
 
 class TopicState(NamedTuple):
-    """What names a topic, and the offsets of each partition."""
+    """The id of a topic, as ``log_id`` gives it, and the offsets of each partition."""
 
     log: str
-    offsets: dict[int, Offsets]
+    offsets: dict[int, PartitionOffsets]
 
 
 class Consumer:

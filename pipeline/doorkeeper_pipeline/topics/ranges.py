@@ -1,4 +1,4 @@
-"""Ranges of offsets of a partition: what is read of it at once, and known again later."""
+"""Ranges of offsets of a partition: each is read at once, and known again later."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Records of topics: partitions, offsets, and batches of records as a broker has them.
+"""Records of topics: partitions, offsets, and batches of records in the form of a broker.
 
-Of transactions only what is committed is read (``read_committed``): the end of a partition is its
+Only committed records of transactions are read (``read_committed``): the end of a partition is its
 last stable offset, and a batch of records comes with the aborted transactions that it has parts of.
 
 Source: ``OffsetFetcher`` and ``FetchCollector`` of kafka-clients 4.3.1.
@@ -74,7 +74,7 @@ class TopicDescription(NamedTuple):
     leaders: dict[int, int]
 
 
-class Offsets(NamedTuple):
+class PartitionOffsets(NamedTuple):
     """The first offset of a partition, and that of the next record that will be committed."""
 
     first: int
@@ -123,7 +123,7 @@ class TopicReader:
 
         return await self._nodes.retry(once)
 
-    async def offsets(self, topic: str) -> dict[int, Offsets]:
+    async def offsets(self, topic: str) -> dict[int, PartitionOffsets]:
         """Return the offsets of each partition, by number.
 
         Raises:
@@ -131,10 +131,10 @@ class TopicReader:
             ClientError: the leader of a partition could not be asked.
         """
 
-        async def once() -> dict[int, Offsets]:
-            leaders = (await self._known(topic)).leaders
+        async def once() -> dict[int, PartitionOffsets]:
+            leaders = (await self._topic(topic)).leaders
             return {
-                partition: Offsets(
+                partition: PartitionOffsets(
                     await self._offset(topic, partition, _BEGIN),
                     await self._offset(topic, partition, _END),
                 )
@@ -170,11 +170,11 @@ class TopicReader:
         self._topics[topic] = described
         return described
 
-    async def _known(self, topic: str) -> TopicDescription:
+    async def _topic(self, topic: str) -> TopicDescription:
         return self._topics.get(topic) or await self._describe(topic)
 
     async def _offset(self, topic: str, partition: int, timestamp: int) -> int:
-        described = await self._known(topic)
+        described = await self._topic(topic)
         asked = ListOffsetsPartition(partition_index=partition, timestamp=timestamp)
         request = ListOffsetsRequest(
             replica_id=-1,
@@ -188,7 +188,7 @@ class TopicReader:
         return found.offset
 
     async def _fetch(self, topic: str, partition: int, offset: int, size: int) -> Fetched:
-        described = await self._known(topic)
+        described = await self._topic(topic)
         connection = await self._nodes.connection(described.leaders[partition])
         version = connection.version_of(FetchRequest)
         # Where the cluster gave no id, the name is all there is.
