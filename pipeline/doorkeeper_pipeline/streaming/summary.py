@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.streaming.batches import Batches
 
 FOLDER = "summary"
-SAME = tuple(name for name in KEYS["decisions"] if name not in {"day", "minute", "source"})
+_NOT_SUMMED = ("day", "minute", "source", "cluster")
+SAME = tuple(name for name in KEYS["decisions"] if name not in _NOT_SUMMED)
 """The columns that distinguish decisions without their times."""
 
 _NAME = "through-{:08d}.parquet"

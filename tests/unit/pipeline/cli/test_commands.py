@@ -195,3 +195,20 @@ def test_a_setting_of_spark() -> None:
         assert status == 2
         assert f"found '{wrong}'" in err
         assert "spark.executor.memory=4g" in err
+
+
+def test_properties_of_a_client_without_a_topic(tmp_path: Path) -> None:
+    """They would be ignored, so they are refused."""
+    arguments = [
+        "--audit",
+        str(tmp_path),
+        "--out",
+        str(tmp_path),
+        "--command-config",
+        "c.properties",
+    ]
+
+    status, _, err = called("run", *arguments)
+
+    assert status == 2
+    assert "--command-config is for topics: --audit kafka://HOST:PORT/TOPIC" in err

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli.commands import pipeline
-from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.worlds.shape import SMALL
 from doorkeeper_pipeline.worlds.traffic import world_of
 from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+EVENT = (
+    '{{"specversion": "1.0", "id": "{name}", "source": "crn://confluent.cloud/kafka={cluster}",'
+    ' "type": "io.confluent.kafka.server/authorization", "time": "2026-11-22T07:10:00Z",'
+    ' "data": {{"methodName": "kafka.Fetch", "authenticationInfo": {{"principal": "User:1"}},'
+    ' "authorizationInfo": {{"granted": false, "operation": "Read", "resourceType": "Topic",'
+    ' "resourceName": "{name}"}}}}}}\n'
+)
 
 
 def test_from_a_log_to_a_page(tmp_path: Path) -> None:
@@ -80,3 +89,30 @@ def test_the_name_of_the_cluster(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "<title>Access report: payments</title>" in target.read_text(encoding="utf-8")
     assert '"cluster": "payments"' in (tmp_path / "findings.json").read_text()
+
+
+def test_one_of_several_clusters(tmp_path: Path) -> None:
+    """--cluster selects its decisions; CSV and JSON have its name; without it all are listed."""
+    log, out, target = tmp_path / "audit.jsonl", str(tmp_path / "out"), tmp_path / "report.html"
+    log.write_text(
+        EVENT.format(cluster="lkc-1", name="x") + EVENT.format(cluster="lkc-2", name="y")
+    )
+    runner = CliRunner()
+    for cluster in ("lkc-1", "lkc-2"):
+        run = ["run", "--audit", str(log), "--out", out, "--cluster", cluster, "--quiet"]
+        assert runner.invoke(pipeline, run).exit_code == 0
+
+    report = ["report", "--out", out, "--to", str(target), "--data", str(tmp_path / "data")]
+    asked = runner.invoke(pipeline, report)
+    written = runner.invoke(pipeline, [*report, "--cluster", "lkc-2"])
+
+    assert isinstance(asked.exception, Conflicting)
+    assert "Choose one by --cluster" in str(asked.exception)
+    assert written.exit_code == 0, written.output
+    assert "lkc-2" in target.read_text()
+    assert "lkc-1" not in target.read_text()
+    for table in ("decisions", "denied"):
+        rows = (tmp_path / "data" / f"{table}.jsonl").read_text().splitlines()
+        found = [json.loads(row) for row in rows]
+        assert [(row["cluster"], row["resource_name"]) for row in found] == [("lkc-2", "y")]
+        assert "lkc-2" in (tmp_path / "data" / f"{table}.csv").read_text()
