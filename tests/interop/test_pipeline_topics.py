@@ -7,6 +7,7 @@ committed or aborted.
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -16,11 +17,13 @@ from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pyspark
 import pytest
 from kafka import KafkaProducer
 
 from doorkeeper_pipeline.schemas import TABLES
+from doorkeeper_pipeline.streaming.batches import Batches
 from doorkeeper_pipeline.tables import delta
 from doorkeeper_pipeline.tables.delta import Tables
 from testkit.checkout import ROOT
@@ -70,7 +73,9 @@ class Site:
         )
         self._tools = tools
         self.tool("kafka-topics", f"--create --topic {TOPIC} --partitions {PARTITIONS}")
-        self.tool("kafka-acls", f"--add --allow-principal User:reader --operation Read --topic {TOPIC}")
+        self.tool(
+            "kafka-acls", f"--add --allow-principal User:reader --operation Read --topic {TOPIC}"
+        )
 
     def tool(self, name: str, words: str) -> str:
         """Run a tool of Kafka's."""
@@ -136,7 +141,9 @@ def command(site: Site, out: Path, *options: str, address: str = "") -> list[str
     return [*words, "--out", str(out), *options]
 
 
-def ran(site: Site, out: Path, *options: str, address: str = "") -> subprocess.CompletedProcess[str]:
+def ran(
+    site: Site, out: Path, *options: str, address: str = ""
+) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
     words = command(site, out, *options, address=address)
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=400)
@@ -236,3 +243,64 @@ def test_killed_runs(site: Site, tmp_path: Path) -> None:
     assert ran(site, tmp_path).returncode in (0, 4)
 
     assert counts(tmp_path) == wanted
+
+
+STREAM_ROUNDS = 10
+
+
+def test_killed_streams(site: Site, tmp_path: Path) -> None:
+    """Structured Streaming is killed while records come in; the local stream goes on behind it.
+
+    Every other time the driver alone is killed, whose JVM lives on for a while.
+    """
+    drawn = random.Random(21)
+    words = [sys.executable, "-m", "doorkeeper_pipeline", "stream", "--audit", site.address]
+    words += ["--command-config", str(site.config), "--out", str(tmp_path)]
+    wanted = written_until_now(site, tmp_path / "first")
+    for number in range(STREAM_ROUNDS):
+        with (tmp_path / "stderr").open("ab") as told:
+            process = subprocess.Popen(
+                [*words, *site.spark, "--interval", "0.5"],
+                start_new_session=True,
+                stderr=told,
+                stdout=told,
+            )
+        name = f"stream-{number}"
+        site.transaction([line(name, each) for each in range(50)], commits=True)
+        wanted[name] = 50
+        time.sleep(drawn.uniform(2, 20))
+        assert process.poll() is None, (tmp_path / "stderr").read_text()[-3000:]
+        if number % 2:
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(30)
+
+    done = subprocess.run(
+        [*words, *site.spark, "--once"], capture_output=True, text=True, check=False, timeout=400
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert stream_counts(tmp_path) == wanted
+    site.transaction([line("local", each) for each in range(50)], commits=True)
+    wanted["local"] = 50
+    local = subprocess.run(
+        [*words, "--once"], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert local.returncode == 0, local.stderr
+    assert stream_counts(tmp_path) == wanted
+    assert SECRET not in done.stderr + local.stderr + (tmp_path / "stderr").read_text()
+
+
+def written_until_now(site: Site, out: Path) -> Counter[str]:
+    """Return the names of all records that are in the topic."""
+    assert ran(site, out).returncode in (0, 4)
+    return counts(out)
+
+
+def stream_counts(out: Path) -> Counter[str]:
+    """Return how often each name was refused by the stream's batches."""
+    found: Counter[str] = Counter()
+    for file in Batches(out).decisions():
+        for name, count in pl.read_parquet(file).select("resource_name", "count").rows():
+            found[name] += count
+    return found

@@ -96,6 +96,19 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+class StreamPlace(LocalPath):
+    """A folder of this machine, or the address of a topic."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  click's
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:  # noqa: ANN401  click's
+        """Return the path, or the address as a text."""
+        return str(value) if is_topic(str(value)) else super().convert(value, param, ctx)
+
+
 def check_inputs(inputs: tuple[str, ...], *, is_spark: bool) -> None:
     """Refuse addresses for the engine that reads none.
 
@@ -205,16 +218,34 @@ def engine(function: F) -> F:
     return function
 
 
+def zone(function: F) -> F:
+    """Add --zone."""
+    option = click.option(
+        "--zone",
+        type=Zone(),
+        default="UTC",
+        show_default=True,
+        help="The zone of times that have none, as in kafka-authorizer.log.",
+    )
+    return option(function)
+
+
+def source(function: F) -> F:
+    """Add --source."""
+    option = click.option(
+        "--source",
+        type=click.Choice(list(SOURCES)),
+        help="What the files are, where their first lines do not tell: "
+        + "; ".join(f"{name}, {meaning}" for name, meaning in SOURCES.items())
+        + ".",
+    )
+    return option(function)
+
+
 def inputs(function: F) -> F:
     """Add --audit, --source, --pattern and --zone."""
     for option in (
-        click.option(
-            "--zone",
-            type=Zone(),
-            default="UTC",
-            show_default=True,
-            help="The zone of times that have none, as in kafka-authorizer.log.",
-        ),
+        zone,
         click.option(
             "--pattern",
             default="",
@@ -222,13 +253,7 @@ def inputs(function: F) -> F:
             help="The layout of log4j or log4j2 that the logs have, such as '%d{ISO8601} %p %m (%c)"
             " [%t]%n'; common ones are recognised.",
         ),
-        click.option(
-            "--source",
-            type=click.Choice(list(SOURCES)),
-            help="What the files are, where their first lines do not tell: "
-            + "; ".join(f"{name}, {meaning}" for name, meaning in SOURCES.items())
-            + ".",
-        ),
+        source,
         click.option(
             "--audit",
             "inputs",

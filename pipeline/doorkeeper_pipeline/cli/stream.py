@@ -7,7 +7,7 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,17 +15,21 @@ from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
+from doorkeeper_pipeline.topics.addresses import parse_topic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from doorkeeper_pipeline.engines.contract import Engine
 
 
 @click.command("stream", epilog=STATUSES, context_settings=HELP)
 @click.option(
     "--audit",
     required=True,
-    type=options.LocalPath(exists=True, file_okay=False, path_type=Path),
-    help="The folder of Doorkeeper's audit log: doorkeeper.audit.dir.",
+    type=options.StreamPlace(exists=True, file_okay=False, path_type=Path),
+    help="The folder of Doorkeeper's audit log, doorkeeper.audit.dir; or a topic,"
+    " kafka://HOST:PORT/TOPIC.",
 )
 @click.option(
     "--out",
@@ -38,17 +42,30 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0.1),
     default=10.0,
     show_default=True,
-    help="Seconds from one look at the folder to the next.",
+    help="Seconds from one look at the folder or topic to the next.",
 )
 @click.option("--once", is_flag=True, help="Read what is there, and end.")
+@options.source
+@options.zone
+@options.command_config
+@click.option(
+    "--cluster",
+    default="",
+    metavar="ID",
+    help="Keep only events of this cluster, of a topic that holds several, such as Confluent's.",
+)
 @options.last_policy
 @options.engine
 def command(  # noqa: PLR0913  one for each option
     *,
-    audit: Path,
+    audit: Path | str,
     out: Path,
     interval: float,
     once: bool,
+    source: str | None,
+    zone: str,
+    command_config: Path | None,
+    cluster: str,
     super_users: tuple[str, ...],
     allow_everyone: bool | None,
     release: str | None,
@@ -60,42 +77,90 @@ def command(  # noqa: PLR0913  one for each option
 ) -> None:
     """Follow the audit log: read each file once, as soon as the server has finished it.
 
-    Killed at any moment and started again, it loses nothing and counts nothing twice.
+    Or follow a topic: read each record once. Killed at any moment and started again, it loses
+    nothing and counts nothing twice.
 
     \b
     Examples:
       doorkeeper-pipeline stream --audit data/audit --out access
       doorkeeper-pipeline stream --audit data/audit --out access --interval 5
+      doorkeeper-pipeline stream --audit kafka://b:9092/audit --out access
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
+    options.check_config((str(audit),), command_config)
+    if isinstance(audit, Path) and (source or cluster):
+        raise click.UsageError("--source and --cluster are for topics: kafka://HOST:PORT/TOPIC")
+    given = starting.run_options(
+        out, super_users, allow_everyone=allow_everyone, release=release, cluster=cluster
+    )
+    shared = {
+        "out": out,
+        "interval_s": interval,
+        "once": once,
+        "policy": given.policy,
+        "networks": given.networks,
+    }
+    of_topic = {
+        "config": str(command_config.absolute()) if command_config else "",
+        "source": source,
+        "zone": zone,
+        "cluster": cluster,
+    }
+    tell = Progress(time.monotonic, quiet=quiet)
+    settings = Settings(conf=conf, packages=packages)
+    with (
+        waiting() as wait,
+        starting.engine(engine_name, master, tell, settings) as engine,
+    ):
+        if isinstance(audit, Path):
+            _follow_folder(audit, shared, engine, tell, wait)
+        else:
+            _follow_topic(audit, {**shared, **of_topic}, engine, tell, wait)
+
+
+def _follow_folder(
+    folder: Path,
+    values: dict[str, Any],
+    engine: Engine,
+    tell: Callable[[str], None],
+    wait: Callable[[float], bool],
+) -> None:
     from doorkeeper_pipeline.streaming.following import (  # noqa: PLC0415  heavy
         StreamRequest,
         follow,
     )
 
-    tell = Progress(time.monotonic, quiet=quiet)
-    given = starting.run_options(out, super_users, allow_everyone=allow_everyone, release=release)
-    request = StreamRequest(
-        trail=audit,
-        out=out,
-        interval_s=interval,
-        once=once,
-        policy=given.policy,
-        networks=given.networks,
-    )
-    with (
-        waiting() as wait,
-        starting.engine(
-            engine_name, master, tell, Settings(conf=conf, packages=packages)
-        ) as engine,
-    ):
-        if engine.name == "local":
-            follow(request, engine, tell, wait)
-            return
-        from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  heavy
-        from doorkeeper_pipeline.streaming.structured import stream  # noqa: PLC0415  heavy
+    request = StreamRequest(trail=folder, **values)
+    if engine.name == "local":
+        follow(request, engine, tell, wait)
+        return
+    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.streaming.structured import stream  # noqa: PLC0415  heavy
 
-        assert isinstance(engine, SparkEngine)
-        stream(request, engine, tell, wait)
+    assert isinstance(engine, SparkEngine)
+    stream(request, engine, tell, wait)
+
+
+def _follow_topic(
+    address: str,
+    values: dict[str, Any],
+    engine: Engine,
+    tell: Callable[[str], None],
+    wait: Callable[[float], bool],
+) -> None:
+    from doorkeeper_pipeline.streaming.topics import (  # noqa: PLC0415  heavy
+        TopicStreamRequest,
+        follow_topic,
+        stream_topic,
+    )
+
+    request = TopicStreamRequest(address=parse_topic(address), **values)
+    if engine.name == "local":
+        follow_topic(request, engine, tell, wait)
+        return
+    from doorkeeper_pipeline.engines.spark import SparkEngine  # noqa: PLC0415  heavy
+
+    assert isinstance(engine, SparkEngine)
+    stream_topic(request, engine, tell, wait)
 
 
 @contextmanager

@@ -58,14 +58,30 @@ def over_records(
         key = (wanted.address.servers, wanted.address.topic, wanted.config)
         by_topic.setdefault(key, []).append((wanted, task))
     for (servers, topic, config), ours in by_topic.items():
-        try:
-            records = _records(session, client_options(servers, config), topic, ours)
-            found = records.mapInArrow(OverRecords(function, ours), "result binary")
-            results = found.toArrow().column(0).to_pylist()
-        except Exception as error:
-            raise describe(f"{ours[0][0].address}", error) from error
-        for result in results:
-            yield pickle.loads(result)  # noqa: S301  of our own tasks
+        records = _records(session, client_options(servers, config), topic, ours)
+        yield from apply(records, function, ours)
+
+
+def apply(
+    records: DataFrame,
+    function: Callable[[Any, RecordLines], Any],
+    tasks: Sequence[tuple[RecordRange, Any]],
+) -> Iterator[Any]:
+    """Yield ``function(task, lines)`` of the records of a topic that are in ranges of tasks.
+
+    Raises:
+        Missing: Spark has no source for topics.
+        Unreadable: Spark cannot read them.
+
+    """
+    wanted = records.select("partition", "offset", "value")
+    try:
+        found = wanted.mapInArrow(OverRecords(function, tasks), "result binary")
+        results = found.toArrow().column(0).to_pylist()
+    except Exception as error:
+        raise describe(str(tasks[0][0].address), error) from error
+    for result in results:
+        yield pickle.loads(result)  # noqa: S301  of our own tasks
 
 
 def client_options(servers: str, config: str) -> dict[str, str]:
@@ -116,15 +132,16 @@ def _records(
         key = str(wanted.partition)
         first[key] = min(first.get(key, wanted.first), wanted.first)
         end[key] = max(end.get(key, wanted.end), wanted.end)
-    return (
-        session.read.format("kafka")
-        .options(**options)
-        .option("assign", json.dumps({topic: sorted(map(int, first))}))
-        .option("startingOffsets", json.dumps({topic: first}))
-        .option("endingOffsets", json.dumps({topic: end}))
-        .load()
-        .select("partition", "offset", "value")
-    )
+    source = session.read.format("kafka").options(**options)
+    try:
+        return (
+            source.option("assign", json.dumps({topic: sorted(map(int, first))}))
+            .option("startingOffsets", json.dumps({topic: first}))
+            .option("endingOffsets", json.dumps({topic: end}))
+            .load()
+        )
+    except Exception as error:
+        raise describe(str(tasks[0][0].address), error) from error
 
 
 class OverRecords:
@@ -170,7 +187,7 @@ class OverRecords:
 
     def _find(self, partition: int, offset: int) -> tuple[RecordRange, Any] | None:
         """Return the task of a record; None for one between ranges, which is not wanted."""
-        ours = self._tasks[partition]
+        ours = self._tasks.get(partition, [])
         at = bisect_right(ours, offset, key=lambda each: each[0].first) - 1
         return ours[at] if at >= 0 and offset < ours[at][0].end else None
 

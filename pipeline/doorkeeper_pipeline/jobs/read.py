@@ -117,7 +117,7 @@ def _pieces(file: SourceFile, size: int) -> list[tuple[int, int | None, RecordRa
 def read_range(_: None, task: ReadTask) -> ReadResult:
     """Read a range and write its rows; the function of the tasks."""
     try:
-        parsed = _parse(task)
+        parsed = parse(task)
         _check_same(task)
         return _write_rows(task, parsed)
     except PipelineError as error:
@@ -138,7 +138,7 @@ def read_copy(task: ReadTask, copy: Path) -> ReadResult:
     """Read the copy of a file at an address: the function of ``Engine.over_files``."""
     try:
         here = replace(task, path=str(copy))
-        parsed = _parse(here)
+        parsed = parse(here)
         _check_same(here)
         return _write_rows(task, parsed)
     except (PipelineError, OSError) as error:
@@ -148,14 +148,14 @@ def read_copy(task: ReadTask, copy: Path) -> ReadResult:
 def read_records(task: ReadTask, lines: RecordLines) -> ReadResult:
     """Read records of a topic as lines: the function of ``Engine.over_records``."""
     try:
-        parsed = _parse(replace(task, path=str(lines.path)))
-        return _write_rows(task, _by_offsets(parsed, lines))
+        parsed = parse(replace(task, path=str(lines.path)))
+        return _write_rows(task, by_offsets(parsed, lines))
     except (PipelineError, OSError) as error:
         text = str(error).replace(str(lines.path), task.path)
         return ReadResult(file_id=task.file_id, failure=text)
 
 
-def _by_offsets(parsed: Parsed, lines: RecordLines) -> Parsed:
+def by_offsets(parsed: Parsed, lines: RecordLines) -> Parsed:
     """Return the content with offsets of records in place of those of bytes.
 
     Of the bad lines of a record the first one is kept; all are counted. Records without a value
@@ -183,7 +183,8 @@ def identify_copy(asked: RemoteAsk, copy: Path) -> SourceFile | str | None:
     return replace(found, path=file.address, size=file.size, mtime_ns=file.mtime_ns, inode=0)
 
 
-def _parse(task: ReadTask) -> Parsed:
+def parse(task: ReadTask) -> Parsed:
+    """Parse the range of a file."""
     path = Path(task.path)
     if task.source == authorizer_log.SOURCE:
         return authorizer_log.read(

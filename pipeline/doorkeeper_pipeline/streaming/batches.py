@@ -13,7 +13,7 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
@@ -25,12 +25,15 @@ from doorkeeper_pipeline.tables import contents
 from doorkeeper_pipeline.tables.delta import sync
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from doorkeeper_pipeline.engines.contract import Engine
 
 STREAM = "stream"
 LEDGER = "files.json"
+OFFSETS = "offsets.json"
+"""Of a topic: partition, first offset and the offset behind the last one of each part."""
+
 FINISHED = (".jsonl", ".jsonl.zst", ".jsonl.gz")
 """Names of files of the trail that are finished: ``.open`` and temporary names are not."""
 
@@ -52,6 +55,18 @@ class FileResult:
     decisions: int
     quarantined: int
     missing: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsResult(FileResult):
+    """The counts of records of a partition, from an offset until before another."""
+
+    partition: int
+    first: int
+    end: int
+
+
+R = TypeVar("R", bound=FileResult)
 
 
 class Batches:
@@ -99,18 +114,62 @@ class Batches:
             PipelineError: the file system is full, or a task could not write.
 
         """
+
+        def stage(staging: Path) -> list[FileResult]:
+            seen = self.file_names()
+            new = [path for path in paths if name_of(path) not in seen]
+            tasks = [FileTask(path=path, staging=str(staging.absolute())) for path in new]
+            results = list(engine.map(read_file, tasks, None))
+            ledger = staging / LEDGER
+            ledger.write_text(json.dumps(sorted(map(name_of, new))), encoding="utf-8")
+            return results
+
+        return self._complete(number, stage, checkpoint)
+
+    def offsets(self, topic_id: str) -> dict[int, int]:
+        """Return for each partition of a topic that is in batches where it goes on."""
+        found: dict[int, int] = {}
+        for path in self._folder.glob(f"batch=*/{OFFSETS}"):
+            ledger = json.loads(path.read_text(encoding="utf-8"))
+            if ledger["topic_id"] == topic_id:
+                for partition, _, end in ledger["ranges"]:
+                    found[partition] = max(end, found.get(partition, 0))
+        return found
+
+    def add_records(
+        self,
+        number: int,
+        topic_id: str,
+        read: Callable[[Path], Iterable[RecordsResult]],
+        checkpoint: Callable[[str], None] = lambda _: None,
+    ) -> list[RecordsResult]:
+        """Read records as a batch, unless it is there; ``read`` gets the folder to stage them in.
+
+        Raises:
+            PipelineError: the file system is full, or the records cannot be read.
+
+        """
+
+        def stage(staging: Path) -> list[RecordsResult]:
+            results = list(read(staging.absolute()))
+            ranges = sorted((each.partition, each.first, each.end) for each in results)
+            ledger = json.dumps({"topic_id": topic_id, "ranges": ranges})
+            (staging / OFFSETS).write_text(ledger, encoding="utf-8")
+            return results
+
+        return self._complete(number, stage, checkpoint)
+
+    def _complete(
+        self, number: int, stage: Callable[[Path], list[R]], checkpoint: Callable[[str], None]
+    ) -> list[R]:
+        """Stage a batch and rename it, unless it is there."""
         final = self.folder_of(number)
         staging = self._staging / final.name
         shutil.rmtree(staging, ignore_errors=True)
         if final.exists():
             return []
         staging.mkdir(parents=True)
-        seen = self.file_names()
-        new = [path for path in paths if name_of(path) not in seen]
-        tasks = [FileTask(path=path, staging=str(staging.absolute())) for path in new]
-        results = list(engine.map(read_file, tasks, None))
-        ledger = staging / LEDGER
-        ledger.write_text(json.dumps(sorted(map(name_of, new))), encoding="utf-8")
+        results = stage(staging)
         checkpoint("staged")
         self._folder.mkdir(parents=True, exist_ok=True)
         for path in (*staging.rglob("*"), staging):
@@ -139,29 +198,38 @@ def read_file(_: None, task: FileTask) -> FileResult:
         raise PipelineError(f"{path}: {error.strerror}") from error
     except Unreadable as error:
         parsed = Parsed(quarantine=quarantine_frame([(0, 0, str(error), "")]))
+    return FileResult(
+        path=task.path,
+        lines=parsed.lines,
+        decisions=stage_rows(Path(task.staging), name, task.path, trail.SOURCE, parsed),
+        quarantined=len(parsed.quarantine),
+        missing=parsed.missing,
+    )
+
+
+def stage_rows(staging: Path, name: str, place: str, source: str, parsed: Parsed) -> int:
+    """Write rows as files of a batch that have this name; return the number of decisions.
+
+    Raises:
+        PipelineError: a file cannot be written.
+
+    """
     lines = contents.as_frame("lines", parsed.decisions.with_columns(file_id=pl.lit(name)))
     contents.check("lines", lines)
-    staging = Path(task.staging)
     try:
         contents.write(
             lines.drop("lines", "time_mark", "file_id"), staging / f"decisions/part-{name}.parquet"
         )
         if not parsed.quarantine.is_empty():
             rows = parsed.quarantine.with_columns(
-                file_id=pl.lit(name), file=pl.lit(task.path), source=pl.lit(trail.SOURCE)
+                file_id=pl.lit(name), file=pl.lit(place), source=pl.lit(source)
             )
             contents.write(
                 contents.as_frame("quarantine", rows), staging / f"quarantine/part-{name}.parquet"
             )
     except OSError as error:
         raise PipelineError(f"{staging}: {error.strerror}") from error
-    return FileResult(
-        path=task.path,
-        lines=parsed.lines,
-        decisions=int(lines["count"].sum()),
-        quarantined=len(parsed.quarantine),
-        missing=parsed.missing,
-    )
+    return int(lines["count"].sum())
 
 
 def finished_files(folder: Path) -> list[Path]:

@@ -74,14 +74,16 @@ def follow(
                 return
 
 
-def batch_line(number: int, results: Sequence[FileResult], rows: dict[str, int]) -> str:
-    """Return a line about a batch."""
+def batch_line(
+    number: int, results: Sequence[FileResult], rows: dict[str, int], unit: str = "files"
+) -> str:
+    """Return a line about a batch, whose results are those of units."""
     sums = {
         name: sum(getattr(result, name) for result in results)
         for name in ("decisions", "quarantined", "missing")
     }
     parts = [
-        f"batch {number}: {len(results)} files, {sums['decisions']:,} decisions",
+        f"batch {number}: {len(results)} {unit}, {sums['decisions']:,} decisions",
         f"{sums['quarantined']:,} pieces in quarantine" if sums["quarantined"] else "",
         f"{sums['missing']:,} missing by the trail's own word" if sums["missing"] else "",
         ", ".join(f"{table} {count:,}" for table, count in rows.items()),

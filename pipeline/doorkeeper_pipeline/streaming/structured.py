@@ -55,20 +55,32 @@ def stream(
     finished_files(request.trail)
     batches = Batches(request.out)
     batches.root.mkdir(parents=True, exist_ok=True)
-    lock = _lock(engine.session, batches, tell, wait)
-    query = _start(
-        request, engine, functools.partial(_batch, request, engine, batches, tell, checkpoint)
-    )
+    lock = lock_stream(engine.session, batches, tell, wait)
     try:
-        while query.isActive and wait(min(request.interval_s, 1.0)):
+        query = _start(
+            request, engine, functools.partial(_batch, request, engine, batches, tell, checkpoint)
+        )
+        run_query(query, request.interval_s, wait)
+    finally:
+        lock.release()
+    _tell_unseen(request, batches, tell)
+
+
+def run_query(query: Any, interval_s: float, wait: Callable[[float], bool]) -> None:  # noqa: ANN401  Spark's
+    """Let a query run until it ends or ``wait`` says to end.
+
+    Raises:
+        PipelineError: it failed.
+
+    """
+    try:
+        while query.isActive and wait(min(interval_s, 1.0)):
             pass
         failure = query.exception()
         if failure is not None:
-            raise PipelineError(f"the stream failed: {_first_line(failure)}")
+            raise PipelineError(f"the stream failed: {cause_of(failure)}")
     finally:
         query.stop()
-        lock.release()
-    _tell_unseen(request, batches, tell)
 
 
 def _start(request: StreamRequest, engine: SparkEngine, batch: Callable[[Any, int], None]) -> Any:  # noqa: ANN401  Spark's
@@ -80,14 +92,24 @@ def _start(request: StreamRequest, engine: SparkEngine, batch: Callable[[Any, in
         .load(str(request.trail.absolute()))
         .select("path")
     )
+    return start_query(files, batch, Batches(request.out), request.interval_s, once=request.once)
+
+
+def start_query(
+    rows: DataFrame,
+    batch: Callable[[Any, int], None],
+    batches: Batches,
+    interval_s: float,
+    *,
+    once: bool,
+) -> Any:  # noqa: ANN401  Spark's
+    """Start a query that gives its rows to a function, batch by batch."""
     trigger: dict[str, Any] = (
-        {"availableNow": True}
-        if request.once
-        else {"processingTime": f"{max(request.interval_s, 0.1)} seconds"}
+        {"availableNow": True} if once else {"processingTime": f"{max(interval_s, 0.1)} seconds"}
     )
     return (
-        files.writeStream.foreachBatch(batch)
-        .option("checkpointLocation", str((request.out / "stream" / "checkpoint").absolute()))
+        rows.writeStream.foreachBatch(batch)
+        .option("checkpointLocation", str((batches.root / "checkpoint").absolute()))
         .trigger(**trigger)
         .start()
     )
@@ -116,7 +138,7 @@ def path_of(url: str) -> str:
     return unquote(parsed.path) if parsed.scheme == "file" else url
 
 
-def _lock(
+def lock_stream(
     session: SparkSession,
     batches: Batches,
     tell: Callable[[str], None],
@@ -149,6 +171,6 @@ def _tell_unseen(request: StreamRequest, batches: Batches, tell: Callable[[str],
         tell(f"warning: {len(unseen)} files were not read, the first is {unseen[0]}")
 
 
-def _first_line(error: object) -> str:
+def cause_of(error: object) -> str:
     lines = str(error).strip().splitlines()
     return next((line for line in reversed(lines) if "Error" in line or "error" in line), lines[0])

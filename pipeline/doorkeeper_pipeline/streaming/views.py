@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.jobs.belonging import expect_cluster, known_name
 from doorkeeper_pipeline.jobs.gold import GOLD_JOBS, GoldInput
 from doorkeeper_pipeline.streaming import summary
 from doorkeeper_pipeline.tables import contents, delta
@@ -25,13 +26,19 @@ VIEWS = {
 
 
 def refresh(
-    out: Path, batches: Batches, policy: Policy, *, networks: bool = True
+    out: Path, batches: Batches, policy: Policy, *, networks: bool = True, cluster: str = ""
 ) -> dict[str, int]:
-    """Write the views; return how many rows each has."""
+    """Write the views; return how many rows each has.
+
+    They are made with the ACLs of a cluster; empty stands for the only one.
+    """
+    tables = delta.Tables(out)
+    files = tables.read("files").to_dicts()
+    chosen = expect_cluster(files, cluster, known_name(tables))
     asked = GoldInput(
         engine=LocalEngine(),
         decisions=summary.up_to_date(batches),
-        bindings=delta.read(out, "bindings").to_arrow(),
+        bindings=chosen.own(tables.read("bindings")).to_arrow(),
         policy=policy,
         networks=networks,
     )

@@ -23,6 +23,8 @@ class RecordLines:
         path: The file.
         count: How many records were added.
         empty: How many of them have no value, as tombstones, or blanks only.
+        first: The offset of the first one; -1 without any.
+        end: The offset behind the last one.
 
     """
 
@@ -32,6 +34,8 @@ class RecordLines:
         self.path = Path(self._file.name)
         self.count = 0
         self.empty = 0
+        self.first = -1
+        self.end = 0
         self.size = 0
         self._starts = array("q")
         self._offsets = array("q")
@@ -45,6 +49,8 @@ class RecordLines:
     def add(self, records: Iterable[tuple[int, bytes | None]]) -> None:
         """Write the values of records, pairs of an offset and a value."""
         for offset, value in records:
+            self.first = offset if self.count == 0 else self.first
+            self.end = offset + 1
             self.count += 1
             line = b"" if value is None else as_line(value)
             if not line:

@@ -1,0 +1,141 @@
+"""The stream of a topic, without a JVM: each record is in one batch."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from kafka import KafkaProducer
+from kafka.admin import KafkaAdminClient
+from kafka.structs import TopicPartition
+
+from doorkeeper.acl.decision import Policy
+from doorkeeper.testing import DoorkeeperServer
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.errors import Conflicting
+from doorkeeper_pipeline.streaming.batches import Batches
+from doorkeeper_pipeline.streaming.topics import TopicStreamRequest, follow_topic
+from doorkeeper_pipeline.topics.addresses import parse_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+LINE = (
+    "[2026-11-22 07:10:00,000] INFO Principal = User:alice is Denied operation = READ from host ="
+    " 10.0.0.7 on resource = Topic:LITERAL:{} for request = Fetch with resourceRefCount = 1"
+    " based on rule DefaultDeny (kafka.authorizer.logger)"
+)
+EVENT = (
+    '{{"specversion": "1.0", "id": "{1}", "source": "crn://confluent.cloud/kafka={0}",'
+    ' "type": "io.confluent.kafka.server/authorization", "time": "2026-11-22T07:10:00Z",'
+    ' "data": {{"methodName": "kafka.Fetch", "authenticationInfo": {{"principal": "User:1"}},'
+    ' "authorizationInfo": {{"granted": false, "operation": "Read", "resourceType": "Topic",'
+    ' "resourceName": "{1}"}}}}}}'
+)
+
+
+class Killed(Exception):
+    """Stands for the kill."""
+
+
+class Site:
+    """A server with a topic, and an output folder."""
+
+    def __init__(self, server: DoorkeeperServer, out: Path) -> None:
+        """Take a running server."""
+        self.server = server
+        self.batches = Batches(out)
+        self.told: list[str] = []
+        self._out = out
+
+    def send(self, *values: str, partition: int = 0) -> None:
+        """Write records."""
+        settings = self.server.client_config().kafka_python()
+        with closing(KafkaProducer(**settings, max_block_ms=10_000)) as producer:
+            for value in values:
+                producer.send("logs", value.encode(), partition=partition).get(10)
+
+    def follow(self, checkpoint: Callable[[str], None] = lambda _: None, **options: Any) -> None:
+        """Read what is there."""
+        address = parse_topic(f"kafka://{self.server.bootstrap_servers}/logs")
+        request = TopicStreamRequest(
+            address=address, out=self._out, policy=Policy(), once=True, **options
+        )
+        follow_topic(request, LocalEngine(), self.told.append, lambda _: True, checkpoint)
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each name was refused."""
+        rows = pl.read_parquet(self.batches.decisions(), hive_partitioning=False)
+        found = rows.group_by("resource_name").agg(pl.col("count").sum())
+        return dict(found.rows())
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """Run a server with a topic of two partitions."""
+    topics: list[str | dict[str, Any]] = [{"name": "logs", "partitions": 2}]
+    with DoorkeeperServer(topics=topics, records=True) as server:
+        yield Site(server, tmp_path)
+
+
+def test_new_records_are_a_batch(site: Site) -> None:
+    """Offsets stand with the batch; without new records there is none."""
+    site.send(LINE.format("x"), LINE.format("y"))
+    site.send(LINE.format("x"), "garbage", partition=1)
+    site.follow()
+    site.follow()
+    site.send(LINE.format("x"))
+
+    site.follow()
+
+    assert site.counts() == {"x": 3, "y": 1}
+    assert site.batches.numbers() == [0, 1]
+    assert site.told[0].startswith("batch 0: 2 ranges, 3 decisions; 1 pieces in quarantine")
+    quarantine = pl.read_parquet(site.batches.quarantine(), hive_partitioning=False)
+    assert quarantine.select("byte_offset", "text").rows() == [(1, "garbage")]
+
+
+@pytest.mark.parametrize("step", ["staged", "renamed"])
+def test_killed(site: Site, step: str) -> None:
+    """Before the rename nothing was read, after it everything: no record counts twice."""
+
+    def kill(reached: str) -> None:
+        if reached == step:
+            raise Killed
+
+    site.send(LINE.format("x"))
+    with pytest.raises(Killed):
+        site.follow(kill)
+    site.send(LINE.format("x"))
+
+    site.follow()
+
+    assert site.counts() == {"x": 2}
+
+
+def test_deleted_by_retention(site: Site) -> None:
+    """Records that were deleted before they were read are told."""
+    site.send(LINE.format("x"))
+    site.follow()
+    site.send(*(LINE.format("x") for _ in range(3)))
+    with closing(KafkaAdminClient(**site.server.client_config().kafka_python())) as admin:
+        admin.delete_records({TopicPartition("logs", 0): 3})
+
+    site.follow()
+
+    assert site.counts() == {"x": 2}
+    assert any("2 records deleted by the topic's retention" in each for each in site.told)
+
+
+def test_several_clusters(site: Site) -> None:
+    """One of them is selected; without a choice they are refused, and nothing is read."""
+    site.send(EVENT.format("lkc-1", "x"), EVENT.format("lkc-2", "y"))
+
+    with pytest.raises(Conflicting, match=r"of 2 clusters: lkc-1, lkc-2\. Choose one"):
+        site.follow()
+    site.follow(cluster="lkc-2")
+
+    assert site.counts() == {"y": 1}
