@@ -21,13 +21,12 @@ from doorkeeper_pipeline.engines.contract import (
 )
 from doorkeeper_pipeline.engines.tuples import distinct
 from doorkeeper_pipeline.errors import Unreadable
-from doorkeeper_pipeline.topics.consumer import Consumer
-from doorkeeper_pipeline.topics.lines import RecordLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from doorkeeper_pipeline.topics.lines import RecordLines
     from doorkeeper_pipeline.topics.ranges import RecordRange
 
 
@@ -90,6 +89,11 @@ class LocalEngine(Engine):
         tasks: Sequence[tuple[RecordRange, Task]],
     ) -> Iterator[Result]:
         """Yield the results of the function over each range, one after the other."""
+        if not tasks:
+            return
+        from doorkeeper_pipeline.topics.consumer import Consumer  # noqa: PLC0415  few runs need it
+        from doorkeeper_pipeline.topics.lines import RecordLines  # noqa: PLC0415  as above
+
         by_cluster: dict[tuple[str, str], list[tuple[RecordRange, Task]]] = {}
         for wanted, task in tasks:
             key = (wanted.address.servers, wanted.config)

@@ -15,7 +15,6 @@ from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, form_of
 from doorkeeper_pipeline.tables.source_file import SourceFile
 from doorkeeper_pipeline.topics.addresses import parse_topic
-from doorkeeper_pipeline.topics.consumer import Consumer
 from doorkeeper_pipeline.topics.lines import as_line
 from doorkeeper_pipeline.topics.ranges import RecordRange, range_id
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.client.topics import PartitionOffsets
     from doorkeeper_pipeline.topics.addresses import TopicAddress
+    from doorkeeper_pipeline.topics.consumer import Consumer
 
     Row = Mapping[str, Any]
 
@@ -77,6 +77,8 @@ def compare_topics(
     work = TopicWork()
     rows = list(known)
     if request.addresses:
+        from doorkeeper_pipeline.topics.consumer import Consumer  # noqa: PLC0415  few runs need it
+
         addresses = []
         for text in dict.fromkeys(request.addresses):
             try:

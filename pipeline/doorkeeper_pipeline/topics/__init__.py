@@ -1,4 +1,4 @@
-"""Topics of Kafka as inputs: the values of their records are read as lines of a log.
+"""Topics of Kafka as inputs, with the values of their records as lines of a log.
 
 addresses    kafka://host:port/topic
 ranges       ranges of offsets of a partition, which are read and remembered as files are
