@@ -170,7 +170,10 @@ def silver_and_gold(out: Path) -> dict[str, list[dict[str, object]]]:
 
 def test_both_engines(site: Site, tmp_path: Path) -> None:
     """Each committed record counts once, in every compression; the engines give the same rows."""
-    for name, options in (("local", ()), ("spark", site.spark)):
+    events = tmp_path / "events"
+    events.mkdir()
+    kept = ("--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={events}")
+    for name, options in (("local", ()), ("spark", (*site.spark, *kept))):
         done = ran(site, tmp_path / name, *options)
 
         assert done.returncode in (0, 4), done.stderr[-3000:]
@@ -184,6 +187,10 @@ def test_both_engines(site: Site, tmp_path: Path) -> None:
         for name in ("local", "spark")
     ]
     assert ranges[0] == ranges[1]
+    # Plans and settings are in the events; the password is in none, nor in a table.
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(path.is_relative_to(events) for path in files)
+    assert not [path for path in files if SECRET.encode() in path.read_bytes()]
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])

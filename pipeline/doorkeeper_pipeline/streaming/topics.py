@@ -207,7 +207,7 @@ def _ranges(
 def _read_pieces(
     request: TopicStreamRequest, engine: Engine, pieces: list[RecordRange], staging: Path
 ) -> Iterable[RecordsResult]:
-    """Read ranges; each result ends where its range does, whatever the last records are."""
+    """Read ranges; each result ends where its range does, also behind markers of transactions."""
     tasks = [(each, (each, _task(request, each.partition, staging))) for each in pieces]
     return engine.over_records(_read_range, tasks)
 
