@@ -8,9 +8,9 @@ Source: ``OffsetFetcher`` and ``FetchCollector`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
-from doorkeeper.client.errors import ApiFailure
+from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.nodes import Nodes, RetryNeeded
 from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.fetch import (
@@ -32,7 +32,11 @@ from doorkeeper_wire.messages.metadata import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from doorkeeper.client.config import ClientConfig
+
+T = TypeVar("T")
 
 FETCH_BYTES: Final = 8 << 20
 """Bytes of records in a response; a batch that is larger comes whole."""
@@ -117,11 +121,7 @@ class TopicReader:
             ApiFailure: it is not there, or may not be described.
             ClientError: no node could be asked.
         """
-
-        async def once() -> TopicDescription:
-            return await self._describe(topic)
-
-        return await self._nodes.retry(once)
+        return await self._retry(lambda: self._describe(topic))
 
     async def offsets(self, topic: str) -> dict[int, PartitionOffsets]:
         """Return the offsets of each partition, by number.
@@ -141,7 +141,7 @@ class TopicReader:
                 for partition in sorted(leaders)
             }
 
-        return await self._nodes.retry(once)
+        return await self._retry(once)
 
     async def fetch(
         self, topic: str, partition: int, offset: int, size: int = FETCH_BYTES
@@ -152,9 +152,16 @@ class TopicReader:
             ApiFailure: the records may not be read, or the offset is none of the partition.
             ClientError: the leader of the partition could not be asked, or has no record there.
         """
+        return await self._retry(lambda: self._fetch(topic, partition, offset, size))
 
-        async def once() -> Fetched:
-            return await self._fetch(topic, partition, offset, size)
+    async def _retry(self, call: Callable[[], Awaitable[T]]) -> T:
+        async def once() -> T:
+            try:
+                return await call()
+            except ClientError:
+                # Another broker may lead the partition by now.
+                self._topics.clear()
+                raise
 
         return await self._nodes.retry(once)
 
@@ -163,6 +170,9 @@ class TopicReader:
             topics=(MetadataRequestTopic(name=topic),), allow_auto_topic_creation=False
         )
         answer = await self._nodes.call(request, MetadataResponse)
+        _check(topic, answer.error_code)
+        if not answer.topics:
+            raise RetryNeeded(f"{topic}: the answer does not describe it")
         (found,) = answer.topics
         _check(topic, found.error_code)
         leaders = {each.partition_index: each.leader_id for each in found.partitions}
@@ -184,7 +194,7 @@ class TopicReader:
         connection = await self._nodes.connection(described.leaders[partition])
         answer = await connection.call(request, ListOffsetsResponse)
         ((found,),) = (each.partitions for each in answer.topics)
-        self._check(topic, partition, found.error_code)
+        _check(f"partition {partition} of {topic}", found.error_code)
         return found.offset
 
     async def _fetch(self, topic: str, partition: int, offset: int, size: int) -> Fetched:
@@ -211,20 +221,16 @@ class TopicReader:
             ),
         )
         answer = await connection.call(request, FetchResponse)
-        self._check(topic, partition, answer.error_code)
+        subject = f"partition {partition} of {topic}"
+        _check(subject, answer.error_code)
         ((found,),) = (each.partitions for each in answer.responses)
-        self._check(topic, partition, found.error_code)
+        _check(subject, found.error_code)
         if not found.records:
             raise RetryNeeded(f"partition {partition} of {topic} has no record at {offset}")
         aborted = found.aborted_transactions or ()
         return Fetched(
             found.records, tuple((each.producer_id, each.first_offset) for each in aborted)
         )
-
-    def _check(self, topic: str, partition: int, code: int) -> None:
-        if code:
-            self._topics.pop(topic, None)
-        _check(f"partition {partition} of {topic}", code)
 
 
 def _check(subject: str, code: int) -> None:
