@@ -39,6 +39,7 @@ from doorkeeper.history.reading import CHANGE, state_at
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, Edit
 from doorkeeper.kinds.declared import ACL
+from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage import schema
 from doorkeeper.storage.files import DATABASE_NAME
@@ -46,7 +47,7 @@ from doorkeeper.storage.portable import LOG
 from doorkeeper.storage.portable_embedded import reading
 from doorkeeper.storage.reading import read_acls
 from doorkeeper.storage.rows import log_statements
-from doorkeeper.storage.sqlite import SqliteStore
+from doorkeeper.storage.sqlite import SqliteStore, execute
 
 AUTHOR = Author(
     "User:admin", "10.0.0.7", "PLAINTEXT", "adminclient-1", "apache-kafka-java/4.3.1", 7
@@ -75,10 +76,9 @@ def fill(data_dir: Path, acls: int, changes: int) -> None:
     for revision, change in enumerate(pairs, 2):
         entries.append(LogEntry(revision, AUTHOR, change))
         if len(entries) >= BATCH or revision == changes + 1:
-            statements, hash_ = log_statements(entries, time.time_ns() // 1_000_000, hash_)
-            with connection:
-                for statement in statements:
-                    connection.execute(*statement)
+            write = run_to_end(log_statements(entries, time.time_ns() // 1_000_000, hash_))
+            execute(connection, write.statements)
+            hash_ = write.hash
             entries = []
     connection.close()
 
@@ -109,7 +109,7 @@ import os, resource, sys, time
 from pathlib import Path
 from doorkeeper.state.loading import load_snapshot, state_without_acls
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.storage.sqlite import SqliteStore
+from doorkeeper.storage.sqlite import SqliteStore, execute
 began_s = time.process_time()
 store = SqliteStore.open(Path(sys.argv[1]), random_bytes=os.urandom)
 state = state_without_acls(store.revision, store.rows)

@@ -37,11 +37,12 @@ from doorkeeper.acl.model import (
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, Change, edit
 from doorkeeper.kinds.declared import ACL
+from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.database import connect
 from doorkeeper.storage.migrations import create
-from doorkeeper.storage.rows import execute, log_statements
-from doorkeeper.storage.sqlite import SqliteStore
+from doorkeeper.storage.rows import log_statements
+from doorkeeper.storage.sqlite import SqliteStore, execute
 
 AUTHOR = Author("User:admin", "127.0.0.1", "PLAINTEXT", "adminclient-1")
 NO_BATCH = UUID(int=0)
@@ -137,8 +138,9 @@ async def commit_each(folder: Path) -> AsyncIterator[Submit]:
             if item is None:
                 return
             entries = [LogEntry(revision, AUTHOR, item[0])]
-            statements, hash_ = log_statements(entries, now_ms(), hash_)
-            execute(connection, statements)
+            write = run_to_end(log_statements(entries, now_ms(), hash_))
+            execute(connection, write.statements)
+            hash_ = write.hash
             loop.call_soon_threadsafe(item[1].set_result, revision)
 
     def submit(change: Change) -> asyncio.Future[int]:
