@@ -9,11 +9,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from doorkeeper.acl.cells import masks
+from doorkeeper.acl.cases import hosts_about
 from doorkeeper.acl.decision import Question, allows
 from doorkeeper.acl.explanation import ANY_HOST
-from doorkeeper.acl.host_sets import tree_of
-from doorkeeper.acl.hosts import is_somewhere
 from doorkeeper.acl.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -23,14 +21,14 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.acl.regions import One, covering_patterns
+from doorkeeper.acl.partition import collapse, fresh_name, host_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.host_sets import HostNode
     from doorkeeper.acl.names import Names
+    from doorkeeper.acl.partition import HostClass, Union
     from doorkeeper.acl.snapshot import Snapshot
 
 V = TypeVar("V")
@@ -71,16 +69,16 @@ def who_can(
 ) -> list[Access]:
     """Return the principals that may do this, sorted; ``User:*`` for all unnamed ones is first."""
     named = set(snapshot.types[resource_type].principals) | policy.super_users
-    hosts_of_all = _hosts_about(snapshot, resource_type, name, WILDCARD_PRINCIPAL)
+    hosts_of_all = hosts_about(snapshot, resource_type, name, (WILDCARD_PRINCIPAL,))
 
-    def access(principal: str, hosts: set[str]) -> Access:
+    def access(principal: str, hosts: frozenset[str]) -> Access:
         def allows_from(host: str) -> bool:
             question = Question(principal, host, operation, resource_type, name)
             return allows(policy, snapshot, question)
 
         everywhere = allows_from(ANY_HOST)
-        tree = tree_of(hosts, networks=snapshot.matches_networks)
-        differing = _differing(tree, allows_from, everywhere=everywhere)
+        classes = host_classes(hosts, networks=snapshot.matches_networks)
+        differing = _differing(classes, allows_from, everywhere=everywhere)
         if everywhere:
             return Access(principal, everywhere, not_from=differing)
         return Access(principal, everywhere, hosts=differing)
@@ -91,7 +89,7 @@ def who_can(
     )
     found = [of_others]
     for principal in sorted(named - {WILDCARD_PRINCIPAL}):
-        hosts = _hosts_about(snapshot, resource_type, name, principal)
+        hosts = hosts_about(snapshot, resource_type, name, (principal,))
         if hosts or principal in policy.super_users:
             found.append(access(principal, hosts | hosts_of_all))
         else:
@@ -100,29 +98,26 @@ def who_can(
 
 
 def _differing(
-    nodes: Iterable[HostNode], allows_from: Callable[[str], bool], *, everywhere: bool
+    classes: Sequence[HostClass], allows_from: Callable[[str], bool], *, everywhere: bool
 ) -> tuple[str, ...]:
     """Return the hosts with another answer than everywhere, with exceptions, sorted."""
-    found = []
+    answers = [None if each.client is None else allows_from(each.client) for each in classes]
+    # The clients that no binding names are asked about as such.
+    answers[0] = everywhere
+    return tuple(
+        sorted(
+            host_words(classes, each)
+            for each, found in collapse([each.around for each in classes], answers)
+            if found is not everywhere
+        )
+    )
 
-    def visit(nodes: Iterable[HostNode], around: bool) -> list[str]:  # noqa: FBT001  an answer
-        exceptions = []
-        for node in nodes:
-            # No client is at a name, nor at a text with a slash that is no network.
-            if node.client is not None and not is_somewhere(node.client):
-                continue
-            answer = around if node.client is None else allows_from(node.client)
-            if answer is around:
-                exceptions += visit(node.within, around)
-                continue
-            exceptions.append(node.host)
-            within = visit(node.within, answer)
-            if answer is not everywhere:
-                found.append(f"{node.host} except {' and '.join(within)}" if within else node.host)
-        return exceptions
 
-    visit(nodes, everywhere)
-    return tuple(sorted(found))
+def host_words(classes: Sequence[HostClass], union: Union) -> str:
+    """Return the hosts of a union in words: ``10.0.0.0/8 except 10.3.0.0/16``."""
+    host = classes[union.place].host
+    exceptions = " and ".join(classes[each].host for each in union.exceptions)
+    return f"{host} except {exceptions}" if exceptions else host
 
 
 def what_can(
@@ -163,23 +158,9 @@ def names_hosts(snapshot: Snapshot, principal: str) -> bool:
     return any(not isinstance(cell, int) for _, _, cell in chain.from_iterable(patterns))
 
 
-def _hosts_about(
-    snapshot: Snapshot, resource_type: ResourceType, name: str, principal: str
-) -> set[str]:
-    """Return the hosts in bindings of a principal that cover a resource."""
-    cells = snapshot.types[resource_type].principals.get(principal)
-    if cells is None:
-        return set()
-    return {
-        host
-        for pattern in covering_patterns(cells, One(name))
-        for host, _ in masks(cells.get(*pattern) or 0)
-    }
-
-
 def unnamed_principal(named: Collection[str]) -> str:
     """Return a principal that no binding names."""
-    name = "User:"
+    name = "User:anyone"
     while name in named:
         name += "~"
     return name
@@ -230,21 +211,10 @@ def probes(snapshot: Snapshot, pattern: ResourcePattern) -> Iterator[str]:
 
 def _unlisted_name(patterns: Names[V], stem: str) -> str:
     """Return a name that begins with the stem and that no pattern longer than it covers."""
-    for suffix in _suffixes():
-        probe = stem + suffix
-        if probe not in patterns.literals and not _has_longer_prefix(patterns, probe, stem):
-            return probe
-    raise AssertionError("there are more suffixes than patterns")
+    return fresh_name(
+        stem, lambda name: name in patterns.literals or _has_longer_prefix(patterns, name, stem)
+    )
 
 
 def _has_longer_prefix(patterns: Names[V], probe: str, stem: str) -> bool:
     return any(len(prefix) > len(stem) for prefix, _ in patterns.prefixes_of(probe))
-
-
-def _suffixes() -> Iterator[str]:
-    number = 0
-    while True:
-        yield f"~{number}"
-        # A new first character each time, so that no single prefix covers all suffixes.
-        yield f"{chr(0x4E00 + number % 20_000)}{number}"
-        number += 1

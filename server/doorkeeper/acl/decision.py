@@ -13,6 +13,7 @@ Source: ``StandardAuthorizerData.findAclRule`` and ``StandardAcl.compareTo`` (4.
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.cells import masks
@@ -28,12 +29,20 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.names import wildcard_covers
-from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, entries_of, entry_bit
+from doorkeeper.acl.operations import (
+    ALLOW_TESTS,
+    DENY_TESTS,
+    allowed_mask,
+    entries_of,
+    full_mask,
+)
 from doorkeeper.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from doorkeeper.acl.cells import Cell
+    from doorkeeper.acl.names import Names
     from doorkeeper.acl.snapshot import Snapshot
 
 
@@ -91,6 +100,30 @@ def allows(policy: Policy, snapshot: Snapshot, question: Question) -> bool:
     return policy.allow_everyone and not snapshot.covers(resource_type, name)
 
 
+def permitted(
+    policy: Policy,
+    snapshot: Snapshot,
+    principal: str,
+    host: str,
+    resource_type: ResourceType,
+    name: str,
+) -> int:
+    """Answer for all operations of the type at once: bit ``code`` of each one that is allowed."""
+    if principal in policy.super_users:
+        return full_mask(resource_type)
+    held = snapshot.effective_mask(resource_type, name, principal, host)
+    if held:
+        return _allowed_mask(resource_type, held)
+    is_open = policy.allow_everyone and not snapshot.covers(resource_type, name)
+    return full_mask(resource_type) if is_open else 0
+
+
+# Of thousands of resources most have one of a few masks.
+@lru_cache(maxsize=1024)
+def _allowed_mask(resource_type: ResourceType, held: int) -> int:
+    return allowed_mask(resource_type, held)
+
+
 def explain(policy: Policy, snapshot: Snapshot, question: Question) -> Decision:
     """Answer the question, and name the rule that the broker would report."""
     if question.principal in policy.super_users:
@@ -119,41 +152,42 @@ def _decision(snapshot: Snapshot, binding: AclBinding) -> Decision:
 
 def _matching(snapshot: Snapshot, question: Question) -> Iterator[AclBinding]:
     """Return the bindings that answer the question, in the broker's order."""
-    operation = question.operation
+    principal, host, operation, resource_type, name = question
     tests = DENY_TESTS[operation] | ALLOW_TESTS[operation]
-    for pattern, entries in _covering(snapshot, question):
-        matching = (entry for entry in entries if tests & entry_bit(entry[2], entry[3]))
-        for entry in sorted(matching, key=_walk_key):
-            yield AclBinding(pattern, entry)
-
-
-def _covering(
-    snapshot: Snapshot, question: Question
-) -> Iterator[tuple[ResourcePattern, list[AccessControlEntry]]]:
-    """Return what the two principals have on each pattern that covers, the longest name first."""
-    resource_type, name = question.resource_type, question.name
     principals = snapshot.types[resource_type].principals
-    both = {
-        who: cells
-        for who in (question.principal, WILDCARD_PRINCIPAL)
+    both = [
+        (who, cells)
+        for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL))
         if (cells := principals.get(who)) is not None
-    }
-    lengths = {size for cells in both.values() for size in cells.lengths if size <= len(name)}
-    hosts = snapshot.hosts_matching(question.host)
-    # ``StandardAcl.compareTo`` sorts names in reverse, so that a walk meets longer names first.
-    order = [(name, PatternType.LITERAL)]
-    order += [(name[:size], PatternType.PREFIXED) for size in sorted(lengths, reverse=True)]
-    if name != WILDCARD and wildcard_covers(name):
-        order.append((WILDCARD, PatternType.LITERAL))
-    for pattern_name, pattern_type in order:
-        entries = [
-            AccessControlEntry(who, host, operation, permission_type)
-            for who, cells in both.items()
-            for host, mask in masks(cells.get(pattern_name, pattern_type) or 0)
-            if host in hosts
-            for operation, permission_type in entries_of(mask)
+    ]
+    hosts = snapshot.hosts_matching(host)
+    for pattern_name, pattern_type in _order(name, both):
+        # Of many patterns few have an entry that answers: nothing is made for the others.
+        matching = [
+            AccessControlEntry(who, each, does, permission_type)
+            for who, cells in both
+            if (cell := cells.get(pattern_name, pattern_type)) is not None
+            for each, mask in masks(cell)
+            if mask & tests and each in hosts
+            for does, permission_type in entries_of(mask & tests)
         ]
-        yield ResourcePattern(resource_type, pattern_name, pattern_type), entries
+        if matching:
+            pattern = ResourcePattern(resource_type, pattern_name, pattern_type)
+            for entry in sorted(matching, key=_walk_key):
+                yield AclBinding(pattern, entry)
+
+
+def _order(
+    name: str, tables: Iterable[tuple[str, Names[Cell]]]
+) -> Iterator[tuple[str, PatternType]]:
+    """Yield the patterns that may cover a name, the longest first."""
+    lengths = {size for _, cells in tables for size in cells.lengths if size <= len(name)}
+    # ``StandardAcl.compareTo`` sorts names in reverse, so that a walk meets longer names first.
+    yield name, PatternType.LITERAL
+    for size in sorted(lengths, reverse=True):
+        yield name[:size], PatternType.PREFIXED
+    if name != WILDCARD and wildcard_covers(name):
+        yield WILDCARD, PatternType.LITERAL
 
 
 def _walk_key(entry: AccessControlEntry) -> tuple[AclOperation, str, str, AclPermissionType]:

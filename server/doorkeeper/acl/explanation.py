@@ -28,7 +28,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
 )
 from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, entry_bit
-from doorkeeper.acl.regions import One, covering_patterns
+from doorkeeper.acl.regions import covering_patterns, single
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -117,7 +117,7 @@ def bearing_of(binding: AclBinding, question: Question, hosts: Collection[str]) 
 
 def _covering(snapshot: Snapshot, question: Question) -> Iterator[AclBinding]:
     patterns = snapshot.types[question.resource_type].patterns
-    for name, pattern_type in covering_patterns(patterns, One(question.name)):
+    for name, pattern_type in covering_patterns(patterns, single(question.name)):
         yield from patterns.get(name, pattern_type) or ()
 
 

@@ -7,12 +7,13 @@ every other text is a set of its own. Without networks each host but ``*`` stand
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from doorkeeper.acl.hosts import is_somewhere
 from doorkeeper.acl.model import WILDCARD
 from doorkeeper.acl.networks import (
     IPV4_BITS,
+    IPV6_BITS,
     Address,
     Network,
     address_of,
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
+_EXAMPLES: Final = ("192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8:0:0:0:0:0:1")
+"""Addresses for documentation (RFC 5737 and 3849)."""
+
+_NOWHERE: Final = "0.0.0.0"  # noqa: S104  no socket is bound: no network holds this address
 
 class HostNode(NamedTuple):
     """A host, and the hosts within it.
@@ -238,6 +243,26 @@ def _client_of(network: Network, inner: Sequence[Network], addresses: Sequence[s
         # Ranges may lie within each other: their ends do not ascend.
         free = max(free, last + 1)
     return address_text(network.bits, free) if free <= network.last else None
+
+
+def client_outside(nodes: Iterable[HostNode]) -> str | None:
+    """Return a client that matches no host of a tree; None where there is none."""
+    networks, addresses = [], set()
+    for node in nodes:
+        if (network := network_of(node.host)) is not None:
+            networks.append(network)
+        else:
+            addresses.add(node.host)
+    for each in _EXAMPLES:
+        address = address_of(each)
+        assert address is not None
+        if each not in addresses and not any(network.holds(address) for network in networks):
+            return each
+    for bits in (IPV4_BITS, IPV6_BITS):
+        family = [each for each in networks if each.bits == bits]
+        if (found := _client_of(Network(bits, 0, 0), family, tuple(addresses))) is not None:
+            return found
+    return None if _NOWHERE in addresses else _NOWHERE
 
 
 def clients_of(nodes: Iterable[HostNode]) -> Iterator[str]:

@@ -43,8 +43,7 @@ from doorkeeper.acl.operations import (
     entry_bit,
 )
 from doorkeeper.acl.regions import (
-    One,
-    Prefix,
+    Extent,
     Region,
     covering_cells,
     covering_patterns,
@@ -200,9 +199,11 @@ class _Space:
 
     def within(self, names: NameSet) -> Iterator[tuple[str, PatternType]]:
         """Yield patterns whose names lie within a set; removed ones may be among them."""
-        prefix = names.prefix if isinstance(names, Prefix) else ""
-        if isinstance(names, One):
-            return
+        prefix = ""
+        if isinstance(names, Extent):
+            if names.is_single:
+                return
+            prefix = names.text
         for listed, pattern_type in (
             (self._literals, PatternType.LITERAL),
             (self._prefixes, PatternType.PREFIXED),
@@ -364,7 +365,7 @@ class _Judge:
         patterns = self._snapshot.types[self._region.resource_type].patterns
         yield from covering_patterns(patterns, self._region.names)
         yield from self._space.within(self._region.names)
-        if self._region.names == Prefix(WILDCARD):
+        if self._region.names == Extent(WILDCARD):
             yield WILDCARD, PatternType.LITERAL
 
 

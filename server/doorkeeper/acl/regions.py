@@ -3,7 +3,7 @@
 A region is a set of questions about one resource type: names x principals x hosts. The overlap of
 two regions is a region, because the names of two patterns are nested or disjoint.
 
-    names      One("orders")   Prefix("ord")   WILD: the literal "*"
+    names      single("orders")   Extent("ord"): a prefix   WILD: the literal "*"
     principal  one, or all of them: User:*
     host       one, a network, or all of them: *
 
@@ -36,19 +36,25 @@ if TYPE_CHECKING:
     from doorkeeper.acl.snapshot import Snapshot
 
 
-# Dataclasses: named tuples with one text would be equal to each other.
-@dataclass(frozen=True, slots=True)
-class One:
-    """A single name."""
+class Extent(NamedTuple):
+    """All names that begin with a text, or the single name.
 
-    name: str
+    Sorted, an extent comes before those within it.
+    """
+
+    text: str
+    is_single: bool = False
+
+    def contains(self, other: Extent) -> bool:
+        """Say whether all names of another extent are in this one."""
+        if self.is_single:
+            return self == other
+        return other.text.startswith(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Prefix:
-    """All names that begin so."""
-
-    prefix: str
+def single(name: str) -> Extent:
+    """Return the extent of a single name."""
+    return Extent(name, is_single=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +63,12 @@ class Wild:
 
 
 WILD = Wild()
-_CLUSTER = One(CLUSTER_NAME)
+ALL_NAMES = Extent("")
+CLUSTER = single(CLUSTER_NAME)
+"""The only name of the cluster resource."""
+
 V = TypeVar("V")
-NameSet = One | Prefix | Wild
+NameSet = Extent | Wild
 
 
 class Region(NamedTuple):
@@ -84,17 +93,17 @@ def names_of(pattern: ResourcePattern) -> NameSet:
     """Return the names that a pattern covers; for the cluster at most its single name."""
     names: NameSet
     if pattern.pattern_type is PatternType.PREFIXED:
-        names = Prefix(pattern.name)
+        names = Extent(pattern.name)
     else:
-        names = WILD if pattern.name == WILDCARD else One(pattern.name)
-    if pattern.resource_type is ResourceType.CLUSTER and is_within(_CLUSTER, names):
-        return _CLUSTER
+        names = WILD if pattern.name == WILDCARD else single(pattern.name)
+    if pattern.resource_type is ResourceType.CLUSTER and is_within(CLUSTER, names):
+        return CLUSTER
     return names
 
 
 def is_asked_about(pattern: ResourcePattern) -> bool:
     """Return whether a request can name a resource that the pattern covers."""
-    return pattern.resource_type is not ResourceType.CLUSTER or names_of(pattern) == _CLUSTER
+    return pattern.resource_type is not ResourceType.CLUSTER or names_of(pattern) == CLUSTER
 
 
 def region_of(binding: AclBinding) -> Region:
@@ -105,20 +114,17 @@ def region_of(binding: AclBinding) -> Region:
 
 def is_within(inner: NameSet, outer: NameSet) -> bool:
     """Return whether one set of names contains the other."""
-    if inner == outer:
+    if isinstance(outer, Extent):
+        if isinstance(inner, Extent):
+            return outer.contains(inner)
+        # Of all extents only that of the empty prefix has every name.
+        return outer == ALL_NAMES
+    if isinstance(inner, Wild):
         return True
-    if isinstance(outer, One):
-        return False
-    if isinstance(outer, Prefix):
-        if isinstance(inner, Wild):
-            # Of all prefixes only the empty one covers every name.
-            return not outer.prefix
-        text = inner.name if isinstance(inner, One) else inner.prefix
-        return text.startswith(outer.prefix)
-    if isinstance(inner, One):
-        return wildcard_covers(inner.name)
+    if inner.is_single:
+        return wildcard_covers(inner.text)
     # "*" alone is in WILD, longer names that begin with "*" are not.
-    return isinstance(inner, Prefix) and inner.prefix[:1] not in ("", WILDCARD)
+    return inner.text[:1] not in ("", WILDCARD)
 
 
 def common_names(one: NameSet, other: NameSet) -> NameSet | None:
@@ -128,8 +134,8 @@ def common_names(one: NameSet, other: NameSet) -> NameSet | None:
     if is_within(other, one):
         return other
     # WILD excludes longer names that begin with "*", so the two share this single name.
-    if {one, other} == {WILD, Prefix(WILDCARD)}:
-        return One(WILDCARD)
+    if {one, other} == {WILD, Extent(WILDCARD)}:
+        return single(WILDCARD)
     return None
 
 
@@ -166,8 +172,8 @@ def covering_patterns(names: Names[V], wanted: NameSet) -> Iterator[tuple[str, P
         if "" in names.prefixes:
             yield "", PatternType.PREFIXED
         return
-    text = wanted.name if isinstance(wanted, One) else wanted.prefix
-    if isinstance(wanted, One) and text != WILDCARD and text in names.literals:
+    text = wanted.text
+    if wanted.is_single and text != WILDCARD and text in names.literals:
         yield text, PatternType.LITERAL
     if WILDCARD in names.literals and is_within(wanted, WILD):
         yield WILDCARD, PatternType.LITERAL

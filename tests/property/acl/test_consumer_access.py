@@ -12,7 +12,7 @@ from doorkeeper.acl.consumer_access import ReaderWithoutGroup, readers_without_g
 from doorkeeper.acl.decision import Policy, Question, allows
 from doorkeeper.acl.model import AclBinding, AclOperation, AclPermissionType, ResourceType
 from doorkeeper.acl.operations import satisfied_by
-from doorkeeper.acl.regions import One, is_within, names_of
+from doorkeeper.acl.regions import is_within, names_of, single
 from testkit.acl import DESCRIBE, LITERAL, PREFIXED, READ, allow, deny, group, topic
 from testkit.acl_worlds import loaded
 
@@ -72,7 +72,7 @@ def by_brute_force(
         and binding.entry.principal == principal
         and binding.entry.host in ("*", host)
         and satisfied_by(READ, binding.entry.operation)
-        and is_within(One(name), names_of(binding.pattern))
+        and is_within(single(name), names_of(binding.pattern))
         and may(host, ResourceType.TOPIC, name)
     }
     joining = {host for host, name in product(HOSTS, NAMES) if may(host, ResourceType.GROUP, name)}

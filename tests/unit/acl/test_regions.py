@@ -7,9 +7,8 @@ import pytest
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.acl.regions import (
     WILD,
+    Extent,
     NameSet,
-    One,
-    Prefix,
     Region,
     common_names,
     covering_cells,
@@ -18,22 +17,21 @@ from doorkeeper.acl.regions import (
     names_of,
     overlap,
     region_of,
+    single,
 )
 from testkit.acl import PREFIXED, READ, allow, cluster, deny, topic
 from testkit.acl_worlds import NAMES, loaded
 
 SETS = [
     WILD,
-    *(kind(name) for name in NAMES for kind in (One, Prefix) if (kind, name) != (One, "*")),
+    *(kind(name) for name in NAMES for kind in (single, Extent) if (kind, name) != (single, "*")),
 ]
 PROBES = (*NAMES, *(f"{name}~" for name in NAMES))
 
 
 def holds(names: NameSet, name: str) -> bool:
-    if isinstance(names, One):
-        return names.name == name
-    if isinstance(names, Prefix):
-        return name.startswith(names.prefix)
+    if isinstance(names, Extent):
+        return names.text == name if names.is_single else name.startswith(names.text)
     return name == "*" or not name.startswith("*")
 
 
@@ -51,11 +49,11 @@ def test_sets_of_names(one: NameSet) -> None:
 
 def test_names_of_patterns() -> None:
     """The literal asterisk is the only literal that stands for others."""
-    assert names_of(topic("a")) == One("a")
+    assert names_of(topic("a")) == single("a")
     assert names_of(topic("*")) == WILD
-    assert names_of(topic("*", PREFIXED)) == Prefix("*")
+    assert names_of(topic("*", PREFIXED)) == Extent("*")
     for pattern in (cluster("kafka-cluster"), cluster("*"), cluster("kafka", PREFIXED)):
-        assert names_of(pattern) == One("kafka-cluster")
+        assert names_of(pattern) == single("kafka-cluster")
         assert is_asked_about(pattern)
     for pattern in (cluster("k"), cluster("*", PREFIXED), cluster("kafka-clusters", PREFIXED)):
         assert not is_asked_about(pattern)
@@ -66,7 +64,7 @@ def test_an_overlap_is_the_narrower_of_each() -> None:
     one = region_of(allow("User:*", READ, topic("a", PREFIXED), "10.0.0.1"))
     other = region_of(deny("alice", READ, topic("*")))
 
-    assert overlap(one, other) == Region(ResourceType.TOPIC, Prefix("a"), "User:alice", "10.0.0.1")
+    assert overlap(one, other) == Region(ResourceType.TOPIC, Extent("a"), "User:alice", "10.0.0.1")
     assert overlap(one, region_of(deny("alice", READ, topic("b")))) is None
     assert overlap(one, region_of(deny("alice", READ, topic("a"), "10.0.0.2"))) is None
 

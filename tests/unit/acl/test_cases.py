@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from doorkeeper.acl.decision import Policy, Question, allows, explain
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
-from doorkeeper.acl.name_cases import NamesVerdict, name_cases, verdict_of
+from doorkeeper.acl.cases import Space, Verdict, answer, cases
+from doorkeeper.acl.regions import Extent
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.acl_worlds import loaded
 
@@ -32,23 +33,27 @@ def ask(name: str) -> Question:
     return Question("User:a", "10.0.0.1", READ, ResourceType.TOPIC, name)
 
 
+def about(prefix: str) -> Space:
+    return Space("User:a", "10.0.0.1", READ, ResourceType.TOPIC, Extent(prefix))
+
+
 @pytest.mark.parametrize(
     ("world", "verdict", "examples"),
     [
-        ([], NamesVerdict.NEVER, ["pii-x"]),
-        ([allow("a", READ, topic("pii", PREFIXED))], NamesVerdict.ALWAYS, ["pii-x"]),
-        ([allow("a", READ, topic("pii-x"))], NamesVerdict.SOMETIMES, ["pii-x", "pii-y"]),
+        ([], Verdict.NEVER, ["pii-x"]),
+        ([allow("a", READ, topic("pii", PREFIXED))], Verdict.ALWAYS, ["pii-x"]),
+        ([allow("a", READ, topic("pii-x"))], Verdict.SOMETIMES, ["pii-x", "pii-y"]),
         ([allow("a", READ, topic("*")), deny("a", READ, topic("pii-xx", PREFIXED))],
-         NamesVerdict.SOMETIMES, ["pii-y", "pii-xxx"]),
-        ([allow("b", READ, topic("pii-x"))], NamesVerdict.NEVER, ["pii-x"]),
+         Verdict.SOMETIMES, ["pii-y", "pii-xxx"]),
+        ([allow("b", READ, topic("pii-x"))], Verdict.NEVER, ["pii-x"]),
     ],
 )  # fmt: skip
-def test_examples(world: list[AclBinding], verdict: NamesVerdict, examples: list[str]) -> None:
+def test_examples(world: list[AclBinding], verdict: Verdict, examples: list[str]) -> None:
     """Each decision has an example; allowed ones come first."""
-    found = name_cases(PLAIN, loaded(*world), ask("pii-"))
+    found = cases(PLAIN, loaded(*world), about("pii-"))
 
-    assert verdict_of(found) is verdict
-    assert [each.name for each in found] == examples
+    assert answer(PLAIN, loaded(*world), about("pii-")).verdict is verdict
+    assert [each.question.name for each in found] == examples
 
 
 @given(
@@ -66,22 +71,22 @@ def test_every_name_agrees(
     """The verdict is that of all names; each decision of a name is one of the cases."""
     policy = Policy(super_users=users, allow_everyone=everyone)
     snapshot = loaded(*set(world))
-    found = name_cases(policy, snapshot, ask(prefix))
+    found = cases(policy, snapshot, about(prefix))
     names = [each for each in NAMES if each.startswith(prefix)]
 
     answers = {allows(policy, snapshot, ask(name)) for name in names}
-    expected = {frozenset({True}): NamesVerdict.ALWAYS, frozenset({False}): NamesVerdict.NEVER}
+    expected = {frozenset({True}): Verdict.ALWAYS, frozenset({False}): Verdict.NEVER}
 
-    assert verdict_of(found) is expected.get(frozenset(answers), NamesVerdict.SOMETIMES)
+    assert answer(policy, snapshot, about(prefix)).verdict is expected.get(frozenset(answers), Verdict.SOMETIMES)
     decisions = {each.decision for each in found}
     assert {explain(policy, snapshot, ask(name)) for name in names} <= decisions
-    for name, decision in found:
-        assert name.startswith(prefix)
-        assert explain(policy, snapshot, ask(name)) == decision
+    for question, decision in found:
+        assert question.name.startswith(prefix)
+        assert explain(policy, snapshot, question) == decision
 
 
 def test_patterns_behind_every_character() -> None:
     """There is a fresh name still."""
     world = [allow("a", READ, topic(chr(code), PREFIXED)) for code in range(0x21, 0x7F)]
 
-    assert verdict_of(name_cases(PLAIN, loaded(*world), ask(""))) is NamesVerdict.SOMETIMES
+    assert answer(PLAIN, loaded(*world), about("")).verdict is Verdict.SOMETIMES

@@ -1,0 +1,178 @@
+"""Answers a question about many names and clients: always, never or sometimes, with examples.
+
+One name and one client of each class stand for all (``partition``), and the engine decides about
+them. Patterns of other principals make no difference, unless the mere existence of an ACL does
+(``allow.everyone.if.no.acl.found``).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doorkeeper.acl.cells import masks
+from doorkeeper.acl.decision import Question, allows, explain
+from doorkeeper.acl.explanation import ANY_HOST
+from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL
+from doorkeeper.acl.partition import extent_of, host_classes, name_classes
+from doorkeeper.acl.regions import covering_patterns, single
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from doorkeeper.acl.decision import Decision, Policy
+    from doorkeeper.acl.model import AclOperation, ResourceType
+    from doorkeeper.acl.names import Names
+    from doorkeeper.acl.regions import Extent
+    from doorkeeper.acl.snapshot import Snapshot
+
+
+class Verdict(Enum):
+    """The answer for all names and clients."""
+
+    ALWAYS = "always"
+    NEVER = "never"
+    SOMETIMES = "sometimes"
+
+
+class Space(NamedTuple):
+    """Questions about an operation of a principal: all names of an extent, all clients of a host.
+
+    ``host`` is ``*``, an address or a network. None is a client that no ACL names.
+    """
+
+    principal: str
+    host: str | None
+    operation: AclOperation
+    resource_type: ResourceType
+    names: Extent
+
+
+class Case(NamedTuple):
+    """A decision, and a question that has it."""
+
+    question: Question
+    decision: Decision
+
+
+class Answer(NamedTuple):
+    """An example of an allowed and one of a denied question; None where there is none."""
+
+    allowed: Question | None
+    denied: Question | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return the answer for all questions."""
+        if self.denied is None:
+            return Verdict.ALWAYS
+        return Verdict.NEVER if self.allowed is None else Verdict.SOMETIMES
+
+
+def cases(policy: Policy, snapshot: Snapshot, space: Space) -> list[Case]:
+    """Return each decision about the questions, those that allow first.
+
+    Decisions differ by rule and binding. Of several questions the shortest name is the example.
+    Cost: a decision for each class of names and clients.
+    """
+    found: dict[Decision, Question] = {}
+    asked = sorted(_questions(policy, snapshot, space), key=lambda each: (len(each.name), each))
+    for question in asked:
+        found.setdefault(explain(policy, snapshot, question), question)
+    every = [Case(question, decision) for decision, question in found.items()]
+    return sorted(every, key=lambda each: not each.decision.allowed)
+
+
+def answer(policy: Policy, snapshot: Snapshot, space: Space) -> Answer:
+    """Return an example of each answer to the questions."""
+    allowed = denied = None
+    for question in _questions(policy, snapshot, space):
+        if allows(policy, snapshot, question):
+            allowed = allowed or question
+        else:
+            denied = denied or question
+        if allowed is not None and denied is not None:
+            break
+    return Answer(allowed, denied)
+
+
+def hosts_about(
+    snapshot: Snapshot, resource_type: ResourceType, name: str, principals: Iterable[str]
+) -> frozenset[str]:
+    """Return the hosts in bindings of some principals that cover a resource."""
+    named = snapshot.types[resource_type].principals
+    return frozenset(
+        host
+        for each in principals
+        if (cells := named.get(each)) is not None
+        for pattern in covering_patterns(cells, single(name))
+        for host, _ in masks(cells.get(*pattern) or 0)
+    )
+
+
+def names_about(policy: Policy, snapshot: Snapshot, space: Space) -> list[str]:
+    """Return a name of each class of names. Cost: O(patterns of the principal and of ``User:*``).
+
+    With ``allow.everyone.if.no.acl.found`` O(all patterns).
+    """
+    return [each.example for each in name_classes([space.names], _extents(policy, snapshot, space))]
+
+
+def clients_about(snapshot: Snapshot, space: Space, names: Iterable[str]) -> tuple[str, ...]:
+    """Return a client of each class of clients, for questions about these names."""
+    if space.host is None:
+        return (ANY_HOST,)
+    if space.host != WILDCARD and "/" not in space.host:
+        return (space.host,)
+    principals = (space.principal, WILDCARD_PRINCIPAL)
+    hosts: frozenset[str] = frozenset().union(
+        *(hosts_about(snapshot, space.resource_type, each, principals) for each in names)
+    )
+    return _clients(hosts, space.host, networks=snapshot.matches_networks)
+
+
+# Most names are about the same few hosts.
+@lru_cache(maxsize=1024)
+def _clients(hosts: frozenset[str], within: str, *, networks: bool) -> tuple[str, ...]:
+    found = host_classes(hosts, networks=networks, within=within)
+    return tuple(each.client for each in found if each.client is not None)
+
+
+def _questions(policy: Policy, snapshot: Snapshot, space: Space) -> Iterator[Question]:
+    principal, _, operation, resource_type, _ = space
+    if principal in policy.super_users:
+        # ACLs do not count: all questions are alike.
+        [example, *_] = name_classes([space.names], ())
+        yield Question(principal, _client_of(space), operation, resource_type, example.example)
+        return
+    for name in names_about(policy, snapshot, space):
+        for client in clients_about(snapshot, space, (name,)):
+            yield Question(principal, client, operation, resource_type, name)
+
+
+def _client_of(space: Space) -> str:
+    if space.host is None:
+        return ANY_HOST
+    if space.host != WILDCARD and "/" not in space.host:
+        return space.host
+    return _clients(frozenset(), space.host, networks=True)[0]
+
+
+def _extents(policy: Policy, snapshot: Snapshot, space: Space) -> Iterator[Extent]:
+    index = snapshot.types[space.resource_type]
+    tables: list[Names[Any]] = [
+        cells
+        for each in (space.principal, WILDCARD_PRINCIPAL)
+        if (cells := index.principals.get(each)) is not None
+    ]
+    if policy.allow_everyone:
+        tables.append(index.patterns)
+    names = space.names
+    if names.is_single:
+        return
+    for table in tables:
+        for name, pattern_type, _ in table.patterns():
+            extent = extent_of(name, pattern_type)
+            if names.contains(extent):
+                yield extent
