@@ -6,11 +6,13 @@ the engine once for each name that occurs, and once for a name that does not.
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import chain
+from operator import and_, or_
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from doorkeeper.acl.cases import hosts_about
-from doorkeeper.acl.decision import Question, allows
+from doorkeeper.acl.cases import clients_within, hosts_about
+from doorkeeper.acl.decision import Question, allows, permitted
 from doorkeeper.acl.explanation import ANY_HOST
 from doorkeeper.acl.model import (
     WILDCARD,
@@ -20,7 +22,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS, operations_of
 from doorkeeper.acl.partition import collapse, fresh_name, host_classes
 
 if TYPE_CHECKING:
@@ -53,11 +55,13 @@ class Power(NamedTuple):
     """The operations that a principal may perform on the resources of a pattern.
 
     ``operations`` are those on a resource that the pattern covers and no narrower pattern does:
-    narrower patterns have rows of their own.
+    narrower patterns have rows of their own. ``sometimes`` are those that are allowed from some
+    clients of a network only.
     """
 
     pattern: ResourcePattern
     operations: tuple[AclOperation, ...]
+    sometimes: tuple[AclOperation, ...] = ()
 
 
 def who_can(
@@ -130,21 +134,31 @@ def what_can(
     """Return the allowed operations by pattern, sorted; patterns that allow nothing are included.
 
     There is a row for each pattern on which the principal or ``User:*`` has a binding, and one for
-    the literal ``*`` if operations are allowed without any binding.
+    the literal ``*`` if operations are allowed without any binding. ``host`` is an address or a
+    network.
     """
-    found = []
+    found: list[Power] = []
     for each in SUPPORTED_OPERATIONS:
         if resource_type not in (ResourceType.ANY, each):
             continue
-        for pattern in sorted(_patterns_about(policy, snapshot, principal, each)):
-            name = probe(snapshot, pattern)
-            operations = tuple(
-                operation
-                for operation in SUPPORTED_OPERATIONS[each]
-                if allows(policy, snapshot, Question(principal, host, operation, each, name))
-            )
-            found.append(Power(pattern, operations))
+        found += (
+            _power(policy, snapshot, principal, host, pattern)
+            for pattern in sorted(_patterns_about(policy, snapshot, principal, each))
+        )
     return found
+
+
+def _power(
+    policy: Policy, snapshot: Snapshot, principal: str, host: str, pattern: ResourcePattern
+) -> Power:
+    kind, name = pattern.resource_type, probe(snapshot, pattern)
+    clients: Sequence[str] = (host,)
+    if "/" in host:
+        hosts = hosts_about(snapshot, kind, name, (principal, WILDCARD_PRINCIPAL))
+        clients = clients_within(host, hosts, networks=snapshot.matches_networks)
+    masks = [permitted(policy, snapshot, principal, each, kind, name) for each in clients]
+    always, some = reduce(and_, masks), reduce(or_, masks)
+    return Power(pattern, operations_of(kind, always), operations_of(kind, some & ~always))
 
 
 def names_hosts(snapshot: Snapshot, principal: str) -> bool:

@@ -97,6 +97,12 @@ def answer(policy: Policy, snapshot: Snapshot, space: Space) -> Answer:
     return Answer(allowed, denied)
 
 
+def together(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict of all questions, where each of its parts has one of these verdicts."""
+    found = set(verdicts)
+    return found.pop() if len(found) == 1 else Verdict.SOMETIMES
+
+
 def hosts_about(
     snapshot: Snapshot, resource_type: ResourceType, name: str, principals: Iterable[str]
 ) -> frozenset[str]:
@@ -119,44 +125,33 @@ def names_about(policy: Policy, snapshot: Snapshot, space: Space) -> list[str]:
     return [each.example for each in name_classes([space.names], _extents(policy, snapshot, space))]
 
 
-def clients_about(snapshot: Snapshot, space: Space, names: Iterable[str]) -> tuple[str, ...]:
-    """Return a client of each class of clients, for questions about these names."""
-    if space.host is None:
-        return (ANY_HOST,)
-    if space.host != WILDCARD and "/" not in space.host:
-        return (space.host,)
-    principals = (space.principal, WILDCARD_PRINCIPAL)
-    hosts: frozenset[str] = frozenset().union(
-        *(hosts_about(snapshot, space.resource_type, each, principals) for each in names)
-    )
-    return _clients(hosts, space.host, networks=snapshot.matches_networks)
-
-
 # Most names are about the same few hosts.
 @lru_cache(maxsize=1024)
-def _clients(hosts: frozenset[str], within: str, *, networks: bool) -> tuple[str, ...]:
-    found = host_classes(hosts, networks=networks, within=within)
+def clients_within(host: str, hosts: frozenset[str], *, networks: bool) -> tuple[str, ...]:
+    """Return a client of each class of the clients of a host, ``*`` or a network.
+
+    ``hosts`` are those of the ACLs that the questions depend on.
+    """
+    found = host_classes(hosts, networks=networks, within=host)
     return tuple(each.client for each in found if each.client is not None)
 
 
 def _questions(policy: Policy, snapshot: Snapshot, space: Space) -> Iterator[Question]:
-    principal, _, operation, resource_type, _ = space
-    if principal in policy.super_users:
-        # ACLs do not count: all questions are alike.
-        [example, *_] = name_classes([space.names], ())
-        yield Question(principal, _client_of(space), operation, resource_type, example.example)
-        return
-    for name in names_about(policy, snapshot, space):
-        for client in clients_about(snapshot, space, (name,)):
-            yield Question(principal, client, operation, resource_type, name)
-
-
-def _client_of(space: Space) -> str:
-    if space.host is None:
-        return ANY_HOST
-    if space.host != WILDCARD and "/" not in space.host:
-        return space.host
-    return _clients(frozenset(), space.host, networks=True)[0]
+    principal, host, operation, resource_type, scope = space
+    is_super = principal in policy.super_users
+    # ACLs do not count for super users: all names and clients are alike.
+    names = ([scope], ()) if is_super else ([scope], _extents(policy, snapshot, space))
+    clients: tuple[str, ...] = (ANY_HOST,) if host is None else (host,)
+    many = host is not None and (host == WILDCARD or "/" in host)
+    for each in name_classes(*names):
+        if host is not None and many:
+            hosts: frozenset[str] = frozenset()
+            if not is_super:
+                both = (principal, WILDCARD_PRINCIPAL)
+                hosts = hosts_about(snapshot, resource_type, each.example, both)
+            clients = clients_within(host, hosts, networks=snapshot.matches_networks)
+        for client in clients:
+            yield Question(principal, client, operation, resource_type, each.example)
 
 
 def _extents(policy: Policy, snapshot: Snapshot, space: Space) -> Iterator[Extent]:

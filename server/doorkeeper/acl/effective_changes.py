@@ -5,21 +5,20 @@ of its changed patterns are divided into classes (``partition``), the engine dec
 and one client of each class before and after, and classes with the same change are joined. So the
 regions are exact: a question is in a region if, and only if, its decision changes.
 
-A principal has regions of its own on names that ACLs of its own cover, before or after. On all other
-names ACLs decide on it as on any principal that no ACL names: those regions have ``User:*``. Super
-users are in no region of ``User:*``.
+A principal has regions of its own on names that ACLs of its own cover, before or after. On all
+other names ACLs decide on it as on any principal that no ACL names: those regions have ``User:*``,
+and super users are in none of them.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from doorkeeper.acl.access import unnamed_principal
 from doorkeeper.acl.cases import hosts_about
 from doorkeeper.acl.decision import Question, permitted
 from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS, operations_of
 from doorkeeper.acl.partition import (
     Extents,
     collapse,
@@ -118,9 +117,7 @@ def _place(change: EffectiveChange) -> tuple[Any, ...]:
 class _Comparison:
     """The two states, for one resource type."""
 
-    def __init__(
-        self, before: AclState, after: AclState, scope: Scope, kind: ResourceType
-    ) -> None:
+    def __init__(self, before: AclState, after: AclState, scope: Scope, kind: ResourceType) -> None:
         self._sides = (before, after)
         self._scope = scope
         self._kind = kind
@@ -131,8 +128,8 @@ class _Comparison:
         self._principals = [each.principals for each in indexes]
         matches = [each.snapshot.matches_networks for each in self._sides]
         self._networks, self._rules_differ = any(matches), matches[0] is not matches[1]
-        # What decides about all principals: the ACLs of all, and with allow.everyone.if.no.acl.found
-        # the existence of any.
+        # What decides about all principals: the ACLs of all, and the existence of any with
+        # allow.everyone.if.no.acl.found.
         everyones = self._tables(WILDCARD_PRINCIPAL)
         common = _patterns(everyones[0]) | _patterns(everyones[1])
         changed = self._changed(everyones)
@@ -323,12 +320,6 @@ def _host_changes(
     )
 
 
-@lru_cache(maxsize=1024)
-def operations_of(resource_type: ResourceType, mask: int) -> tuple[AclOperation, ...]:
-    """Return the operations whose codes are bits of a mask."""
-    return tuple(each for each in SUPPORTED_OPERATIONS[resource_type] if mask >> each & 1)
-
-
 def _patterns(table: Names[Any] | None) -> set[tuple[str, PatternType]]:
     return set() if table is None else {(name, how) for name, how, _ in table.patterns()}
 
@@ -345,7 +336,7 @@ def _has_hosts(tables: Iterable[Names[Cell] | None]) -> bool:
 def _unions(
     classes: Sequence[NameClass], values: Sequence[V]
 ) -> Iterator[tuple[int, NameSet, tuple[Extent, ...], V]]:
-    """Yield the place, the names, the names in them that are meant not, and the value of each union.
+    """Yield the place, the names, those in them that are left out, and the value of each union.
 
     A union of all names but longer ones that begin with an asterisk is shown as the literal ``*``.
     """

@@ -33,6 +33,7 @@ _EXAMPLES: Final = ("192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8:0:0:0:
 
 _NOWHERE: Final = "0.0.0.0"  # noqa: S104  no socket is bound: no network holds this address
 
+
 class HostNode(NamedTuple):
     """A host, and the hosts within it.
 

@@ -65,15 +65,23 @@ def read_yaml(text: str, *, bare_principals: bool = False) -> AclSet:
         FormatError: as for JSON.
     """
     document = _as_written(text)
-    if document is not None:
-        return _set_of(text, document, bare_principals=bare_principals)
+    if document is None:
+        document = document_of_yaml(text)
+    return _set_of(text, document, bare_principals=bare_principals)
+
+
+def document_of_yaml(text: str) -> object:
+    """Return the document of a YAML text.
+
+    Raises:
+        FormatError: it is not YAML, or a mapping has a duplicate member.
+    """
     import yaml  # noqa: PLC0415  few need it
 
     try:
         loader = _loader(yaml)
         _check_depth(yaml, text, loader)
-        document = yaml.load(text, Loader=loader)  # noqa: S506  a safe one
-        return _set_of(text, document, bare_principals=bare_principals)
+        return yaml.load(text, Loader=loader)  # noqa: S506  a safe one
     except yaml.MarkedYAMLError as error:
         line = 0 if error.problem_mark is None else error.problem_mark.line + 1
         raise FormatError(f"no YAML: {error.problem}", line) from None

@@ -73,6 +73,9 @@ _MEMBERS = {
     "lint": Member(
         "doorkeeper.cli.acls.lint:lint", "Find ACLs that have no effect, and likely mistakes."
     ),
+    "assert": Member(
+        "doorkeeper.cli.acls.assertions:assert_", "Check rules about what ACLs may allow."
+    ),
     "export": Member(f"{_SETS}:export", "Write ACLs as YAML, JSON, CSV or a kafka-acls.sh list."),
     "import": Member(f"{_SETS}:import_acls", "Add ACLs from a file; remove none."),
     "render": Member(f"{_SETS}:render", "Write the plain ACLs of files, with roles expanded."),
@@ -95,7 +98,7 @@ _MEMBERS = {
     epilog=f"""{ADDRESSES}
 \b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
-130 ended by Ctrl-C. plan, diff, explain and lint have further ones.
+130 ended by Ctrl-C. plan, diff, explain, lint and assert have further ones.
 
 \b
 Examples:
@@ -109,9 +112,10 @@ Examples:
 def command() -> None:
     """Manage ACLs, and explain the decisions that follow from them.
 
-    add, remove and list take the options of kafka-acls.sh. explain, who-can, what-can and lint
-    answer questions. export, import, render, diff, plan and apply work on whole sets of ACLs. They
-    work on live clusters (Kafka or Doorkeeper), on the store of a stopped server, and read files.
+    add, remove and list take the options of kafka-acls.sh. explain, who-can, what-can, lint and
+    assert answer questions. export, import, render, diff, plan and apply work on whole sets of
+    ACLs. They work on live clusters (Kafka or Doorkeeper), on the store of a stopped server, and
+    read files.
 
     After a lock-out, stop the server and change the ACLs in its store. The
     configured authorizer is then started without listeners, and the author of the changes is

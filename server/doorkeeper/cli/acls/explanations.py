@@ -27,7 +27,7 @@ from doorkeeper.cli.terminal import paint, printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.acl.decision import Policy, Question
+    from doorkeeper.acl.decision import Decision, Policy, Question
     from doorkeeper.acl.explanation import Considered, Explanation, Flip
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
@@ -58,16 +58,15 @@ def sentence(explanation: Explanation) -> str:
     return f"{printable(question.principal)} {may} {question.operation.name} {what}{where}"
 
 
-def because(answer: Answer) -> str:
-    """Return the reason for the decision."""
-    question, decision, considered, _ = answer.explanation
+def because(policy: Policy, snapshot: Snapshot, question: Question, decision: Decision) -> str:
+    """Return the reason for a decision."""
     if decision.rule is RuleKind.SUPER_USER:
         return f"{printable(question.principal)} is a super user, whom ACLs do not restrict"
     if decision.binding is not None:
         return _because_of(decision.binding, question)
-    if considered:
+    if snapshot.covers(question.resource_type, question.name):
         return "no ACL that covers the resource allows it"
-    default = str(answer.policy.allow_everyone).lower()
+    default = str(policy.allow_everyone).lower()
     return f"no ACL covers the resource, and allow.everyone.if.no.acl.found is {default}"
 
 
@@ -137,7 +136,8 @@ def lines_of(answer: Answer) -> list[str]:
     if not decision.allowed:
         head = paint("DENIED", "red", bold=True)
     lines = [f"{head}: {sentence(answer.explanation)}"]
-    lines.append(f"rule: {decision.rule.value}: {because(answer)}")
+    why = because(answer.policy, answer.snapshot, question, decision)
+    lines.append(f"rule: {decision.rule.value}: {why}")
     if decision.binding is not None:
         lines.append(f"  {row(decision.binding)}")
     lines.append(f"implied: {_implied_line(question.operation)}")
@@ -205,7 +205,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
         },
         "allowed": decision.allowed,
         "rule": decision.rule.value,
-        "because": because(answer),
+        "because": because(answer.policy, answer.snapshot, question, decision),
         "binding": None if decision.binding is None else one_record(decision.binding),
         "impliedBy": [each.name for each in implying_operations(question.operation)],
         "considered": [
@@ -225,3 +225,13 @@ def record_of(answer: Answer) -> dict[str, Any]:
 def one_record(binding: AclBinding) -> dict[str, str]:
     """Return the record of a binding, as in a set of ACLs."""
     return next(records((binding,)))
+
+
+def decision_record(decision: Decision) -> dict[str, Any]:
+    """Return a decision for JSON."""
+    binding = decision.binding
+    return {
+        "allowed": decision.allowed,
+        "rule": decision.rule.value,
+        "binding": None if binding is None else one_record(binding),
+    }

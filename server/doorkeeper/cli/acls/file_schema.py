@@ -6,6 +6,7 @@ import json
 
 import click
 
+from doorkeeper.acl.formats.assertions import assertion_schema
 from doorkeeper.acl.formats.schema import schema as schema_of_files
 
 
@@ -18,9 +19,11 @@ Exit statuses: 0 printed; 2 wrong usage.
 Examples:
   doorkeeper acls schema > acls.schema.json
   doorkeeper acls schema | check-jsonschema --schemafile /dev/stdin teams/*.yaml
+  doorkeeper acls schema --rules > acl-rules.schema.json
 """
 )
-def schema() -> None:
+@click.option("--rules", is_flag=True, help="The schema of the rules of doorkeeper acls assert.")
+def schema(*, rules: bool) -> None:
     """Print the JSON schema of files of ACLs, for editors and for checks in CI."""
     # Made anew: its enumerations are those of the installed version.
-    click.echo(json.dumps(schema_of_files(), indent=2))
+    click.echo(json.dumps(assertion_schema() if rules else schema_of_files(), indent=2))

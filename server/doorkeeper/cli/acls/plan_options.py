@@ -5,21 +5,27 @@ A status of its own for changes lets scripts tell them from wrong usage.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from doorkeeper.acl.widening import widening
 from doorkeeper.cli.acls import plans as acl_plans
-from doorkeeper.cli.acls.printing import row
-from doorkeeper.cli.terminal import fail, show
+from doorkeeper.cli.acls.effective import (
+    lines_of_difference,
+    markdown_of_difference,
+    record_of_difference,
+)
+from doorkeeper.cli.acls.printing import fenced, row
+from doorkeeper.cli.terminal import fail, show, show_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from typing import NoReturn
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
+    from doorkeeper.cli.acls.effective import EffectiveDifference
     from doorkeeper.cli.acls.plans import Side
 
 CHANGES: Final = 3
@@ -46,12 +52,37 @@ fail_on_option = click.option(
 )
 
 
-def show_as(plan: Plan, present: Side, wanted: Side, output: str) -> None:
-    """Print a plan between two sides in a format of ``plan_output_option``."""
+def show_as(
+    plan: Plan,
+    present: Side,
+    wanted: Side,
+    output: str,
+    effective: EffectiveDifference | None = None,
+) -> None:
+    """Print a plan between two sides in a format of ``plan_output_option``.
+
+    Behind it are the decisions that it changes, if they were asked for.
+    """
     if output == "markdown":
-        show(markdown_lines(plan))
+        more = [] if effective is None else ["", *markdown_of_difference(effective)]
+        show([*markdown_lines(plan), *more])
+    elif output == "json" and effective is not None:
+        show_json(
+            acl_plans.document_of_plan(plan, present, wanted) | record_of_difference(effective)
+        )
     else:
         acl_plans.show_difference(plan, present, wanted, output)
+        if effective is not None:
+            show(["", *lines_of_difference(effective)])
+
+
+def show_effective(found: EffectiveDifference, before: Side, after: Side, output: str) -> None:
+    """Print the decisions that change between two sides in a format of ``plan_output_option``."""
+    if output == "json":
+        sides = {"before": before.record(), "after": after.record()}
+        show_json(sides | record_of_difference(found))
+    else:
+        show(markdown_of_difference(found) if output == "markdown" else lines_of_difference(found))
 
 
 def markdown_lines(plan: Plan) -> Iterator[str]:
@@ -61,16 +92,20 @@ def markdown_lines(plan: Plan) -> Iterator[str]:
         return
     changes = [f"+ {row(each)}" for each in plan.added]
     changes += [f"- {row(each)}" for each in plan.removed]
-    # In a block no name is a link or mentions a user. Its fence is longer than those in names.
-    longest = max(len(each) for each in re.findall("`*", "\n".join(changes)))
-    fence = "`" * max(3, longest + 1)
-    yield from ("", f"{fence}diff", *changes, fence)
+    yield from ("", *fenced(changes, "diff"))
 
 
 def exit_with_status(
-    plan: Plan, present: Collection[AclBinding], failures: Collection[str]
-) -> None:
-    """End the process with the status of a plan, after the reasons of ``--fail-on``."""
+    plan: Plan,
+    present: Collection[AclBinding],
+    failures: Collection[str],
+    *,
+    changes: bool | None = None,
+) -> NoReturn:
+    """End the process with the status of a plan, after the reasons of ``--fail-on``.
+
+    ``changes`` says whether there are changes of the kind that was asked for; None: those of ACLs.
+    """
     reasons = []
     if "removal" in failures and plan.removed:
         reasons.append(f"--fail-on removal: {len(plan.removed)} ACLs are removed")
@@ -79,4 +114,4 @@ def exit_with_status(
         reasons += [f"  {row(each)}" for each in found]
     if reasons:
         fail(reasons)
-    raise SystemExit(CHANGES if plan else 0)
+    raise SystemExit(CHANGES if (bool(plan) if changes is None else changes) else 0)

@@ -130,8 +130,13 @@ class SavedPlan(NamedTuple):
 
 def text_of(plan: Plan, present: Side, wanted: Side) -> str:
     """Return the file of a plan, which makes the present side equal to the wanted one."""
-    document = {**present.record(), "wanted": wanted.record(), **record(plan)}
+    document = document_of_plan(plan, present, wanted)
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def document_of_plan(plan: Plan, present: Side, wanted: Side) -> dict[str, Any]:
+    """Return the document in the file of a plan."""
+    return {**present.record(), "wanted": wanted.record(), **record(plan)}
 
 
 def plan_of(text: str) -> SavedPlan:
@@ -146,8 +151,10 @@ def plan_of(text: str) -> SavedPlan:
     if not isinstance(document, dict) or document.get("version") != VERSION:
         raise FormatError(f"expected is a plan: a mapping with version {VERSION}")
     address, revision = document.pop("place", None), document.pop("revision", None)
-    # Where the plan comes from is for readers: it is not needed to apply it.
-    document.pop("wanted", None)
+    # The origin of the plan and the decisions that it changes are for readers: it is applied
+    # without them.
+    for word in ("wanted", "effective", "policies"):
+        document.pop(word, None)
     if document.keys() != {"version", "added", "removed", "kept", "foreign"}:
         raise FormatError(
             "expected are version, place, revision, wanted, added, removed, kept, foreign"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv as rows_of_csv
 import io
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         ResourcePattern,
         ResourcePatternFilter,
     )
+    from doorkeeper.acl.regions import Extent
 
 OUTPUTS: Final = ("kafka", "table", "json")
 _HEADING: Final = ("PRINCIPAL", "HOST", "OPERATION", "PERMISSION", "RESOURCE", "PATTERN", "NAME")
@@ -132,6 +134,14 @@ def as_json(bindings: Sequence[AclBinding], address: str, revision: int | None) 
     return write_json(bindings, {"place": address, "revision": revision}).rstrip()
 
 
+def fenced(lines: Sequence[str], language: str) -> list[str]:
+    """Return lines as a block of Markdown, in which no name is a link or mentions a user."""
+    # Its fence is longer than those in names.
+    longest = max((len(each) for each in re.findall("`+", "\n".join(lines))), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}{language}", *lines, fence]
+
+
 # --- as rows, and in words
 
 
@@ -165,6 +175,19 @@ def resource_words(resource_type: ResourceType, name: str) -> str:
     if resource_type is ResourceType.CLUSTER:
         return "the cluster"
     return f"{_NOUNS[resource_type]} {printable(name)}"
+
+
+def noun(resource_type: ResourceType) -> str:
+    """Return what a resource of a type is called."""
+    return _NOUNS[resource_type]
+
+
+def extent_words(resource_type: ResourceType, names: Extent) -> str:
+    """Return names in words: ``topics that begin with 'pii-'``."""
+    if names.is_single or resource_type is ResourceType.CLUSTER:
+        return resource_words(resource_type, names.text)
+    nouns = f"{_NOUNS[resource_type]} names"
+    return f"{nouns} that begin with {printable(names.text)!r}" if names.text else f"all {nouns}"
 
 
 def names_words(binding: AclBinding) -> str:

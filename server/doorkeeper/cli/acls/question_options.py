@@ -12,10 +12,12 @@ from doorkeeper.acl.formats.commands import kafkas_word
 from doorkeeper.acl.formats.names import FormatError, operation
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
+from doorkeeper.acl.networks import IPV4_BITS, network_of
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
+from doorkeeper.kinds.features import LEVELS, NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,11 +51,24 @@ def _host(_context: click.Context, _parameter: click.Parameter, value: str) -> s
     """Return an address as Java writes it: Kafka compares hosts as texts."""
     if value == ANY_HOST:
         return ANY_HOST
+    if "/" in value:
+        network = network_of(value)
+        if network is None or (network.bits, network.last) == (IPV4_BITS, 0):
+            raise click.BadParameter(
+                f"found {value!r}; allowed: an address, a network such as 10.0.0.0/8, or *"
+            )
+        return str(network)
     # "::1" is "0:0:0:0:0:0:0:1" in Java, and an ACL for the one does not match the other.
     found = java_host(value)
     if found is None:
-        raise click.BadParameter(f"found {value!r}; allowed: an address, or *")
+        raise click.BadParameter(f"found {value!r}; allowed: an address, a network, or *")
     return found
+
+
+def _optional_host(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    return None if value is None else _host(context, parameter, value)
 
 
 class Resource(NamedTuple):
@@ -93,28 +108,45 @@ principal_option = click.option(
 )
 
 
-def _operation_option(*, required: bool) -> Callable[[Command], Command]:
-    words = (kafkas_word(each) for each in AclOperation if each > AclOperation.ALL)
-    return click.option(
-        "--operation",
-        callback=_operation,
-        shell_complete=one_of(words),
-        metavar="OPERATION",
-        required=required,
-        help="The operation of the request: Read, Write, Describe, ...",
-    )
-
-
-operation_option = _operation_option(required=True)
-operation_or_task_option = _operation_option(required=False)
+operation_option = click.option(
+    "--operation",
+    callback=_operation,
+    shell_complete=one_of(kafkas_word(each) for each in AclOperation if each > AclOperation.ALL),
+    metavar="OPERATION",
+    help="The operation of the request: Read, Write, Describe, ...",
+)
 host_option = click.option(
     "--host",
     callback=_host,
-    metavar="ADDRESS",
+    metavar="ADDRESS|NETWORK",
     default=ANY_HOST,
     show_default=True,
-    help="The client's address; * is an address that no ACL names.",
+    help="The client's address, or all addresses of a network; * is an address that no ACL names.",
 )
+network_option = click.option(
+    "--host",
+    callback=_optional_host,
+    metavar="ADDRESS|NETWORK",
+    help="The client's address, or all addresses of a network; * is an address that no ACL names."
+    "  [default: all hosts]",
+)
+
+
+def has_resource(options: dict[str, Any]) -> bool:
+    """Say whether options name a resource."""
+    return options["cluster"] or any(options[each] is not None for each in _NAMED)
+
+
+def resource_type_of(options: dict[str, Any]) -> ResourceType:
+    """Return the type of the resource that options name; ``take_resource`` refuses several."""
+    named = (kind for option, kind in _NAMED.items() if options[option] is not None)
+    return next(named, ResourceType.CLUSTER)
+
+
+def remove_resource(options: dict[str, Any]) -> None:
+    """Take the options that name resources out of the dictionary."""
+    for each in (*_NAMED, "cluster"):
+        del options[each]
 
 
 def take_resource(options: dict[str, Any], operation: AclOperation) -> Resource:
@@ -175,6 +207,15 @@ class EffectivePolicy(NamedTuple):
             "allowEveryone": self.policy.allow_everyone,
             "allowEveryoneFrom": self.allow_everyone_from,
         }
+
+
+release_option = click.option(
+    "--kafka",
+    "release",
+    type=click.Choice(list(LEVELS)),
+    help="The release of Kafka whose rules count: from 4.4 on a host may be a network."
+    f"  [default: that of the store or cluster; {NEWEST} for files]",
+)
 
 
 def policy_options(command: Command) -> Command:

@@ -15,10 +15,13 @@ from doorkeeper.acl.access import names_hosts
 from doorkeeper.acl.access import what_can as permissions_of
 from doorkeeper.acl.access import who_can as principals_with
 from doorkeeper.acl.bulk import load
+from doorkeeper.acl.cases import Verdict
+from doorkeeper.acl.decision import Question
 from doorkeeper.acl.explanation import ANY_HOST, apply_change, explanation
 from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
-from doorkeeper.acl.name_cases import NamesVerdict
+from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acl.tasks import task_access, task_answer
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
@@ -32,22 +35,27 @@ from doorkeeper.cli.acls.printing import binding_of_row, row
 from doorkeeper.cli.acls.question_options import (
     EffectivePolicy,
     effective_policy,
+    has_resource,
     host_option,
+    network_option,
     operation_option,
-    operation_or_task_option,
     policy_options,
     principal_option,
+    release_option,
+    remove_resource,
     resource_option,
-    take_resource,
+    resource_type_of,
 )
 from doorkeeper.cli.acls.tasks import (
-    findings_of,
-    lines_of_findings,
+    lines_of_access,
+    lines_of_answer,
+    lines_of_needs,
+    parameter_option,
     pattern_option,
-    record_of_findings,
+    record_of_access,
+    record_of_answer,
     take_needs,
     task_option,
-    whole_verdict,
 )
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.options import deprecated_option, output_option
@@ -60,10 +68,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from doorkeeper.acl.access import Access, Power
-    from doorkeeper.acl.decision import Question
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.cli.acls.tasks import TaskNeed
+    from doorkeeper.acl.tasks import Need
     from doorkeeper.repositories.repository import PlacedAcceptance
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
@@ -136,14 +143,7 @@ def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
         config_help="Shorthand for the address config:FILE, a server.properties. Beside the address"
         " of a file or a live cluster: the source of super.users and the like."
     )
-    release = click.option(
-        "--kafka",
-        "release",
-        type=click.Choice(list(LEVELS)),
-        help="The release of Kafka whose rules count: from 4.4 on a host may be a network."
-        f"  [default: that of the store or cluster; {NEWEST} for files]",
-    )
-    return location(policy_options(release(old(at_option(command)))))
+    return location(policy_options(release_option(old(at_option(command)))))
 
 
 def take_state(
@@ -219,8 +219,9 @@ Examples:
 """
 )
 @principal_option
-@operation_or_task_option
+@operation_option
 @task_option
+@parameter_option
 @resource_option
 @pattern_option
 @host_option
@@ -259,21 +260,30 @@ def explain(
     **options: Any,  # noqa: ANN401  those of resource and state
 ) -> None:
     """Explain why a request is allowed or denied, and how to reverse the decision."""
-    needs = take_needs(options, principal, host, operation)
+    asked = take_needs(options, operation)
     state = take_state(options)
-    if len(needs) > 1 or needs[0].is_prefixed or operation is None:
-        _answer_needs(state, needs, _change(state.snapshot, added, removed), output, exit_status)
+    policy = state.policy.policy
+    if not asked.is_plain or "/" in host:
+        snapshot = _change(state.snapshot, added, removed)
+        found = task_answer(policy, snapshot, principal, _client_of(host), asked.needs)
+        if output == "json":
+            show_json(record_of_answer(found) | state.record())
+        else:
+            lines = lines_of_answer(found, principal, host, policy, snapshot)
+            show([*lines, *state.lines()])
+        if exit_status and found.verdict is not Verdict.ALWAYS:
+            raise SystemExit(DENIED)
         return
-    question = needs[0].question
+    question = _question_of(asked.needs[0], principal, host)
     # The state is read once: both answers are about the same ACLs.
     before = after = _answer(state, state.snapshot, question)
     if added or removed:
         after = _answer(state, _change(state.snapshot, added, removed), question)
     if output == "json":
-        found = record_of(after) | state.record()
+        record = record_of(after) | state.record()
         if added or removed:
-            found["before"] = record_of(before)
-        show_json(found)
+            record["before"] = record_of(before)
+        show_json(record)
     else:
         head = [f"before: {sentence(before.explanation)}", "after:"] if added or removed else []
         show([*head, *lines_of(after), *state.lines()])
@@ -282,21 +292,14 @@ def explain(
         raise SystemExit(DENIED)
 
 
-def _answer_needs(
-    state: AclState,
-    needs: Sequence[TaskNeed],
-    snapshot: Snapshot,
-    output: str,
-    exit_status: bool,  # noqa: FBT001  an option
-) -> None:
-    policy = state.policy.policy
-    findings = findings_of(policy, snapshot, needs)
-    if output == "json":
-        show_json(record_of_findings(findings) | state.record())
-    else:
-        show([*lines_of_findings(findings, policy, snapshot, state.location), *state.lines()])
-    if exit_status and whole_verdict(findings) is not NamesVerdict.ALWAYS:
-        raise SystemExit(DENIED)
+def _client_of(host: str) -> str | None:
+    """Return the host of a question as ``Space`` has it: the option's ``*`` is one client."""
+    return None if host == ANY_HOST else host
+
+
+def _question_of(need: Need, principal: str, host: str) -> Question:
+    assert need.names is not None
+    return Question(principal, host, need.operation, need.resource_type, need.names.text)
 
 
 def _answer(state: AclState, snapshot: Snapshot, question: Question) -> Answer:
@@ -342,15 +345,45 @@ Examples:
 """,
 )
 @operation_option
+@task_option
+@parameter_option
 @resource_option
+@pattern_option
+@network_option
 @state_options
 @output_option
-def who_can(operation: AclOperation, output: str, **options: Any) -> None:  # noqa: ANN401  as above
-    """List the principals that may use a resource, and their hosts."""
-    resource = take_resource(options, operation)
+def who_can(
+    operation: AclOperation | None,
+    host: str | None,
+    output: str,
+    **options: Any,  # noqa: ANN401  those of resource and state
+) -> None:
+    """List the principals that may use a resource, and their hosts.
+
+    For many names, a host, or a task: always, or sometimes, with examples and the deciding rules.
+    """
+    asked = take_needs(options, operation)
     state = take_state(options)
-    super_users = state.policy.policy.super_users
-    found = principals_with(state.policy.policy, state.snapshot, operation, *resource)
+    if asked.is_plain and host is None:
+        _list_principals(state, asked.needs[0], output)
+        return
+    policy, snapshot = state.policy.policy, state.snapshot
+    client = WILDCARD if host is None else _client_of(host)
+    found = task_access(policy, snapshot, client, asked.needs)
+    if output == "json":
+        rows = [record_of_access(each, policy, snapshot) for each in found]
+        show_json({"who": rows, **state.record()})
+        return
+    lines = [line for each in found for line in lines_of_access(each, policy, snapshot)]
+    show([*(lines or ["none"]), "", *state.lines()])
+
+
+def _list_principals(state: AclState, need: Need, output: str) -> None:
+    assert need.names is not None
+    policy = state.policy.policy
+    found = principals_with(
+        policy, state.snapshot, need.operation, need.resource_type, need.names.text
+    )
     if output == "json":
         rows = [
             {
@@ -358,13 +391,13 @@ def who_can(operation: AclOperation, output: str, **options: Any) -> None:  # no
                 "everywhere": each.everywhere,
                 "hosts": list(each.hosts),
                 "notFrom": list(each.not_from),
-                "superUser": each.principal in super_users,
+                "superUser": each.principal in policy.super_users,
             }
             for each in found
         ]
         show_json({"who": rows, **state.record()})
         return
-    lines = [_access_line(each, is_super=each.principal in super_users) for each in found]
+    lines = [_access_line(each, is_super=each.principal in policy.super_users) for each in found]
     show([*(lines or ["none"]), "", *state.lines()])
 
 
@@ -404,6 +437,10 @@ Examples:
     multiple=True,
     help="List only resources of this type; may be repeated.  [default: all]",
 )
+@task_option
+@parameter_option
+@resource_option
+@pattern_option
 @state_options
 @output_option
 def what_can(
@@ -411,32 +448,79 @@ def what_can(
     host: str,
     resource_types: tuple[str, ...],
     output: str,
-    **options: Any,  # noqa: ANN401  those of the state
+    **options: Any,  # noqa: ANN401  those of the resource and the state
 ) -> None:
-    """List the permissions of a principal, pattern by pattern."""
+    """List the permissions of a principal, pattern by pattern.
+
+    For a resource, all names with a prefix, or a task: each operation always, never or sometimes,
+    with examples and the deciding rules.
+    """
+    needs = _needs_of_all_operations(options, resource_types)
     state = take_state(options)
+    policy, snapshot = state.policy.policy, state.snapshot
+    if needs is not None:
+        found = task_answer(policy, snapshot, principal, _client_of(host), needs)
+        if output == "json":
+            show_json(record_of_answer(found) | state.record())
+        else:
+            of_needs = lines_of_needs(found, policy, snapshot)
+            show([*of_needs, "", f"permissions of {_subject(principal, host)}", *state.lines()])
+        return
     kinds = [ResourceType[each.upper().replace("-", "_")] for each in resource_types]
-    found = [
+    powers = [
         each
         for kind in dict.fromkeys(kinds or [ResourceType.ANY])
-        for each in permissions_of(state.policy.policy, state.snapshot, principal, host, kind)
+        for each in permissions_of(policy, snapshot, principal, host, kind)
     ]
     if output == "json":
-        show_json({"can": _records(found), **state.record()})
+        show_json({"can": _records(powers), **state.record()})
         return
-    where = "" if host == ANY_HOST else f" from {host}"
+    lines = [*map(_power_line, powers)] or ["none"]
+    notes = []
+    if host == ANY_HOST and names_hosts(snapshot, principal):
+        notes.append("not counted: ACLs for some hosts only; --host ADDRESS asks from there")
+    show([*lines, "", f"permissions of {_subject(principal, host)}", *notes, *state.lines()])
+
+
+def _subject(principal: str, host: str) -> str:
     is_other = principal == WILDCARD_PRINCIPAL
     subject = "all principals that no ACL names" if is_other else printable(principal)
-    lines = [*map(_power_line, found)] or ["none"]
-    notes = []
-    if host == ANY_HOST and names_hosts(state.snapshot, principal):
-        notes.append("not counted: ACLs for some hosts only; --host ADDRESS asks from there")
-    show([*lines, "", f"permissions of {subject}{where}", *notes, *state.lines()])
+    return subject if host == ANY_HOST else f"{subject} from {host}"
+
+
+def _needs_of_all_operations(
+    options: dict[str, Any], resource_types: Sequence[str]
+) -> Sequence[Need] | None:
+    """Return what the options of a resource ask for; None if they are not there."""
+    if options["task"] is not None:
+        if resource_types:
+            raise click.UsageError(
+                "--resource-type is for lists of all permissions, without --task"
+            )
+        return take_needs(options, None, names_needed=False).needs
+    if not has_resource(options):
+        if options.pop("pattern") != "literal" or options.pop("parameters"):
+            raise click.UsageError(
+                "--resource-pattern-type and --parameter need a resource or task"
+            )
+        del options["task"]
+        remove_resource(options)
+        return None
+    if resource_types:
+        raise click.UsageError(
+            "--resource-type is for lists of all permissions, without a resource"
+        )
+    kind = resource_type_of(options)
+    first, *others = SUPPORTED_OPERATIONS[kind]
+    [need] = take_needs(options, first).needs
+    return [need, *(need._replace(operation=each) for each in others)]
 
 
 def _power_line(power: Power) -> str:
-    (kind, name, how), operations = power
+    (kind, name, how), operations, sometimes = power
     words = ", ".join(each.name for each in operations) or "none"
+    if sometimes:
+        words += f"; from some of the hosts {', '.join(each.name for each in sometimes)}"
     return f"{kind.name} {how.name} {paint(printable(name), 'cyan')}  {words}"
 
 
@@ -447,6 +531,7 @@ def _records(powers: Iterable[Power]) -> list[dict[str, Any]]:
             "name": name,
             "patternType": how.name,
             "operations": [each.name for each in operations],
+            "sometimes": [each.name for each in sometimes],
         }
-        for (kind, name, how), operations in powers
+        for (kind, name, how), operations, sometimes in powers
     ]

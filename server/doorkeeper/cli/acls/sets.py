@@ -32,6 +32,7 @@ from doorkeeper.cli.acls.addresses import (
     take_location,
     take_wanted,
 )
+from doorkeeper.cli.acls.effective import effective_options, take_difference
 from doorkeeper.cli.acls.ownership import ownership_of, whole_option
 from doorkeeper.cli.acls.plan_options import (
     PLAN_STATUSES,
@@ -39,6 +40,7 @@ from doorkeeper.cli.acls.plan_options import (
     fail_on_option,
     plan_output_option,
     show_as,
+    show_effective,
 )
 from doorkeeper.cli.acls.plans import Side, apply_plan, fail_without_plan
 from doorkeeper.cli.acls.preconditions import precondition_of
@@ -256,6 +258,7 @@ Examples:
   doorkeeper acls diff acls.yaml kafka://localhost:9092 --command-config admin.properties
   doorkeeper acls diff config:server.properties --from '2 days ago'
   doorkeeper acls diff store:data --from 1042 --to 1050
+  doorkeeper acls diff before.yaml after.yaml --effective
 """
 )
 @address_argument("left")
@@ -281,6 +284,7 @@ Examples:
     help="Client properties for RIGHT.  [default: those of --command-config]",
 )
 @plan_output_option
+@effective_options
 @fail_on_option
 @selectors
 @at_option
@@ -291,9 +295,14 @@ def diff(
     until: Moment | None,
     right_command_config: Path | None,
     output: str,
+    *,
+    effective: bool,
     **options: Any,  # noqa: ANN401  those above
 ) -> None:
-    """Show the ACLs that only RIGHT has (+) and that only LEFT has (-)."""
+    """Show the ACLs that only RIGHT has (+) and that only LEFT has (-).
+
+    With --effective, show the decisions that change from LEFT to RIGHT: allowed (+) and denied (-).
+    """
     owned = _selector(options)
     if until is not None:
         if options["at"] is not None:
@@ -325,6 +334,14 @@ def diff(
     present = [each for each in left_contents.bindings if owned.selects(each)]
     wanted = [each for each in right_contents.bindings if owned.selects(each)]
     found = plan_changes(present, wanted)
+    difference_ = take_difference(
+        options, left_contents, right_contents, (present, wanted), wanted=effective
+    )
+    if difference_ is not None:
+        show_effective(
+            difference_, side_of(other, left_contents), side_of(location, right_contents), output
+        )
+        exit_with_status(found, present, options["failures"], changes=bool(difference_.changes))
     show_as(found, side_of(other, left_contents), side_of(location, right_contents), output)
     exit_with_status(found, present, options["failures"])
 
@@ -337,11 +354,13 @@ def diff(
 Examples:
   doorkeeper acls plan acls.yaml kafka://localhost:9092 --whole
   doorkeeper acls plan teams/ kafka://localhost:9092 --output markdown --fail-on widening
+  doorkeeper acls plan teams/ kafka://localhost:9092 --effective
   doorkeeper acls plan team.csv kafka://localhost:9092 --own-prefix team- --out team.plan
 """
 )
 @_removals_max
 @plan_output_option
+@effective_options
 @fail_on_option
 @click.option(
     "--out",
@@ -357,6 +376,8 @@ def plan(
     removals_max: int,
     output: str,
     out_file: Path | None,
+    *,
+    effective: bool,
     **options: Any,  # noqa: ANN401  those above
 ) -> None:
     """Show the changes after which ADDRESS has the ACLs of WANTED.
@@ -384,7 +405,13 @@ def plan(
         fail_without_plan(error)
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
-    show_as(found, *sides, output)
+    after = set(present.bindings).difference(found.removed).union(found.added)
+    show_as(
+        found,
+        *sides,
+        output,
+        take_difference(options, present, goal, (present.bindings, after), wanted=effective),
+    )
     acl_plans.say_host_notes(found, networks=present.networks)
     if out_file is not None:
         say(f"the plan is written to {out_file}")

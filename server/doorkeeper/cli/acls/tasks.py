@@ -1,7 +1,7 @@
-"""Questions about all names with a prefix, and about tasks that need several permissions.
+"""Questions about many names or clients, and about tasks that need several permissions.
 
-Of a resource that the task needs and no option names, the client may choose the name: one that is
-allowed is enough.
+Such a question has a verdict, always, never or sometimes, with an example and the deciding rule of
+each answer.
 """
 
 from __future__ import annotations
@@ -10,187 +10,253 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.explanation import explanation
-from doorkeeper.acl.formats.records import records
+from doorkeeper.acl.cases import Verdict
+from doorkeeper.acl.decision import explain
+from doorkeeper.acl.explanation import ANY_HOST
+from doorkeeper.acl.formats.built_in_roles import BUILT_IN
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.formats.records import from_document
 from doorkeeper.acl.model import AclOperation, ResourceType
-from doorkeeper.acl.name_cases import NamesVerdict, name_cases, verdict_of
-from doorkeeper.cli.acls.explanations import Answer, because
-from doorkeeper.cli.acls.printing import resource_words, row
+from doorkeeper.acl.operations import effects
+from doorkeeper.acl.partition import extent_of
+from doorkeeper.acl.regions import Extent, single
+from doorkeeper.acl.tasks import TASKS, Need
+from doorkeeper.cli.acls.explanations import because, decision_record
+from doorkeeper.cli.acls.printing import extent_words, noun, resource_words, row
 from doorkeeper.cli.acls.question_options import take_resource
+from doorkeeper.cli.options import utf8
 from doorkeeper.cli.terminal import paint, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.name_cases import NameCase
+    from doorkeeper.acl.decision import Policy, Question
+    from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.acl.tasks import TaskAccess, TaskAnswer
 
-_TOPIC, _GROUP = ResourceType.TOPIC, ResourceType.GROUP
-_ID = ResourceType.TRANSACTIONAL_ID
-TASKS: Final = {
-    "produce": ((_TOPIC, AclOperation.WRITE),),
-    "produce-transactional": ((_TOPIC, AclOperation.WRITE), (_ID, AclOperation.WRITE)),
-    "consume": ((_TOPIC, AclOperation.READ), (_GROUP, AclOperation.READ)),
+_PREFIXED: Final = "prefixed"
+_OPTIONS: Final = {
+    ResourceType.TOPIC: "topic",
+    ResourceType.GROUP: "group",
+    ResourceType.TRANSACTIONAL_ID: "transactional_id",
 }
-"""The permissions that each task needs; the first resource is the one that has to be named."""
-_OPTIONS: Final = {_TOPIC: "topic", _GROUP: "group", _ID: "transactional_id"}
+_PARAMETERS: Final = {"topic": "topic", "group": "group", "transactional_id": "transactionalId"}
+"""The parameters of roles that options name."""
 
 _CASES_MAX: Final = 20
-_COLOURS: Final = {
-    NamesVerdict.ALWAYS: "green",
-    NamesVerdict.NEVER: "red",
-    NamesVerdict.SOMETIMES: "yellow",
-}
+COLOURS: Final = {Verdict.ALWAYS: "green", Verdict.NEVER: "red", Verdict.SOMETIMES: "yellow"}
 
 task_option = click.option(
     "--task",
-    type=click.Choice(list(TASKS)),
-    help="Ask for all permissions that a task needs, in place of --operation.",
+    metavar="TASK|ROLE",
+    type=click.Choice([*TASKS, *BUILT_IN]),
+    help="Ask for all permissions that a task needs, in place of --operation:"
+    f" {', '.join(TASKS)}; or all that a role gives: {', '.join(BUILT_IN)}.",
+)
+parameter_option = click.option(
+    "--parameter",
+    "parameters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    type=utf8,
+    help="A parameter of the role of --task, such as applicationId=orders-app; may be repeated."
+    " --topic, --group and --transactional-id name topic, group and transactionalId.",
 )
 pattern_option = click.option(
     "--resource-pattern-type",
     "pattern",
-    type=click.Choice(["literal", "prefixed"], case_sensitive=False),
+    type=click.Choice(["literal", _PREFIXED], case_sensitive=False),
     default="literal",
     show_default=True,
     help="With prefixed, ask about all names that begin with NAME: always, never, or sometimes.",
 )
 
 
-class TaskNeed(NamedTuple):
-    """A permission that is needed: for one name, all names with a prefix, or a name to choose."""
+class TaskQuestion(NamedTuple):
+    """The needs that options ask for; ``is_plain`` says that it is one permission on one name."""
 
-    question: Question
-    is_prefixed: bool
-    is_chosen: bool
-
-    def words(self) -> str:
-        """Return the resource in words."""
-        kind = resource_words(self.question.resource_type, "").strip()
-        if self.is_chosen:
-            return f"a {kind} of the client's choice"
-        if self.is_prefixed:
-            return f"{kind} names that begin with {printable(self.question.name)!r}"
-        return resource_words(self.question.resource_type, self.question.name)
-
-
-class NeedAnswer(NamedTuple):
-    """The cases of a need, and its verdict."""
-
-    need: TaskNeed
-    cases: Sequence[NameCase]
-    verdict: NamesVerdict
+    needs: Sequence[Need]
+    is_plain: bool
 
 
 def take_needs(
-    options: dict[str, Any], principal: str, host: str, operation: AclOperation | None
-) -> list[TaskNeed]:
+    options: dict[str, Any], operation: AclOperation | None, *, names_needed: bool = True
+) -> TaskQuestion:
     """Return what the options ask for, and take them out of the dictionary.
 
     Raises:
         click.UsageError: they do not go together.
 
     """
-    task, is_prefixed = options.pop("task"), options.pop("pattern") == "prefixed"
+    task, is_prefixed = options.pop("task"), options.pop("pattern") == _PREFIXED
+    parameters: tuple[str, ...] = options.pop("parameters")
     if (task is None) == (operation is None):
         raise click.UsageError("give one of --operation and --task")
+    if parameters and task not in BUILT_IN:
+        raise click.UsageError(f"--parameter is for roles: {', '.join(BUILT_IN)}")
     if operation is not None:
         kind, name = take_resource(options, operation)
-        return [TaskNeed(Question(principal, host, operation, kind, name), is_prefixed, False)]
-    # No request of a task has the cluster's permissions: IDEMPOTENT_WRITE follows from WRITE.
-    needed = dict(TASKS[task])
+        extent = Extent(name) if is_prefixed else single(name)
+        return TaskQuestion([Need(operation, kind, extent)], not is_prefixed)
     named = {kind: options.pop(option) for kind, option in _OPTIONS.items()}
     others = [options.pop(each) for each in ("delegation_token", "user_principal", "cluster")]
-    unneeded = [each for each in named if named[each] is not None and each not in needed]
-    if any(others) or unneeded or named[_TOPIC] is None:
-        words = ", ".join(f"--{_OPTIONS[each].replace('_', '-')}" for each in needed)
-        raise click.UsageError(f"--task {task} takes {words}, of which --topic is needed")
     if "" in named.values():
         raise click.UsageError("a resource has a name; found an empty one")
-    return [
-        TaskNeed(
-            Question(principal, host, does, kind, named[kind] or ""),
-            is_prefixed,
-            named[kind] is None,
+    if any(others):
+        raise click.UsageError(f"--task {task} takes {_words_of(_OPTIONS)}")
+    if task in BUILT_IN:
+        return TaskQuestion(_needs_of_role(task, named, parameters, is_prefixed=is_prefixed), False)
+    # No request of a task has the cluster's permissions: IDEMPOTENT_WRITE follows from WRITE.
+    needed = dict(TASKS[task])
+    unneeded = [each for each in named if named[each] is not None and each not in needed]
+    if unneeded or (names_needed and named[ResourceType.TOPIC] is None):
+        which = ", of which --topic is needed" if names_needed else ""
+        raise click.UsageError(f"--task {task} takes {_words_of(needed)}{which}")
+    return TaskQuestion(
+        [
+            Need(
+                does, kind, None if (name := named[kind]) is None else Extent(name, not is_prefixed)
+            )
+            for kind, does in needed.items()
+        ],
+        False,
+    )
+
+
+def _words_of(kinds: Iterable[ResourceType]) -> str:
+    return ", ".join(f"--{_OPTIONS[each].replace('_', '-')}" for each in kinds)
+
+
+def _needs_of_role(
+    role: str,
+    named: dict[ResourceType, str | None],
+    parameters: Sequence[str],
+    *,
+    is_prefixed: bool,
+) -> list[Need]:
+    """Return the permissions of the ACLs that a role stands for."""
+    how = "PREFIXED" if is_prefixed else "LITERAL"
+    # The principal of the grant is of no account: its ACLs are asked about, not made.
+    grant: dict[str, Any] = {"role": role, "principal": "User:any"}
+    for kind, option in _OPTIONS.items():
+        if named[kind] is not None:
+            grant[_PARAMETERS[option]] = {"name": named[kind], "patternType": how}
+    for text in parameters:
+        word, sign, value = text.partition("=")
+        if not sign or not word or not value:
+            raise click.UsageError(f"--parameter: found {text!r}; expected is NAME=VALUE")
+        grant[word] = value
+    try:
+        bindings = from_document({"version": 1, "grants": [grant]})
+    except FormatError as error:
+        raise click.UsageError(f"--task {role}: {error}") from None
+    return list(
+        dict.fromkeys(
+            Need(each, binding.pattern.resource_type, extent_of(*binding.pattern[1:]))
+            for binding in bindings
+            for each in _operations(binding)
         )
-        for kind, does in needed.items()
-    ]
+    )
 
 
-def findings_of(policy: Policy, snapshot: Snapshot, needs: Sequence[TaskNeed]) -> list[NeedAnswer]:
-    """Return the cases and the verdict of each need."""
-    found = []
-    for need in needs:
-        cases = name_cases(policy, snapshot, need.question)
-        if not need.is_chosen and not need.is_prefixed:
-            name = need.question.name
-            decision = explanation(policy, snapshot, need.question).decision
-            cases = [cases[0]._replace(name=name, decision=decision)]
-        verdict = verdict_of(cases)
-        if need.is_chosen:
-            # The client chooses an allowed name, if there is one.
-            cases = cases[:1]
-            verdict = verdict_of(cases)
-        found.append(NeedAnswer(need, cases, verdict))
-    return found
+def _operations(binding: AclBinding) -> tuple[AclOperation, ...]:
+    operation = binding.entry.operation
+    return effects(binding) if operation is AclOperation.ALL else (operation,)
 
 
-def whole_verdict(findings: Sequence[NeedAnswer]) -> NamesVerdict:
-    """Return the verdict of all needs together."""
-    verdicts = [each.verdict for each in findings]
-    if NamesVerdict.NEVER in verdicts:
-        return NamesVerdict.NEVER
-    return NamesVerdict.SOMETIMES if NamesVerdict.SOMETIMES in verdicts else NamesVerdict.ALWAYS
+def need_words(need: Need) -> str:
+    """Return the resource of a need in words."""
+    if need.names is None:
+        return f"a {noun(need.resource_type)} of the client's choice"
+    if need.names.is_single:
+        return resource_words(need.resource_type, need.names.text)
+    return extent_words(need.resource_type, need.names)
 
 
-def lines_of_findings(
-    findings: Sequence[NeedAnswer], policy: Policy, snapshot: Snapshot, location: Location
+def lines_of_answer(
+    found: TaskAnswer, principal: str, host: str, policy: Policy, snapshot: Snapshot
 ) -> Iterator[str]:
-    """Yield the verdict of all needs, then that of each one with its cases."""
-    whole = whole_verdict(findings)
-    first = findings[0].need.question
-    where = "" if first.host == "*" else f" from {first.host}"
-    yield paint(f"{whole.name}: {printable(first.principal)}{where}", _COLOURS[whole], bold=True)
-    for need, cases, verdict in findings:
-        yield f"{verdict.value}: {need.question.operation.name} {need.words()}"
+    """Yield the verdict of a task, then that of each need with its cases."""
+    where = "" if host == ANY_HOST else f" from {host}"
+    head = f"{found.verdict.name}: {printable(principal)}{where}"
+    yield paint(head, COLOURS[found.verdict], bold=True)
+    yield from lines_of_needs(found, policy, snapshot)
+
+
+def lines_of_needs(found: TaskAnswer, policy: Policy, snapshot: Snapshot) -> Iterator[str]:
+    """Yield the verdict of each need, with its cases."""
+    for need, cases, verdict in found.needs:
+        yield f"{verdict.value}: {need.operation.name} {need_words(need)}"
+        shows_host = len({each.question.host for each in cases}) > 1
         for case in cases[:_CASES_MAX]:
-            question = need.question._replace(name=case.name)
-            answer = Answer(explanation(policy, snapshot, question), policy, snapshot, location)
-            word = "allowed" if case.decision.allowed else "denied"
-            example = resource_words(question.resource_type, case.name)
-            yield f"  {word}, as {example}: {because(answer)}"
-            if case.decision.binding is not None:
-                yield f"    {row(case.decision.binding)}"
+            yield from case_lines(policy, snapshot, case.question, shows_host=shows_host)
         if len(cases) > _CASES_MAX:
             yield f"  and {len(cases) - _CASES_MAX} more; --output json has all"
 
 
-def record_of_findings(findings: Sequence[NeedAnswer]) -> dict[str, Any]:
+def case_lines(
+    policy: Policy, snapshot: Snapshot, question: Question, *, shows_host: bool
+) -> list[str]:
+    """Return an example with its decision and the deciding rule."""
+    decision = explain(policy, snapshot, question)
+    word = "allowed" if decision.allowed else "denied"
+    where = f" from {question.host}" if shows_host else ""
+    example = resource_words(question.resource_type, question.name)
+    reason = because(policy, snapshot, question, decision)
+    lines = [f"  {word}, as {example}{where}: {reason}"]
+    return lines if decision.binding is None else [*lines, f"    {row(decision.binding)}"]
+
+
+def lines_of_access(access: TaskAccess, policy: Policy, snapshot: Snapshot) -> Iterator[str]:
+    """Yield the verdict of a principal, with an example of each answer."""
+    note = "  (super user)" if access.principal in policy.super_users else ""
+    verdict = paint(access.verdict.value, COLOURS[access.verdict])
+    yield f"{printable(access.principal)}  {verdict}{note}"
+    examples = (*access.allowed, *(() if access.denied is None else (access.denied,)))
+    shows_host = any(each.host != ANY_HOST for each in examples)
+    for each in examples:
+        yield from case_lines(policy, snapshot, each, shows_host=shows_host)
+
+
+def record_of_answer(found: TaskAnswer) -> dict[str, Any]:
     """Return the verdicts and cases for JSON."""
     return {
-        "verdict": whole_verdict(findings).value,
+        "verdict": found.verdict.value,
         "needs": [
             {
-                "operation": need.question.operation.name,
-                "resourceType": need.question.resource_type.name,
-                "name": None if need.is_chosen else need.question.name,
-                "patternType": "PREFIXED" if need.is_prefixed else "LITERAL",
+                "operation": need.operation.name,
+                "resourceType": need.resource_type.name,
+                "name": None if need.names is None else need.names.text,
+                "patternType": "LITERAL"
+                if need.names is not None and need.names.is_single
+                else "PREFIXED",
                 "verdict": verdict.value,
                 "cases": [
-                    {
-                        "name": case.name,
-                        "allowed": case.decision.allowed,
-                        "rule": case.decision.rule.value,
-                        "binding": None
-                        if case.decision.binding is None
-                        else next(records([case.decision.binding])),
-                    }
-                    for case in cases
+                    {"name": question.name, "host": question.host, **decision_record(decision)}
+                    for question, decision in cases
                 ],
             }
-            for need, cases, verdict in findings
+            for need, cases, verdict in found.needs
+        ],
+    }
+
+
+def record_of_access(access: TaskAccess, policy: Policy, snapshot: Snapshot) -> dict[str, Any]:
+    """Return the verdict of a principal for JSON."""
+    denied = () if access.denied is None else (access.denied,)
+    return {
+        "principal": access.principal,
+        "verdict": access.verdict.value,
+        "superUser": access.principal in policy.super_users,
+        "cases": [
+            {
+                "operation": each.operation.name,
+                "resourceType": each.resource_type.name,
+                "name": each.name,
+                "host": each.host,
+                **decision_record(explain(policy, snapshot, each)),
+            }
+            for each in (*access.allowed, *denied)
         ],
     }

@@ -64,7 +64,7 @@ def test_what_is_asked(line: str, meaning: str) -> None:
             "--principal User:a --operation Read --cluster",
             "no request has the operation Read on a CLUSTER",
         ),
-        ("--principal User:a --operation Read --topic t --host x", "an address, or *"),
+        ("--principal User:a --operation Read --topic t --host x", "an address, a network, or *"),
         ("--operation Read --topic t", "Missing option '--principal'"),
     ],
 )

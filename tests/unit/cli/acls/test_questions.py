@@ -211,6 +211,7 @@ def test_what_can(run: Run) -> None:
         "name": "orders",
         "patternType": "LITERAL",
         "operations": ["WRITE", "DESCRIBE"],
+        "sometimes": [],
     }
     nothing = run("what-can --principal User:* --resource-type transactional-id")
     assert nothing.stdout.startswith("none\n\npermissions of all principals that no ACL names\n")

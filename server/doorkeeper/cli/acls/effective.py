@@ -1,0 +1,226 @@
+"""The decisions that change between two sets of ACLs, for ``diff`` and ``plan`` with --effective.
+
+Each region has an example::
+
+    + User:bob  READ, DESCRIBE  topic names that begin with 'pii-'
+        as User:bob to READ topic pii-x, from 192.0.2.1
+        before: no ACL covers the resource, and allow.everyone.if.no.acl.found is false
+        after: this ACL allows it, and no DENY matches
+          User:bob,TOPIC,PREFIXED,pii-,READ,ALLOW,*
+    Decisions: 1 more allowed, 0 fewer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import click
+
+from doorkeeper.acl.bulk import load
+from doorkeeper.acl.decision import explain
+from doorkeeper.acl.effective_changes import AclState, effective_changes
+from doorkeeper.acl.model import WILDCARD
+from doorkeeper.acl.regions import ALL_NAMES, Extent
+from doorkeeper.cli.acls.explanations import because, decision_record
+from doorkeeper.cli.acls.printing import extent_words, fenced, resource_words, row
+from doorkeeper.cli.acls.question_options import (
+    effective_policy,
+    policy_options,
+    release_option,
+)
+from doorkeeper.cli.terminal import paint, printable
+from doorkeeper.kinds.features import LEVELS, has_networks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    from doorkeeper.acl.decision import Decision, Question
+    from doorkeeper.acl.effective_changes import EffectiveChange
+    from doorkeeper.acl.model import AclBinding, ResourceType
+    from doorkeeper.acl.regions import NameSet
+    from doorkeeper.cli.acls.question_options import EffectivePolicy
+    from doorkeeper.repositories.repository import AclContents
+
+Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
+
+SHOWN_MAX: Final = 100
+"""The number of regions in lines; JSON has all."""
+
+_OTHERS_MAX: Final = 10
+"""The number of exceptions in a line."""
+
+
+def effective_options(command: Command) -> Command:
+    """Add --effective and the settings that decisions depend on; ``take_difference`` reads them."""
+    effective = click.option(
+        "--effective",
+        is_flag=True,
+        help="Show the decisions that change: of which principals, about which names, hosts and"
+        " operations, with an example of each.",
+    )
+    return effective(policy_options(release_option(command)))
+
+
+class EffectiveDifference(NamedTuple):
+    """The regions of changed decisions, and the states that were compared."""
+
+    changes: Sequence[EffectiveChange]
+    before: AclState
+    after: AclState
+    policies: tuple[EffectivePolicy, EffectivePolicy]
+
+    def decisions(self, example: Question) -> tuple[Decision, Decision]:
+        """Return the decisions before and after."""
+        return explain(*self.before, example), explain(*self.after, example)
+
+
+def take_difference(
+    options: dict[str, Any],
+    before: AclContents,
+    after: AclContents,
+    sets: tuple[Iterable[AclBinding], Iterable[AclBinding]],
+    *,
+    wanted: bool,
+) -> EffectiveDifference | None:
+    """Return the decisions that change between two sets, if they are wanted.
+
+    Takes the options of the policy. What a side does not tell, as a file its super users, is as at
+    the other side.
+    """
+    super_users, everyone = options.pop("super_users"), options.pop("allow_everyone")
+    release: str | None = options.pop("release")
+    if not wanted:
+        return None
+    policies, states = [], []
+    for (one, other), bindings in zip(((before, after), (after, before)), sets, strict=True):
+        source = one if one.policy is not None else other
+        policy = effective_policy(
+            source.policy, super_users, allow_everyone=everyone, source=source.policy_from
+        )
+        networks = one.networks if one.networks is not None else other.networks is not False
+        if release is not None:
+            networks = has_networks(LEVELS[release])
+        snapshot = load(("", each) for each in bindings).with_network_matching(enabled=networks)
+        policies.append(policy)
+        states.append(AclState(policy.policy, snapshot))
+    found = effective_changes(states[0], states[1])
+    return EffectiveDifference(found, states[0], states[1], (policies[0], policies[1]))
+
+
+def summary(changes: Collection[EffectiveChange]) -> str:
+    """Return the number of regions."""
+    if not changes:
+        return "No decision changes."
+    more = sum(each.allowed for each in changes)
+    return f"Decisions: {more} more allowed, {len(changes) - more} fewer."
+
+
+def lines_of_difference(found: EffectiveDifference) -> Iterator[str]:
+    """Yield the regions with their examples, then their number and the policy."""
+    for change in found.changes[:SHOWN_MAX]:
+        sign, colour = ("+", "green") if change.allowed else ("-", "red")
+        yield paint(f"{sign} {region_words(change)}", colour)
+        example = change.example
+        what = resource_words(example.resource_type, example.name)
+        who, does = printable(example.principal), example.operation.name
+        yield f"    as {who} to {does} {what}, from {example.host}"
+        sides = (found.before, found.after)
+        decisions = found.decisions(example)
+        for word, state, decision in zip(("before", "after"), sides, decisions, strict=True):
+            yield f"    {word}: {because(*state, example, decision)}"
+            if decision.binding is not None:
+                yield f"      {row(decision.binding)}"
+    if len(found.changes) > SHOWN_MAX:
+        yield f"and {len(found.changes) - SHOWN_MAX} more; --output json has all"
+    yield summary(found.changes)
+    yield from policy_lines(found)
+
+
+def policy_lines(found: EffectiveDifference) -> list[str]:
+    """Return the settings that the decisions depend on besides."""
+    before, after = (each.lines() for each in found.policies)
+    if before == after:
+        return after
+    return [f"before: {each}" for each in before] + [f"after: {each}" for each in after]
+
+
+def markdown_of_difference(found: EffectiveDifference) -> Iterator[str]:
+    """Yield the lines of Markdown: the number of regions, and a block with them."""
+    yield f"**{summary(found.changes)}**"
+    if not found.changes:
+        return
+    block = []
+    for change in found.changes[:SHOWN_MAX]:
+        block.append(f"{'+' if change.allowed else '-'} {region_words(change)}")
+        decision = found.decisions(change.example)[1 if change.allowed else 0]
+        if decision.binding is not None:
+            block.append(f"    {'by' if change.allowed else 'was by'} {row(decision.binding)}")
+    if len(found.changes) > SHOWN_MAX:
+        block.append(f"and {len(found.changes) - SHOWN_MAX} more")
+    yield from ("", *fenced(block, "diff"))
+
+
+def record_of_difference(found: EffectiveDifference) -> dict[str, Any]:
+    """Return the regions and the policies for JSON."""
+    before, after = found.policies
+    return {
+        "effective": [_record(found, each) for each in found.changes],
+        "policies": {"before": before.record(), "after": after.record()},
+    }
+
+
+def _record(found: EffectiveDifference, change: EffectiveChange) -> dict[str, Any]:
+    example = change.example
+    return {
+        "allowed": change.allowed,
+        "principal": change.principal,
+        "resourceType": change.resource_type.name,
+        **names_record(change.names),
+        "exceptNames": [names_record(each) for each in change.other_names],
+        "host": change.host,
+        "exceptHosts": list(change.other_hosts),
+        "operations": [each.name for each in change.operations],
+        "example": {
+            "principal": example.principal,
+            "host": example.host,
+            "operation": example.operation.name,
+            "resourceType": example.resource_type.name,
+            "name": example.name,
+            **dict(
+                zip(
+                    ("before", "after"), map(decision_record, found.decisions(example)), strict=True
+                )
+            ),
+        },
+    }
+
+
+def names_record(names: NameSet) -> dict[str, str]:
+    """Return names as the pattern that covers them."""
+    if not isinstance(names, Extent):
+        return {"name": WILDCARD, "patternType": "LITERAL"}
+    return {"name": names.text, "patternType": "LITERAL" if names.is_single else "PREFIXED"}
+
+
+def region_words(change: EffectiveChange) -> str:
+    """Return a region in a line."""
+    operations = ", ".join(each.name for each in change.operations)
+    where = ""
+    if change.host != WILDCARD or change.other_hosts:
+        where = f", from {'all hosts' if change.host == WILDCARD else change.host}"
+        if change.other_hosts:
+            where += f" except {', '.join(change.other_hosts)}"
+    names = _names_words(change.resource_type, change.names, change.other_names)
+    return f"{printable(change.principal)}  {operations}  {names}{where}"
+
+
+def _names_words(kind: ResourceType, names: NameSet, others: Sequence[Extent]) -> str:
+    words = extent_words(kind, names if isinstance(names, Extent) else ALL_NAMES)
+    if not others:
+        return words
+    shown = [
+        printable(each.text) if each.is_single else f"{printable(each.text)}*"
+        for each in others[:_OTHERS_MAX]
+    ]
+    more = f" and {len(others) - _OTHERS_MAX} more" if len(others) > _OTHERS_MAX else ""
+    return f"{words} except {', '.join(shown)}{more}"
