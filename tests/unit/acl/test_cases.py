@@ -77,7 +77,9 @@ def test_every_name_agrees(
     answers = {allows(policy, snapshot, ask(name)) for name in names}
     expected = {frozenset({True}): Verdict.ALWAYS, frozenset({False}): Verdict.NEVER}
 
-    assert answer(policy, snapshot, about(prefix)).verdict is expected.get(frozenset(answers), Verdict.SOMETIMES)
+    assert answer(policy, snapshot, about(prefix)).verdict is expected.get(
+        frozenset(answers), Verdict.SOMETIMES
+    )
     decisions = {each.decision for each in found}
     assert {explain(policy, snapshot, ask(name)) for name in names} <= decisions
     for question, decision in found:
