@@ -77,11 +77,16 @@ def cases(policy: Policy, snapshot: Snapshot, space: Space) -> list[Case]:
     Cost: a decision for each class of names and clients.
     """
     found: dict[Decision, Question] = {}
-    asked = sorted(_questions(policy, snapshot, space), key=lambda each: (len(each.name), each))
+    # Sorted twice, in C: by name, then by its length.
+    asked = sorted(sorted(_questions(policy, snapshot, space)), key=_name_length)
     for question in asked:
         found.setdefault(explain(policy, snapshot, question), question)
     every = [Case(question, decision) for decision, question in found.items()]
     return sorted(every, key=lambda each: not each.decision.allowed)
+
+
+def _name_length(question: Question) -> int:
+    return len(question.name)
 
 
 def answer(policy: Policy, snapshot: Snapshot, space: Space) -> Answer:

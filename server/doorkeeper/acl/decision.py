@@ -161,27 +161,29 @@ def _matching(snapshot: Snapshot, question: Question) -> Iterator[AclBinding]:
         if (cells := principals.get(who)) is not None
     ]
     hosts = snapshot.hosts_matching(host)
-    for pattern_name, pattern_type in _order(name, both):
+    for pattern_name, pattern_type in _order(name, [cells for _, cells in both]):
         # Of many patterns few have an entry that answers: nothing is made for the others.
-        matching = [
-            AccessControlEntry(who, each, does, permission_type)
-            for who, cells in both
-            if (cell := cells.get(pattern_name, pattern_type)) is not None
-            for each, mask in masks(cell)
-            if mask & tests and each in hosts
-            for does, permission_type in entries_of(mask & tests)
-        ]
+        matching: list[AccessControlEntry] = []
+        for who, cells in both:
+            cell = cells.get(pattern_name, pattern_type)
+            for each, mask in () if cell is None else masks(cell):
+                if mask & tests and each in hosts:
+                    matching += (AccessControlEntry(who, each, *of) for of in _entries(mask & tests))
         if matching:
             pattern = ResourcePattern(resource_type, pattern_name, pattern_type)
             for entry in sorted(matching, key=_walk_key):
                 yield AclBinding(pattern, entry)
 
 
-def _order(
-    name: str, tables: Iterable[tuple[str, Names[Cell]]]
-) -> Iterator[tuple[str, PatternType]]:
+# Of thousands of cells most have one of a few masks.
+@lru_cache(maxsize=1024)
+def _entries(mask: int) -> tuple[tuple[AclOperation, AclPermissionType], ...]:
+    return tuple(entries_of(mask))
+
+
+def _order(name: str, tables: Iterable[Names[Cell]]) -> Iterator[tuple[str, PatternType]]:
     """Yield the patterns that may cover a name, the longest first."""
-    lengths = {size for _, cells in tables for size in cells.lengths if size <= len(name)}
+    lengths = {size for cells in tables for size in cells.lengths if size <= len(name)}
     # ``StandardAcl.compareTo`` sorts names in reverse, so that a walk meets longer names first.
     yield name, PatternType.LITERAL
     for size in sorted(lengths, reverse=True):

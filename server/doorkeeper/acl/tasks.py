@@ -83,6 +83,10 @@ def task_answer(
     policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[Need]
 ) -> TaskAnswer:
     """Return the verdict of a task, with the cases of each need; ``host`` is as in ``Space``."""
+    if len(needs) == 1 and needs[0].names is not None:
+        every = cases(policy, snapshot, _space(principal, host, needs[0]))
+        verdict = together(map(_verdict, every))
+        return TaskAnswer(verdict, [NeedAnswer(needs[0], every, verdict)])
     whole: list[Verdict] = []
     found: list[dict[Case, None]] = [{} for _ in needs]
     verdicts: list[set[Verdict]] = [set() for _ in needs]
@@ -127,6 +131,14 @@ def task_access(
 def _access(
     policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[Need]
 ) -> TaskAccess:
+    # A single need is answered at once: only several ones have to be met by the same client.
+    if len(needs) == 1 and needs[0].names is not None:
+        found = answer(policy, snapshot, _space(principal, host, needs[0]))
+        first = () if found.allowed is None else (found.allowed,)
+        return TaskAccess(principal, found.verdict, first, found.denied)
+    every = [answer(policy, snapshot, _space(principal, host, each)) for each in needs]
+    if any(each.allowed is None for each in every):
+        return TaskAccess(principal, Verdict.NEVER, (), None)
     verdicts: set[Verdict] = set()
     allowed: tuple[Question, ...] = ()
     denied: Question | None = None
