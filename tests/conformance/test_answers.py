@@ -71,7 +71,7 @@ def _row(question: Question) -> list[Any]:
 @pytest.mark.parametrize("release", RELEASES)
 @settings(max_examples=150, deadline=None)
 @given(world=worlds, other=worlds, policy=policies, prefix=prefixes, host=scopes)
-def test_examples(  # noqa: PLR0913  two worlds and a question
+def test_examples(
     authorizers: Authorizers,
     totals: Totals,
     release: str,

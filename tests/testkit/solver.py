@@ -72,7 +72,7 @@ def allowed(
 def in_extent(extent: Extent) -> Any:
     """Return the condition that an extent has the name."""
     text = z3.StringVal(extent.text)
-    return NAME == text if extent.is_single else z3.PrefixOf(text, NAME)
+    return text == NAME if extent.is_single else z3.PrefixOf(text, NAME)
 
 
 def in_change(change: EffectiveChange) -> Any:

@@ -168,7 +168,9 @@ def _matching(snapshot: Snapshot, question: Question) -> Iterator[AclBinding]:
             cell = cells.get(pattern_name, pattern_type)
             for each, mask in () if cell is None else masks(cell):
                 if mask & tests and each in hosts:
-                    matching += (AccessControlEntry(who, each, *of) for of in _entries(mask & tests))
+                    matching += (
+                        AccessControlEntry(who, each, *of) for of in _entries(mask & tests)
+                    )
         if matching:
             pattern = ResourcePattern(resource_type, pattern_name, pattern_type)
             for entry in sorted(matching, key=_walk_key):

@@ -17,10 +17,14 @@ all of them changes no decision. The warnings are probable mistakes or risks.
     W005  host                not in Kafka's spelling: never matches, or matches more
     W006  everyone            a grant to User:*
     W007  group missing       topics are readable, but no group
+    W008  no credentials      a grant of a user without credentials, where these are known
+    W009  no topic            a grant for topics of which there is none, where these are known
+    W010  administrator       a grant to change ACLs, or to act as a broker
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +32,7 @@ from doorkeeper.acl.consumer_access import readers_without_group
 from doorkeeper.acl.host_sets import HostTable
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import (
+    ANONYMOUS,
     CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -112,8 +117,24 @@ CODES = {
     "W005": "host",
     "W006": "everyone",
     "W007": "group missing",
+    "W008": "no credentials",
+    "W009": "no topic",
+    "W010": "administrator",
 }
 """All codes, with their titles."""
+
+
+class Known(NamedTuple):
+    """What is there besides ACLs; None where it is not known.
+
+    ``users`` are names, without ``User:``.
+    """
+
+    users: frozenset[str] | None = None
+    topics: frozenset[str] | None = None
+
+
+NOTHING_KNOWN = Known()
 
 
 def lint(
@@ -123,12 +144,14 @@ def lint(
     *,
     implied: bool = True,
     accepts: Callable[[str, AclBinding], bool] | None = None,
+    known: Known = NOTHING_KNOWN,
 ) -> list[Finding]:
     """Return the findings with these codes, sorted by code, then by binding.
 
     All bindings with E codes can be removed together, for any selection of codes. Without
     ``implied`` the DESCRIBE is no finding that ``kafka-acls.sh --producer`` and ``--consumer`` add
     beside WRITE and READ. ``accepts`` says whether a finding with a code is accepted for a binding.
+    Without users or topics in ``known`` there are no findings about them.
     """
     causes = {cause for cause, (code, _) in _CAUSES.items() if code in codes}
     bindings = sorted(
@@ -154,6 +177,10 @@ def lint(
             found.append(finding)
         found += (finding for rule in _RULES if (finding := rule(binding)) is not None)
     found += _missing_groups(policy, snapshot, bindings)
+    if known.users is not None:
+        found += _without_credentials(policy, bindings, known.users)
+    if known.topics is not None:
+        found += _without_topics(bindings, sorted(known.topics))
     # Rules are cheap: they run for all codes, and the findings are selected here.
     chosen = [each for each in found if each.code in codes]
     if accepts is not None:
@@ -294,11 +321,30 @@ def _everyone(binding: AclBinding) -> Finding | None:
     return _warning("W006", reason, binding, fix=Fix("name those who need it"))
 
 
+def _administrator(binding: AclBinding) -> Finding | None:
+    entry = binding.entry
+    if entry.permission_type is not AclPermissionType.ALLOW:
+        return None
+    is_cluster = binding.pattern.resource_type is ResourceType.CLUSTER
+    if not is_cluster or not is_asked_about(binding.pattern):
+        return None
+    may = {
+        AclOperation.ALTER: "change ACLs and users",
+        AclOperation.CLUSTER_ACTION: "act as a broker",
+        AclOperation.ALL: "change ACLs and users, and act as a broker",
+    }.get(entry.operation)
+    if may is None:
+        return None
+    reason = f"{entry.principal} may {may}: it can give itself every permission"
+    return _warning("W010", reason, binding, fix=Fix("accept it, or grant what is needed"))
+
+
 _RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
     _prefixed_asterisk,
     _principal_type,
     _principal_star,
     _everyone,
+    _administrator,
 )
 
 
@@ -345,6 +391,55 @@ def _missing_groups(
             " their offsets need READ on their group",
             binding,
             fix=Fix(f"allow {principal} to READ its group"),
+        )
+
+
+def _without_credentials(
+    policy: Policy, bindings: Iterable[AclBinding], users: Collection[str]
+) -> Iterator[Finding]:
+    """Yield grants of users without credentials; other types and super users are left out."""
+    for binding in bindings:
+        principal = binding.entry.principal
+        kind, _, name = principal.partition(":")
+        if kind != "User" or name in users or not _is(binding, AclPermissionType.ALLOW):
+            continue
+        if principal in policy.super_users or principal in (WILDCARD_PRINCIPAL, str(ANONYMOUS)):
+            continue
+        yield _warning(
+            "W008",
+            f"{principal} has no credentials: it cannot log in, unless by TLS or a token",
+            binding,
+            fix=Fix("create the user, or remove the grant"),
+        )
+
+
+def _without_topics(bindings: Collection[AclBinding], topics: Sequence[str]) -> Iterator[Finding]:
+    """Yield grants for topics that are not there; sorted ``topics``.
+
+    A principal that may create the topic is one that will.
+    """
+    creating = {
+        (binding.pattern, binding.entry.principal)
+        for binding in bindings
+        if AclOperation.CREATE in effects(binding) and _is(binding, AclPermissionType.ALLOW)
+    }
+    for binding in bindings:
+        pattern, entry = binding
+        if pattern.resource_type is not ResourceType.TOPIC or pattern.name == WILDCARD:
+            continue
+        if (pattern, entry.principal) in creating or not _is(binding, AclPermissionType.ALLOW):
+            continue
+        at = bisect_left(topics, pattern.name)
+        near = topics[at] if at < len(topics) else ""
+        is_prefix = pattern.pattern_type is PatternType.PREFIXED
+        if near == pattern.name or (is_prefix and near.startswith(pattern.name)):
+            continue
+        which = f"begins with {pattern.name!r}" if is_prefix else f"is named {pattern.name!r}"
+        yield _warning(
+            "W009",
+            f"there is no topic that {which}",
+            binding,
+            fix=Fix("create the topic, or remove the grant"),
         )
 
 

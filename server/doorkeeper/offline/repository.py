@@ -27,7 +27,7 @@ from doorkeeper.config.plug_ins import UnusableClass
 from doorkeeper.errors import AuthorizerFault
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import state_at
-from doorkeeper.kinds.declared import ACL, CONFIG, FEATURE
+from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
 from doorkeeper.kinds.features import has_networks, metadata_level
 from doorkeeper.offline.acls import open_acls
 from doorkeeper.offline.stores import open_backup, open_for_reading, place_of
@@ -124,7 +124,9 @@ class StoreRepository(AclRepository):
         except StorageError as error:
             raise StartError(str(error)) from error
         settings, _ = with_stored_values(settings, dynamic_values(stored.configs, settings.node_id))
-        return _contents(stored, policy_of(settings))
+        found = _contents(stored, policy_of(settings))
+        # A catalog declares further topics.
+        return found if settings.catalog_file is None else found._replace(topics=None)
 
 
 class BackupRepository(AclRepository):
@@ -182,6 +184,8 @@ def _contents(stored: StoredRows, policy: Policy) -> AclContents:
         policy,
         networks=has_networks(metadata_level(stored.features)),
         revision=stored.revision,
+        users=stored.users or None,
+        topics=stored.topics or None,
     )
 
 
@@ -228,6 +232,8 @@ async def _read_store(settings: Settings) -> StoredRows:
             list(store.rows(CONFIG)),
             list(store.rows(FEATURE)),
             store.revision,
+            frozenset(each.user for each in store.rows(CREDENTIAL)),
+            frozenset(each.name for each in store.rows(TOPIC)),
         )
     finally:
         await store.aclose()

@@ -59,6 +59,10 @@ class AclContents(NamedTuple):
     """The parts of all ACLs that files declare as theirs; empty if none does."""
     accepted: tuple[PlacedAcceptance, ...] = ()
     """The findings that files accept."""
+    users: frozenset[str] | None = None
+    """The users with credentials; None if they are not known."""
+    topics: frozenset[str] | None = None
+    """The topics that exist; None if they are not known."""
 
 
 class AclSession(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.kinds.declared import ACL, CONFIG, FEATURE
+from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
 from doorkeeper.storage import migrations, old_layout, schema
 from doorkeeper.storage.database import connect_readonly, sqlite_errors
 from doorkeeper.storage.sqlite import read_rows
@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 
 class StoredRows(NamedTuple):
-    """ACLs, dynamic configuration and features, from one consistent snapshot."""
+    """ACLs, dynamic configuration, features and names, from one consistent snapshot."""
 
     bindings: list[StoredBinding]
     configs: list[StoredConfig]
     features: list[StoredFeature]
     revision: int
+    users: frozenset[str] = frozenset()
+    """The users with SCRAM credentials."""
+    topics: frozenset[str] = frozenset()
+    """The topics that were created over the wire."""
 
 
 def read_acls(path: Path) -> StoredRows:
@@ -40,4 +44,6 @@ def read_acls(path: Path) -> StoredRows:
         features = list(read(connection, FEATURE)) if version >= schema.ONE_LAYOUT else []
         revision = schema.last_revision(connection)
         acls, configs = list(read(connection, ACL)), list(read(connection, CONFIG))
-        return StoredRows(acls, configs, features, revision)
+        users = frozenset(each.user for each in read(connection, CREDENTIAL))
+        topics = frozenset(each.name for each in read(connection, TOPIC))
+        return StoredRows(acls, configs, features, revision, users, topics)

@@ -46,7 +46,7 @@ def solved(formula: Any, scope: Any) -> Verdict:
 
 @SOLVED
 @given(worlds, policies, prefixes, scopes, asked, rules)
-def test_verdicts(  # noqa: PLR0913  a world and a question
+def test_verdicts(
     world: World,
     policy: Policy,
     prefix: str,
@@ -84,7 +84,7 @@ def test_verdicts(  # noqa: PLR0913  a world and a question
 
 @SOLVED
 @given(worlds, worlds, worlds, policies, policies, asked, rules, rules)
-def test_effective_changes(  # noqa: PLR0913  two states
+def test_effective_changes(
     common: World,
     more: World,
     others: World,
@@ -135,7 +135,7 @@ def test_effective_changes(  # noqa: PLR0913  two states
     st.sampled_from((("User:a",), ("User:c",), ("User:a", "User:b"), ("User:*",))),
     rules,
 )
-def test_rules(  # noqa: PLR0913  a world and a rule
+def test_rules(
     world: World,
     policy: Policy,
     prefix: str,
@@ -172,7 +172,7 @@ def test_rules(  # noqa: PLR0913  a world and a rule
 
 @SOLVED
 @given(worlds, worlds, policies, prefixes, scopes, asked, rules)
-def test_no_more_than_before(  # noqa: PLR0913  two worlds and a rule
+def test_no_more_than_before(
     before: World,
     after: World,
     policy: Policy,

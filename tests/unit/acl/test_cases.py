@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doorkeeper.acl.cases import Space, Verdict, answer, cases
 from doorkeeper.acl.decision import Policy, Question, allows, explain
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
-from doorkeeper.acl.cases import Space, Verdict, answer, cases
 from doorkeeper.acl.regions import Extent
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.acl_worlds import loaded

@@ -154,7 +154,7 @@ def is_in(change: EffectiveChange, question: Question, own: list[NameSet]) -> bo
 
 @settings(max_examples=200)
 @given(worlds, worlds, worlds, policies, policies, st.booleans(), st.booleans())
-def test_every_question(  # noqa: PLR0913  two states
+def test_every_question(
     common: World,
     before: World,
     after: World,

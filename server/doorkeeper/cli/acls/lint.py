@@ -12,14 +12,14 @@ import click
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.formats.records import records
-from doorkeeper.acl.lint import CODES, Severity
+from doorkeeper.acl.lint import CODES, Known, Severity
 from doorkeeper.acl.lint import lint as findings_of
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
 from doorkeeper.cli.acls.command_lines import commands_of
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
-from doorkeeper.cli.completion import several_of
+from doorkeeper.cli.completion import files, several_of
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 
@@ -75,6 +75,8 @@ Examples:
   doorkeeper acls lint acls.yaml
   doorkeeper acls lint config:server.properties --select E --fix-file lean.yaml
   doorkeeper acls lint acls.csv --ignore W006,W007 --output json
+  kafka-topics.sh --bootstrap-server localhost:9092 --list > topics.txt
+  doorkeeper acls lint kafka://localhost:9092 --known-topics topics.txt
 """
 )
 @state_options
@@ -100,6 +102,22 @@ Examples:
     help="Also report DESCRIBE beside READ or WRITE, which include it: kafka-acls.sh --producer"
     " and --consumer create it so.",
 )
+@click.option(
+    "--known-users",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    shell_complete=files,
+    help="The users with credentials, a name on each line, for W008."
+    "  [default: the SCRAM users of a store; otherwise not known]",
+)
+@click.option(
+    "--known-topics",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    shell_complete=files,
+    help="The topics that exist, a name on each line as kafka-topics.sh --list prints them, for"
+    " W009.  [default: those of a store without a catalog; otherwise not known]",
+)
 @output_option
 @click.option(
     "--fix-file",
@@ -113,6 +131,8 @@ def lint(
     ignore: frozenset[str],
     output: str,
     fix_file: Path | None,
+    known_users: Path | None,
+    known_topics: Path | None,
     *,
     implied: bool,
     **options: Any,  # noqa: ANN401  those of the state
@@ -130,12 +150,17 @@ def lint(
     def accepts(code: str, binding: AclBinding) -> bool:
         return any(each.accepts(code, binding) for each in accepted)
 
+    known = Known(
+        state.users if known_users is None else _names_in(known_users),
+        state.topics if known_topics is None else _names_in(known_topics),
+    )
     found = findings_of(
         state.policy.policy,
         state.snapshot,
         codes,
         implied=implied,
         accepts=accepts if accepted else None,
+        known=known,
     )
     if output == "json":
         rows = [_record(each, state.location) for each in found]
@@ -155,6 +180,16 @@ def lint(
     say(f"{len(found)} findings: {certain} redundant, {len(found) - certain} likely mistakes")
     if found:
         raise SystemExit(FOUND)
+
+
+def _names_in(path: Path) -> frozenset[str]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        fail([f"{path}: {error.strerror}"], FAILED)
+    except UnicodeDecodeError as error:
+        fail([f"{path}: byte {error.start} is not UTF-8"], FAILED)
+    return frozenset(each.strip() for each in lines if each.strip())
 
 
 def _lines(finding: Finding, location: Location) -> list[str]:

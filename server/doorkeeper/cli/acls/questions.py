@@ -106,6 +106,8 @@ class AclState(NamedTuple):
     snapshot: Snapshot
     revision: int | None
     accepted: tuple[PlacedAcceptance, ...] = ()
+    users: frozenset[str] | None = None
+    topics: frozenset[str] | None = None
 
     def lines(self) -> list[str]:
         """Return the origin of an answer as lines."""
@@ -189,7 +191,15 @@ def take_state(
     snapshot = snapshot_of(contents.bindings).with_network_matching(enabled=networks)
     description = repository.description
     return AclState(
-        location, description, note, policy, snapshot, contents.revision, contents.accepted
+        location,
+        description,
+        note,
+        policy,
+        snapshot,
+        contents.revision,
+        contents.accepted,
+        contents.users,
+        contents.topics,
     )
 
 
