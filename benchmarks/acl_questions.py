@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from doorkeeper.acl.assertions import Assertion, AssertionKind, counterexamples
 from doorkeeper.acl.bulk import load
@@ -23,13 +23,13 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.effective_changes import AclState, effective_changes
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.acl.regions import Extent
-from doorkeeper.acl.tasks import Need, task_access, task_answer
+from doorkeeper.acl.tasks import Need, task_access
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sized
 
     from doorkeeper.acl.model import AclBinding
 
@@ -70,35 +70,31 @@ def somewhere(number: int) -> str:
     return f"10.{near}.0.0/16" if number % 3 else f"10.{near}.{number % 4}.1"
 
 
-def measure(name: str, rounds: int, work: Callable[[], int]) -> None:
-    """Print the medians of a few runs, and what came of them."""
-    cpu, clock = [], []
+def measure(name: str, rounds: int, work: Callable[..., Sized], *parts: Any) -> None:
+    """Print the medians of some runs, and how much was found."""
+    cpu, clock, count = [], [], 0
     for _ in range(rounds):
         begin, begin_cpu = time.perf_counter(), time.process_time()
-        found = work()
+        count = len(work(*parts))
         cpu.append(time.process_time() - begin_cpu)
         clock.append(time.perf_counter() - begin)
-    print(f"{name:58s} {median(cpu):8.3f} {median(clock):8.3f}   {found:,}")
+    print(f"{name:58s} {median(cpu):8.3f} {median(clock):8.3f}   {count:,}")
 
 
 def questions(name: str, found: AclState, rounds: int) -> None:
     """Measure questions about a prefix, and about all names."""
     for prefix in ("topic-12", ""):
-        what = f"{name}, {prefix!r}"
-        names = Extent(prefix)
+        what, names = f"{name}, {prefix!r}", Extent(prefix)
         space = Space("User:user-1", "*", READ, TOPIC, names)
         needs = [Need(READ, TOPIC, names)]
         rule = Assertion(
             AssertionKind.ONLY, ("User:user-1",), ((TOPIC, (READ,)),), names, "*", None, ()
         )
-        measure(f"{what}: explain", rounds, lambda: len(cases(*found, space)))
-        measure(
-            f"{what}: explain from a network",
-            rounds,
-            lambda: len(task_answer(*found, "User:user-1", "10.0.0.0/8", needs).needs[0].cases),
-        )
-        measure(f"{what}: who-can", rounds, lambda: len(task_access(*found, "*", needs)))
-        measure(f"{what}: assert only", rounds, lambda: len(counterexamples(found, rule)))
+        measure(f"{what}: explain", rounds, cases, *found, space)
+        near = space._replace(host="10.0.0.0/8")
+        measure(f"{what}: explain from a network", rounds, cases, *found, near)
+        measure(f"{what}: who-can", rounds, task_access, *found, "*", needs)
+        measure(f"{what}: assert only", rounds, counterexamples, found, rule)
 
 
 def measured(count: int, rounds: int) -> None:
@@ -108,7 +104,7 @@ def measured(count: int, rounds: int) -> None:
     every = [allow("one", READ, topic(f"t{number}-", PREFIXED)) for number in range(count // 2)]
     one = state(every)
     space = Space("User:one", "*", READ, TOPIC, Extent("t"))
-    measure(f"{count // 2 + 1:,} cases: explain", rounds, lambda: len(cases(*one, space)))
+    measure(f"{count // 2 + 1:,} cases: explain", rounds, cases, *one, space)
     questions("teams", state(plain), rounds)
     questions("with hosts", state(hosts), rounds)
     for name, before, after in (
@@ -119,9 +115,8 @@ def measured(count: int, rounds: int) -> None:
         ("hosts, one DENY for all", hosts, [*hosts, deny("User:*", READ, topic("*"))]),
         ("everything", plain, every),
     ):
-        states = state(before), state(after)
         measure(
-            f"effective changes, {name}", rounds, lambda both=states: len(effective_changes(*both))
+            f"effective changes, {name}", rounds, effective_changes, state(before), state(after)
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING, Any
 
-import z3
+import z3  # type: ignore[import-untyped]
 
 from doorkeeper.acl.model import AclOperation, AclPermissionType, PatternType
 

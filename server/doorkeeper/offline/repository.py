@@ -124,9 +124,9 @@ class StoreRepository(AclRepository):
         except StorageError as error:
             raise StartError(str(error)) from error
         settings, _ = with_stored_values(settings, dynamic_values(stored.configs, settings.node_id))
-        found = _contents(stored, policy_of(settings))
+        contents = _contents(stored, policy_of(settings))
         # A catalog declares further topics.
-        return found if settings.catalog_file is None else found._replace(topics=None)
+        return contents if settings.catalog_file is None else contents._replace(topics=None)
 
 
 class BackupRepository(AclRepository):

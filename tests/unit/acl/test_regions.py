@@ -22,7 +22,7 @@ from doorkeeper.acl.regions import (
 from testkit.acl import PREFIXED, READ, allow, cluster, deny, topic
 from testkit.acl_worlds import NAMES, loaded
 
-SETS = [
+SETS: list[NameSet] = [
     WILD,
     *(kind(name) for name in NAMES for kind in (single, Extent) if (kind, name) != (single, "*")),
 ]

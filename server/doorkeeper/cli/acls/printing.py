@@ -186,8 +186,9 @@ def extent_words(resource_type: ResourceType, names: Extent) -> str:
     """Return names in words: ``topics that begin with 'pii-'``."""
     if names.is_single or resource_type is ResourceType.CLUSTER:
         return resource_words(resource_type, names.text)
-    nouns = f"{_NOUNS[resource_type]} names"
-    return f"{nouns} that begin with {printable(names.text)!r}" if names.text else f"all {nouns}"
+    if not names.text:
+        return f"all {_NOUNS[resource_type]}s"
+    return f"{_NOUNS[resource_type]} names that begin with {printable(names.text)!r}"
 
 
 def names_words(binding: AclBinding) -> str:
