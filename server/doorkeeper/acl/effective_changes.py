@@ -29,6 +29,7 @@ from doorkeeper.acl.partition import (
     outermost,
 )
 from doorkeeper.acl.regions import ALL_NAMES, CLUSTER, WILD, Extent, single
+from doorkeeper.runtime.garbage_collection import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -99,11 +100,13 @@ def effective_changes(
     before: AclState, after: AclState, scope: Scope = EVERYTHING
 ) -> list[EffectiveChange]:
     """Return the regions, sorted by principal, resource type and names; ``User:*`` first."""
-    found = [
-        change
-        for kind in scope.resource_types
-        for change in _Comparison(before, after, scope, kind).changes()
-    ]
+    # As of ``cases``: what is found stays.
+    with collection_paused():
+        found = [
+            change
+            for kind in scope.resource_types
+            for change in _Comparison(before, after, scope, kind).changes()
+        ]
     return sorted(found, key=_place)
 
 

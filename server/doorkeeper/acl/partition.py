@@ -129,6 +129,23 @@ def name_classes(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Na
 
     The scopes have no name in common, and the extents lie within them.
     """
+    ordered = _ordered(scopes, extents)
+    found: list[NameClass] = []
+    open_: list[int] = []
+    for place, (extent, example) in enumerate(zip(ordered, _examples(ordered), strict=True)):
+        while open_ and not ordered[open_[-1]].contains(extent):
+            open_.pop()
+        found.append(NameClass(extent, example, open_[-1] if open_ else -1))
+        open_.append(place)
+    return found
+
+
+def name_examples(scope: Extent, extents: Iterable[Extent]) -> Iterator[str]:
+    """Yield a name of each class, in the same order: some answers are known after a few."""
+    return _examples(_ordered((scope,), extents))
+
+
+def _ordered(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Extent]:
     every = {*scopes, *extents}
     if ALL_NAMES in every:
         every.add(_STARS)
@@ -136,17 +153,13 @@ def name_classes(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Na
         every.add(_STAR)
     # No resource has an empty name.
     every.discard(single(""))
-    ordered = sorted(every)
+    return sorted(every)
+
+
+def _examples(ordered: Sequence[Extent]) -> Iterator[str]:
     texts = [each.text for each in ordered]
-    found: list[NameClass] = []
-    open_: list[int] = []
-    for place, extent in enumerate(ordered):
-        while open_ and not ordered[open_[-1]].contains(extent):
-            open_.pop()
-        example = extent.text if extent.is_single else _fresh_name(extent.text, texts)
-        found.append(NameClass(extent, example, open_[-1] if open_ else -1))
-        open_.append(place)
-    return found
+    for text, is_single in ordered:
+        yield text if is_single else _fresh_name(text, texts)
 
 
 def host_classes(
@@ -233,7 +246,9 @@ def _fresh_name(prefix: str, texts: Sequence[str]) -> str:
         place = bisect_left(texts, name)
         return place < len(texts) and texts[place].startswith(name)
 
-    return fresh_name(prefix, is_taken)
+    # Nearly always.
+    name = prefix + _SUFFIXES[0]
+    return fresh_name(prefix, is_taken) if is_taken(name) else name
 
 
 def _suffixes() -> Iterator[str]:

@@ -53,7 +53,9 @@ def test_each_rule_has_its_reason(
     """In the words of the broker, and then in a sentence."""
     found = answer(*world, policy=policy)
 
-    assert text in because(policy, found.snapshot, found.explanation.question, found.explanation.decision)
+    assert text in because(
+        policy, found.snapshot, found.explanation.question, found.explanation.decision
+    )
     assert any(line.startswith(f"rule: {rule}: ") for line in lines_of(found))
 
 
