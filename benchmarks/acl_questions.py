@@ -20,10 +20,10 @@ from doorkeeper.acl.assertions import Assertion, AssertionKind, counterexamples
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.cases import Space, cases
 from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.effective_changes import AclState, effective_changes
+from doorkeeper.acl.effective_changes import DecisionState, effective_changes
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.acl.regions import Extent
-from doorkeeper.acl.tasks import Need, task_access
+from doorkeeper.acl.tasks import TaskNeed, task_access
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
@@ -37,10 +37,10 @@ TOPIC = ResourceType.TOPIC
 PLAIN = Policy()
 
 
-def state(world: Iterable[AclBinding]) -> AclState:
+def state(world: Iterable[AclBinding]) -> DecisionState:
     """Return ACLs under the rules of Kafka 4.4."""
     snapshot = load(("", each) for each in world).with_network_matching(enabled=True)
-    return AclState(PLAIN, snapshot)
+    return DecisionState(PLAIN, snapshot)
 
 
 def teams(count: int, host: Callable[[int], str]) -> list[AclBinding]:
@@ -81,12 +81,12 @@ def measure(name: str, rounds: int, work: Callable[..., Sized], *parts: Any) -> 
     print(f"{name:58s} {median(cpu):8.3f} {median(clock):8.3f}   {count:,}")
 
 
-def questions(name: str, found: AclState, rounds: int) -> None:
+def questions(name: str, found: DecisionState, rounds: int) -> None:
     """Measure questions about a prefix, and about all names."""
     for prefix in ("topic-12", ""):
         what, names = f"{name}, {prefix!r}", Extent(prefix)
         space = Space("User:user-1", "*", READ, TOPIC, names)
-        needs = [Need(READ, TOPIC, names)]
+        needs = [TaskNeed(READ, TOPIC, names)]
         rule = Assertion(
             AssertionKind.ONLY, ("User:user-1",), ((TOPIC, (READ,)),), names, "*", None, ()
         )

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from doorkeeper.acl.assertions import Assertion, AssertionKind, counterexamples
 from doorkeeper.acl.cases import Space, cases
 from doorkeeper.acl.decision import Policy, Question, explain
-from doorkeeper.acl.effective_changes import AclState, effective_changes
+from doorkeeper.acl.effective_changes import DecisionState, effective_changes
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.acl.regions import Extent
-from doorkeeper.acl.tasks import Need, task_access
+from doorkeeper.acl.tasks import TaskNeed, task_access
 from testkit.acl_worlds import loaded
 from testkit.oracle_authorizer import WITH_NETWORKS, AuthorizerOracle, compared
 from testkit.question_worlds import ASKED, policies, prefixes, scopes, worlds
@@ -84,7 +84,7 @@ def test_examples(
     """Each has the decision that the answer shows, before and after a change too."""
     oracle = authorizers(release)
     state, after = (
-        AclState(policy, loaded(*each).with_network_matching(enabled=release == WITH_NETWORKS))
+        DecisionState(policy, loaded(*each).with_network_matching(enabled=release == WITH_NETWORKS))
         for each in (world, other)
     )
     names = Extent(prefix)
@@ -93,7 +93,7 @@ def test_examples(
         for principal in ("User:a", "User:b", "User:c"):
             found = cases(*state, Space(principal, host, operation, TOPIC, names))
             asked |= {each.question: each.decision.allowed for each in found}
-        for access in task_access(*state, host, [Need(operation, TOPIC, names)]):
+        for access in task_access(*state, host, [TaskNeed(operation, TOPIC, names)]):
             asked |= dict.fromkeys(access.allowed, True)
             if access.denied is not None:
                 asked[access.denied] = False

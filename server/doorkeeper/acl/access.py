@@ -12,7 +12,7 @@ from operator import and_, or_
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from doorkeeper.acl.cases import clients_within, hosts_about
-from doorkeeper.acl.decision import Question, allows, permitted
+from doorkeeper.acl.decision import Question, allows, permissions_mask
 from doorkeeper.acl.explanation import ANY_HOST
 from doorkeeper.acl.model import (
     WILDCARD,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.names import Names
-    from doorkeeper.acl.partition import HostClass, Union
+    from doorkeeper.acl.partition import ClassUnion, HostClass
     from doorkeeper.acl.snapshot import Snapshot
 
 V = TypeVar("V")
@@ -117,7 +117,7 @@ def _differing(
     )
 
 
-def host_words(classes: Sequence[HostClass], union: Union) -> str:
+def host_words(classes: Sequence[HostClass], union: ClassUnion) -> str:
     """Return the hosts of a union in words: ``10.0.0.0/8 except 10.3.0.0/16``."""
     host = classes[union.place].host
     exceptions = " and ".join(classes[each].host for each in union.exceptions)
@@ -152,11 +152,12 @@ def _power(
     policy: Policy, snapshot: Snapshot, principal: str, host: str, pattern: ResourcePattern
 ) -> Power:
     kind, name = pattern.resource_type, probe(snapshot, pattern)
+    # ``*`` is a single client here, one that no binding names.
     clients: Sequence[str] = (host,)
     if "/" in host:
         hosts = hosts_about(snapshot, kind, name, (principal, WILDCARD_PRINCIPAL))
         clients = clients_within(host, hosts, networks=snapshot.matches_networks)
-    masks = [permitted(policy, snapshot, principal, each, kind, name) for each in clients]
+    masks = [permissions_mask(policy, snapshot, principal, each, kind, name) for each in clients]
     always, some = reduce(and_, masks), reduce(or_, masks)
     return Power(pattern, operations_of(kind, always), operations_of(kind, some & ~always))
 

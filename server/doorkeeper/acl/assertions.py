@@ -1,4 +1,4 @@
-"""Rules about what ACLs may allow, and the questions whose answers break them.
+"""Assertions about ACLs, and the questions whose answers break them.
 
     never                   no principal of these is allowed any of it
     always                  each principal of these is allowed all of it
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.access import unnamed_principal
 from doorkeeper.acl.cases import Space, answer
-from doorkeeper.acl.effective_changes import AclState, Scope, effective_changes
+from doorkeeper.acl.effective_changes import ComparisonScope, DecisionState, effective_changes
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.acl.regions import CLUSTER
-from doorkeeper.acl.tasks import Need, task_access
+from doorkeeper.acl.tasks import TaskNeed, task_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class AssertionKind(Enum):
-    """What a rule asserts."""
+    """The kind of an assertion."""
 
     NEVER = "never"
     ALWAYS = "always"
@@ -58,7 +58,7 @@ class Assertion(NamedTuple):
 
 
 def counterexamples(
-    state: AclState, rule: Assertion, before: AclState | None = None
+    state: DecisionState, rule: Assertion, before: DecisionState | None = None
 ) -> list[Question]:
     """Return a question that breaks the rule for each principal and operation that does.
 
@@ -68,11 +68,11 @@ def counterexamples(
         assert before is not None
         return list(_newly_allowed(state, rule, before))
     if rule.kind is AssertionKind.ALWAYS:
-        return list(_denied(state, rule))
-    return list(_allowed(state, rule))
+        return list(_denied_questions(state, rule))
+    return list(_allowed_questions(state, rule))
 
 
-def _allowed(state: AclState, rule: Assertion) -> Iterator[Question]:
+def _allowed_questions(state: DecisionState, rule: Assertion) -> Iterator[Question]:
     """Yield allowed questions of principals that a rule is against."""
     is_only = rule.kind is AssertionKind.ONLY
     for kind, operations in rule.operations:
@@ -83,7 +83,7 @@ def _allowed(state: AclState, rule: Assertion) -> Iterator[Question]:
                     if (found := answer(*state, space).allowed) is not None:
                         yield found
                 continue
-            needs = [Need(operation, kind, rule.names_of(kind))]
+            needs = [TaskNeed(operation, kind, rule.names_of(kind))]
             spared = state.policy.super_users.union(rule.principals if is_only else ())
             if WILDCARD_PRINCIPAL in spared:
                 continue
@@ -95,7 +95,7 @@ def _allowed(state: AclState, rule: Assertion) -> Iterator[Question]:
                     yield question
 
 
-def _denied(state: AclState, rule: Assertion) -> Iterator[Question]:
+def _denied_questions(state: DecisionState, rule: Assertion) -> Iterator[Question]:
     for kind, operations in rule.operations:
         principals = _principals(state, rule.principals, kind)
         for operation in operations:
@@ -105,7 +105,7 @@ def _denied(state: AclState, rule: Assertion) -> Iterator[Question]:
                     yield found
 
 
-def _principals(state: AclState, principals: Iterable[str], kind: ResourceType) -> list[str]:
+def _principals(state: DecisionState, principals: Iterable[str], kind: ResourceType) -> list[str]:
     """Return the principals that a rule is about, for each that no ACL names one."""
     if WILDCARD_PRINCIPAL not in principals:
         return sorted(principals)
@@ -113,10 +113,12 @@ def _principals(state: AclState, principals: Iterable[str], kind: ResourceType) 
     return [unnamed_principal(named), *sorted(named - {WILDCARD_PRINCIPAL})]
 
 
-def _newly_allowed(state: AclState, rule: Assertion, before: AclState) -> Iterator[Question]:
+def _newly_allowed(
+    state: DecisionState, rule: Assertion, before: DecisionState
+) -> Iterator[Question]:
     wanted = dict(rule.operations)
     principals = frozenset(rule.principals) or None
-    scope = Scope(tuple(wanted), rule.names, rule.host, principals)
+    scope = ComparisonScope(tuple(wanted), rule.names, rule.host, principals)
     for change in effective_changes(before, state, scope):
         operations = [each for each in change.operations if each in wanted[change.resource_type]]
         if change.allowed and operations:

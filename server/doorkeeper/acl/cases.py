@@ -57,7 +57,7 @@ class Case(NamedTuple):
     decision: Decision
 
 
-class Answer(NamedTuple):
+class Examples(NamedTuple):
     """An example of an allowed and one of a denied question; None where there is none."""
 
     allowed: Question | None
@@ -91,7 +91,7 @@ def _name_length(question: Question) -> int:
     return len(question.name)
 
 
-def answer(policy: Policy, snapshot: Snapshot, space: Space) -> Answer:
+def answer(policy: Policy, snapshot: Snapshot, space: Space) -> Examples:
     """Return an example of each answer to the questions."""
     allowed = denied = None
     for question in _questions(policy, snapshot, space):
@@ -101,7 +101,7 @@ def answer(policy: Policy, snapshot: Snapshot, space: Space) -> Answer:
             denied = denied or question
         if allowed is not None and denied is not None:
             break
-    return Answer(allowed, denied)
+    return Examples(allowed, denied)
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
@@ -150,6 +150,7 @@ def _questions(policy: Policy, snapshot: Snapshot, space: Space) -> Iterator[Que
     extents = () if is_super else _extents(policy, snapshot, space)
     clients: tuple[str, ...] = (ANY_HOST,) if host is None else (host,)
     many = host is not None and (host == WILDCARD or "/" in host)
+    # One by one: a verdict mostly needs the first few.
     for name in name_examples(scope, extents):
         if host is not None and many:
             hosts: frozenset[str] = frozenset()

@@ -100,7 +100,7 @@ def allows(policy: Policy, snapshot: Snapshot, question: Question) -> bool:
     return policy.allow_everyone and not snapshot.covers(resource_type, name)
 
 
-def permitted(
+def permissions_mask(
     policy: Policy,
     snapshot: Snapshot,
     principal: str,

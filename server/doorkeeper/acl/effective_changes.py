@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from doorkeeper.acl.access import unnamed_principal
 from doorkeeper.acl.cases import hosts_about
-from doorkeeper.acl.decision import Question, permitted
+from doorkeeper.acl.decision import Question, permissions_mask
 from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS, operations_of
 from doorkeeper.acl.partition import (
@@ -47,14 +47,14 @@ V = TypeVar("V")
 _STARS, _STAR = Extent(WILDCARD), single(WILDCARD)
 
 
-class AclState(NamedTuple):
-    """ACLs, and what decides besides them."""
+class DecisionState(NamedTuple):
+    """ACLs, with the policy that decides besides them."""
 
     policy: Policy
     snapshot: Snapshot
 
 
-class Scope(NamedTuple):
+class ComparisonScope(NamedTuple):
     """The questions that are compared: all, or those about some names and clients.
 
     ``principals`` None is all of them.
@@ -66,7 +66,7 @@ class Scope(NamedTuple):
     principals: frozenset[str] | None = None
 
 
-EVERYTHING = Scope()
+EVERYTHING = ComparisonScope()
 
 
 class EffectiveChange(NamedTuple):
@@ -97,7 +97,7 @@ class _HostChange(NamedTuple):
 
 
 def effective_changes(
-    before: AclState, after: AclState, scope: Scope = EVERYTHING
+    before: DecisionState, after: DecisionState, scope: ComparisonScope = EVERYTHING
 ) -> list[EffectiveChange]:
     """Return the regions, sorted by principal, resource type and names; ``User:*`` first."""
     # As of ``cases``: what is found stays.
@@ -120,7 +120,13 @@ def _place(change: EffectiveChange) -> tuple[Any, ...]:
 class _Comparison:
     """The two states, for one resource type."""
 
-    def __init__(self, before: AclState, after: AclState, scope: Scope, kind: ResourceType) -> None:
+    def __init__(
+        self,
+        before: DecisionState,
+        after: DecisionState,
+        scope: ComparisonScope,
+        kind: ResourceType,
+    ) -> None:
         self._sides = (before, after)
         self._scope = scope
         self._kind = kind
@@ -131,11 +137,11 @@ class _Comparison:
         self._principals = [each.principals for each in indexes]
         matches = [each.snapshot.matches_networks for each in self._sides]
         self._networks, self._rules_differ = any(matches), matches[0] is not matches[1]
-        # What decides about all principals: the ACLs of all, and the existence of any with
+        # All principals depend on the ACLs of User:*, and on the existence of any with
         # allow.everyone.if.no.acl.found.
         everyones = self._tables(WILDCARD_PRINCIPAL)
         common = _patterns(everyones[0]) | _patterns(everyones[1])
-        changed = self._changed(everyones)
+        changed = self._changes_on(everyones)
         opens = [each.policy.allow_everyone for each in self._sides]
         if any(opens):
             before_, after_ = (_patterns(each.patterns) for each in indexes)
@@ -168,9 +174,10 @@ class _Comparison:
         for principal in asked - {WILDCARD_PRINCIPAL} - (supers[0] & supers[1]):
             own = self._tables(principal)
             if principal in one_super:
+                # Its decisions differ on names that no ACL covers, too.
                 scopes = [self._names]
             elif wanted is not None and principal in wanted:
-                scopes = outermost([*self._in_scope(self._changed(own)), *self._common_changed])
+                scopes = outermost([*self._in_scope(self._changes_on(own)), *self._common_changed])
             else:
                 scopes = self._own_scopes(own)
             yield from self._of(principal, scopes, own, principal)
@@ -184,7 +191,7 @@ class _Comparison:
         common = (common_extent(each, self._names) for each in extents)
         return [each for each in common if each is not None]
 
-    def _changed(self, tables: Sequence[Names[Cell] | None]) -> set[Extent]:
+    def _changes_on(self, tables: Sequence[Names[Cell] | None]) -> set[Extent]:
         """Return the extents of the patterns on which a principal has other entries afterwards."""
         # Compared in C; only where they differ, pattern by pattern.
         if not self._rules_differ and tables[0] == tables[1]:
@@ -202,7 +209,7 @@ class _Comparison:
 
     def _own_scopes(self, own: Sequence[Names[Cell] | None]) -> list[Extent]:
         """Return the names that a principal has ACLs on, where decisions may change."""
-        changed = self._changed(own)
+        changed = self._changes_on(own)
         if self._common_changed:
             patterns = _patterns(own[0]) | _patterns(own[1])
             for each in outermost(extent_of(*pattern) for pattern in patterns):
@@ -280,7 +287,7 @@ class _Comparison:
     def _difference(self, principal: str, client: str, name: str) -> tuple[int, int]:
         """Return the operations that are gained, and those that are lost."""
         before, after = (
-            permitted(policy, snapshot, principal, client, self._kind, name)
+            permissions_mask(policy, snapshot, principal, client, self._kind, name)
             for policy, snapshot in self._sides
         )
         return after & ~before, before & ~after
@@ -295,6 +302,7 @@ class _Comparison:
         )
 
     def _classes_for(self, hosts: frozenset[str]) -> list[HostClass]:
+        # Most names have ACLs for the same few hosts.
         found = self._classes_of.get(hosts)
         if found is None:
             found = host_classes(hosts, networks=self._networks, within=self._scope.host)

@@ -124,8 +124,8 @@ CODES = {
 """All codes, with their titles."""
 
 
-class Known(NamedTuple):
-    """What is there besides ACLs; None where it is not known.
+class KnownNames(NamedTuple):
+    """Users and topics that exist; None where they are not known.
 
     ``users`` are names, without ``User:``.
     """
@@ -134,7 +134,7 @@ class Known(NamedTuple):
     topics: frozenset[str] | None = None
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = KnownNames()
 
 
 def lint(
@@ -144,7 +144,7 @@ def lint(
     *,
     implied: bool = True,
     accepts: Callable[[str, AclBinding], bool] | None = None,
-    known: Known = NOTHING_KNOWN,
+    known: KnownNames = NOTHING_KNOWN,
 ) -> list[Finding]:
     """Return the findings with these codes, sorted by code, then by binding.
 

@@ -62,7 +62,7 @@ class HostClass(NamedTuple):
     around: int
 
 
-class Union(NamedTuple):
+class ClassUnion(NamedTuple):
     """A class with those within it, except some; places in the list of classes."""
 
     place: int
@@ -129,7 +129,7 @@ def name_classes(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Na
 
     The scopes have no name in common, and the extents lie within them.
     """
-    ordered = _ordered(scopes, extents)
+    ordered = _sorted_extents(scopes, extents)
     found: list[NameClass] = []
     open_: list[int] = []
     for place, (extent, example) in enumerate(zip(ordered, _examples(ordered), strict=True)):
@@ -142,10 +142,10 @@ def name_classes(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Na
 
 def name_examples(scope: Extent, extents: Iterable[Extent]) -> Iterator[str]:
     """Yield a name of each class, in the same order: some answers are known after a few."""
-    return _examples(_ordered((scope,), extents))
+    return _examples(_sorted_extents((scope,), extents))
 
 
-def _ordered(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Extent]:
+def _sorted_extents(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Extent]:
     every = {*scopes, *extents}
     if ALL_NAMES in every:
         every.add(_STARS)
@@ -203,7 +203,7 @@ def _node_of(host: str, nodes: Sequence[HostNode]) -> Sequence[HostNode]:
     return ()
 
 
-def collapse(around: Sequence[int], values: Sequence[V | None]) -> list[tuple[Union, V]]:
+def collapse(around: Sequence[int], values: Sequence[V | None]) -> list[tuple[ClassUnion, V]]:
     """Return the largest unions with one value, in the order of their classes.
 
     ``around`` are the places of the classes that the classes lie within. A value of None is that of
@@ -212,12 +212,15 @@ def collapse(around: Sequence[int], values: Sequence[V | None]) -> list[tuple[Un
     if max(around, default=-1) < 0:
         # Nothing lies within anything, as single names do not.
         return [
-            (Union(place, ()), value) for place, value in enumerate(values) if value is not None
+            (ClassUnion(place, ()), value)
+            for place, value in enumerate(values)
+            if value is not None
         ]
     heads: list[int] = []
     taken: list[V | None] = []
     exceptions: dict[int, list[int]] = {}
     for place, (outer, value) in enumerate(zip(around, values, strict=True)):
+        # A class without members may be in any union: the one around keeps it whole.
         if outer >= 0 and (value is None or value == taken[outer]):
             heads.append(heads[outer])
             taken.append(taken[outer])
@@ -228,7 +231,7 @@ def collapse(around: Sequence[int], values: Sequence[V | None]) -> list[tuple[Un
         if outer >= 0:
             exceptions[heads[outer]].append(place)
     return [
-        (Union(place, tuple(within)), value)
+        (ClassUnion(place, tuple(within)), value)
         for place, within in exceptions.items()
         if (value := taken[place]) is not None
     ]

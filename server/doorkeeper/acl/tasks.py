@@ -44,7 +44,7 @@ TASKS: Final[Mapping[str, Sequence[tuple[ResourceType, AclOperation]]]] = {
 """The permissions that each task needs; the first resource is the one that is asked about."""
 
 
-class Need(NamedTuple):
+class TaskNeed(NamedTuple):
     """A permission that is needed for all names of an extent; None is a name to choose."""
 
     operation: AclOperation
@@ -55,7 +55,7 @@ class Need(NamedTuple):
 class NeedAnswer(NamedTuple):
     """The cases of a need, and its verdict."""
 
-    need: Need
+    need: TaskNeed
     cases: Sequence[Case]
     verdict: Verdict
 
@@ -80,7 +80,7 @@ class TaskAccess(NamedTuple):
 
 
 def task_answer(
-    policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[Need]
+    policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[TaskNeed]
 ) -> TaskAnswer:
     """Return the verdict of a task, with the cases of each need; ``host`` is as in ``Space``."""
     if len(needs) == 1 and needs[0].names is not None:
@@ -109,7 +109,7 @@ def task_answer(
 
 
 def task_access(
-    policy: Policy, snapshot: Snapshot, host: str | None, needs: Sequence[Need]
+    policy: Policy, snapshot: Snapshot, host: str | None, needs: Sequence[TaskNeed]
 ) -> list[TaskAccess]:
     """Return the principals that may do a task for some of the names, or from some of the clients.
 
@@ -117,6 +117,7 @@ def task_access(
     each class of them.
     """
     indexes = [snapshot.types[each.resource_type].principals for each in needs]
+    # Principals without ACLs of these types are all alike, but for super users.
     named = policy.super_users.union(*indexes)
     others = _access(policy, snapshot, unnamed_principal(named), host, needs)
     found = [others._replace(principal=WILDCARD_PRINCIPAL)]
@@ -129,7 +130,7 @@ def task_access(
 
 
 def _access(
-    policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[Need]
+    policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[TaskNeed]
 ) -> TaskAccess:
     # A single need is answered at once: only several ones have to be met by the same client.
     if len(needs) == 1 and needs[0].names is not None:
@@ -160,7 +161,7 @@ def _access(
     return TaskAccess(principal, together(verdicts), allowed, denied)
 
 
-def _has_acls(snapshot: Snapshot, principal: str, needs: Sequence[Need]) -> bool:
+def _has_acls(snapshot: Snapshot, principal: str, needs: Sequence[TaskNeed]) -> bool:
     """Say whether ACLs of a principal's own are about some of the names."""
     for need in needs:
         cells = snapshot.types[need.resource_type].principals.get(principal)
@@ -175,7 +176,7 @@ def _has_acls(snapshot: Snapshot, principal: str, needs: Sequence[Need]) -> bool
 
 
 def _clients(
-    policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[Need]
+    policy: Policy, snapshot: Snapshot, principal: str, host: str | None, needs: Sequence[TaskNeed]
 ) -> Iterator[str]:
     """Yield clients such that each other client of the host has the answers of one of them."""
     if host is None or (host != WILDCARD and "/" not in host):
@@ -190,7 +191,7 @@ def _clients(
     yield from clients_within(host, frozenset(hosts), networks=snapshot.matches_networks)
 
 
-def _has_hosts(snapshot: Snapshot, need: Need, principals: Iterable[str]) -> bool:
+def _has_hosts(snapshot: Snapshot, need: TaskNeed, principals: Iterable[str]) -> bool:
     named = snapshot.types[need.resource_type].principals
     return any(
         not isinstance(cell, int)
@@ -200,7 +201,7 @@ def _has_hosts(snapshot: Snapshot, need: Need, principals: Iterable[str]) -> boo
     )
 
 
-def _space(principal: str, host: str | None, need: Need) -> Space:
+def _space(principal: str, host: str | None, need: TaskNeed) -> Space:
     names = ALL_NAMES if need.names is None else need.names
     return Space(principal, host, need.operation, need.resource_type, names)
 

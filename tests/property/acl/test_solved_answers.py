@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from doorkeeper.acl.assertions import Assertion, AssertionKind, counterexamples
 from doorkeeper.acl.cases import Space, Verdict, answer, cases, together
 from doorkeeper.acl.decision import allows
-from doorkeeper.acl.effective_changes import AclState, effective_changes
+from doorkeeper.acl.effective_changes import DecisionState, effective_changes
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from doorkeeper.acl.regions import Extent
-from doorkeeper.acl.tasks import Need, task_access, task_answer
+from doorkeeper.acl.tasks import TaskNeed, task_access, task_answer
 from testkit.acl_worlds import loaded
 from testkit.question_worlds import ASKED, policies, prefixes, scopes, worlds
 from testkit.solver import allowed, covers, has_client, in_change, in_extent, is_possible
@@ -32,8 +32,8 @@ rules = st.sampled_from((True, False))
 asked = st.sampled_from(ASKED)
 
 
-def state(world: World, policy: Policy, *, networks: bool) -> AclState:
-    return AclState(policy, loaded(*world).with_network_matching(enabled=networks))
+def state(world: World, policy: Policy, *, networks: bool) -> DecisionState:
+    return DecisionState(policy, loaded(*world).with_network_matching(enabled=networks))
 
 
 def solved(formula: Any, scope: Any) -> Verdict:
@@ -57,7 +57,7 @@ def test_verdicts(
     """explain, who-can and what-can: the same verdict, and examples that have it."""
     found = state(world, policy, networks=networks)
     scope = z3.And(in_extent(Extent(prefix)), has_client(host, networks=True))
-    needs = [Need(operation, TOPIC, Extent(prefix))]
+    needs = [TaskNeed(operation, TOPIC, Extent(prefix))]
     access = {each.principal: each for each in task_access(*found, host, needs)}
     for principal, shown in (("User:a", "User:a"), ("User:b", "User:b"), ("User:c", "User:*")):
         formula = allowed(policy, world, principal, operation, networks=networks)

@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.acl.assertions import counterexamples
 from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.effective_changes import AclState
+from doorkeeper.acl.effective_changes import DecisionState
 from doorkeeper.acl.formats.assertions import read_assertions
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.acl_worlds import loaded
@@ -20,8 +20,8 @@ ROOT = Policy(super_users=frozenset({"User:root"}))
 PII = "operation: READ, resourceType: TOPIC, name: pii-, patternType: PREFIXED"
 
 
-def state(*world: AclBinding) -> AclState:
-    return AclState(ROOT, loaded(*world).with_network_matching(enabled=True))
+def state(*world: AclBinding) -> DecisionState:
+    return DecisionState(ROOT, loaded(*world).with_network_matching(enabled=True))
 
 
 def broken_by(rule: str, *world: AclBinding, before: tuple[AclBinding, ...] = ()) -> list[str]:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from doorkeeper.acl.decision import Policy, Question, allows
 from doorkeeper.acl.effective_changes import (
-    AclState,
+    ComparisonScope,
+    DecisionState,
     EffectiveChange,
-    Scope,
     effective_changes,
 )
 from doorkeeper.acl.host_sets import contains
@@ -33,8 +33,8 @@ TOPIC = ResourceType.TOPIC
 World = list["AclBinding"]
 
 
-def state(world: World, policy: Policy = PLAIN, *, networks: bool = True) -> AclState:
-    return AclState(policy, loaded(*set(world)).with_network_matching(enabled=networks))
+def state(world: World, policy: Policy = PLAIN, *, networks: bool = True) -> DecisionState:
+    return DecisionState(policy, loaded(*set(world)).with_network_matching(enabled=networks))
 
 
 def rows(before: World, after: World) -> list[tuple[object, ...]]:
@@ -99,7 +99,9 @@ def test_a_scope() -> None:
     after = state([allow("a", READ, topic("*")), allow("User:*", READ, topic("pii-x"))])
 
     found = effective_changes(
-        before, after, Scope((TOPIC,), Extent("pii-"), "10.0.0.0/8", frozenset({"User:b"}))
+        before,
+        after,
+        ComparisonScope((TOPIC,), Extent("pii-"), "10.0.0.0/8", frozenset({"User:b"})),
     )
 
     assert [(each.principal, each.names, each.host) for each in found] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.lint import Known, lint
+from doorkeeper.acl.lint import KnownNames, lint
 from doorkeeper.acl.model import AclBinding, AclOperation
 from testkit.acl import PREFIXED, READ, WRITE, allow, cluster, deny, group, topic
 from testkit.acl_worlds import loaded
@@ -16,7 +16,7 @@ CODES = ("W008", "W009", "W010")
 
 
 def codes(*world: AclBinding, users: str | None = None, topics: str | None = None) -> list[str]:
-    known = Known(
+    known = KnownNames(
         None if users is None else frozenset(users.split()),
         None if topics is None else frozenset(topics.split()),
     )

@@ -10,7 +10,7 @@ from doorkeeper.acl.cases import Verdict
 from doorkeeper.acl.decision import Policy, allows
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.acl.regions import Extent, single
-from doorkeeper.acl.tasks import Need, task_access, task_answer
+from doorkeeper.acl.tasks import TaskNeed, task_access, task_answer
 from testkit.acl import PREFIXED, READ, allow, deny, group, topic
 from testkit.acl_worlds import loaded
 from testkit.counted import counted_calls
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 PLAIN = Policy()
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
-READS = Need(READ, TOPIC, Extent("pii-"))
-JOINS_ONE = Need(READ, GROUP, None)
+READS = TaskNeed(READ, TOPIC, Extent("pii-"))
+JOINS_ONE = TaskNeed(READ, GROUP, None)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ JOINS_ONE = Need(READ, GROUP, None)
          [READS, JOINS_ONE], Verdict.SOMETIMES),
     ],
 )  # fmt: skip
-def test_from_a_network(world: list[AclBinding], needs: list[Need], verdict: Verdict) -> None:
+def test_from_a_network(world: list[AclBinding], needs: list[TaskNeed], verdict: Verdict) -> None:
     """A client does the task from one address, so the needs are met there together."""
     snapshot = loaded(*world).with_network_matching(enabled=True)
 
@@ -78,7 +78,7 @@ def test_a_need_of_one_name() -> None:
     """Names are as narrow as asked."""
     snapshot = loaded(allow("a", READ, topic("pii-x")))
 
-    found = task_answer(PLAIN, snapshot, "User:a", None, [Need(READ, TOPIC, single("pii-x"))])
+    found = task_answer(PLAIN, snapshot, "User:a", None, [TaskNeed(READ, TOPIC, single("pii-x"))])
 
     assert found.verdict is Verdict.ALWAYS
 

@@ -1,4 +1,4 @@
-"""``doorkeeper acls assert``: rules about what ACLs may allow, checked with counterexamples."""
+"""``doorkeeper acls assert``: checks rules about ACLs; a broken one has counterexamples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from doorkeeper.acl.assertions import Assertion, AssertionKind, counterexamples
 from doorkeeper.acl.decision import explain
-from doorkeeper.acl.effective_changes import AclState as State
+from doorkeeper.acl.effective_changes import DecisionState
 from doorkeeper.acl.formats.assertions import read_assertions
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
@@ -18,7 +18,7 @@ from doorkeeper.acl.regions import ALL_NAMES
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.plan_options import plan_output_option
-from doorkeeper.cli.acls.printing import extent_words, fenced, resource_words, row
+from doorkeeper.cli.acls.printing import code_block, extent_words, resource_words, row
 from doorkeeper.cli.acls.questions import POLICY_HELP, snapshot_of, state_options, take_state
 from doorkeeper.cli.acls.sets import read_contents
 from doorkeeper.cli.addresses import address, complete_address
@@ -78,7 +78,7 @@ def assert_(rules: Path, before: Address | None, output: str, **options: Any) ->
     asserted = _read(rules)
     command_config = options["command_config"]
     state = take_state(options)
-    now = State(state.policy.policy, state.snapshot)
+    now = DecisionState(state.policy.policy, state.snapshot)
     past = None if before is None else _state_of(before, command_config, state)
     for line, rule in asserted:
         if rule.kind is AssertionKind.NO_MORE and past is None:
@@ -109,8 +109,9 @@ def _read(path: Path) -> list[tuple[int, Assertion]]:
         fail([f"{path}: {error}"])
 
 
-def _state_of(before: Address, command_config: Path | None, state: AclState) -> State:
-    """Return the state of before; what its address does not tell is as it is now."""
+def _state_of(before: Address, command_config: Path | None, state: AclState) -> DecisionState:
+    """Return the state of before, with the present values of settings that it lacks."""
+    # Before is a file mostly, beside a live cluster that has the properties.
     config = command_config if before.is_live else None
     try:
         contents = read_contents(Location(before, config))
@@ -120,7 +121,7 @@ def _state_of(before: Address, command_config: Path | None, state: AclState) -> 
     if networks is None:
         networks = state.snapshot.matches_networks
     snapshot = snapshot_of(contents.bindings).with_network_matching(enabled=networks)
-    return State(contents.policy or state.policy.policy, snapshot)
+    return DecisionState(contents.policy or state.policy.policy, snapshot)
 
 
 def _summary(checked: Sequence[Checked]) -> str:
@@ -128,7 +129,7 @@ def _summary(checked: Sequence[Checked]) -> str:
     return f"{len(checked)} rules: {len(checked) - broken} hold, {broken} broken"
 
 
-def _lines(path: Path, checked: Checked, state: State) -> Iterator[str]:
+def _lines(path: Path, checked: Checked, state: DecisionState) -> Iterator[str]:
     word = paint("broken", "red", bold=True) if checked.broken_by else paint("holds", "green")
     yield f"{word}: {printable(str(path))}, line {checked.line}: {rule_words(checked.rule)}"
     if checked.broken_by and checked.rule.reason is not None:
@@ -139,7 +140,7 @@ def _lines(path: Path, checked: Checked, state: State) -> Iterator[str]:
         yield f"  and {len(checked.broken_by) - _SHOWN_MAX} more; --output json has all"
 
 
-def _counterexample(question: Question, state: State) -> Iterator[str]:
+def _counterexample(question: Question, state: DecisionState) -> Iterator[str]:
     decision = explain(*state, question)
     may = "may" if decision.allowed else "may not"
     what = resource_words(question.resource_type, question.name)
@@ -150,14 +151,14 @@ def _counterexample(question: Question, state: State) -> Iterator[str]:
         yield f"    {row(decision.binding)}"
 
 
-def _markdown(path: Path, checked: Sequence[Checked], state: State) -> Iterator[str]:
+def _markdown(path: Path, checked: Sequence[Checked], state: DecisionState) -> Iterator[str]:
     yield f"**{_summary(checked)}**"
     lines = [line for each in checked if each.broken_by for line in _lines(path, each, state)]
     if lines:
-        yield from ("", *fenced(lines, "text"))
+        yield from ("", *code_block(lines, "text"))
 
 
-def _record(checked: Checked, state: State) -> dict[str, Any]:
+def _record(checked: Checked, state: DecisionState) -> dict[str, Any]:
     rule = checked.rule
     return {
         "rule": rule.kind.value,

@@ -18,11 +18,11 @@ import click
 
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.decision import explain
-from doorkeeper.acl.effective_changes import AclState, effective_changes
+from doorkeeper.acl.effective_changes import DecisionState, effective_changes
 from doorkeeper.acl.model import WILDCARD
 from doorkeeper.acl.regions import ALL_NAMES, Extent
 from doorkeeper.cli.acls.explanations import because, decision_record
-from doorkeeper.cli.acls.printing import extent_words, fenced, resource_words, row
+from doorkeeper.cli.acls.printing import code_block, extent_words, resource_words, row
 from doorkeeper.cli.acls.question_options import (
     effective_policy,
     policy_options,
@@ -65,8 +65,8 @@ class EffectiveDifference(NamedTuple):
     """The regions of changed decisions, and the states that were compared."""
 
     changes: Sequence[EffectiveChange]
-    before: AclState
-    after: AclState
+    before: DecisionState
+    after: DecisionState
     policies: tuple[EffectivePolicy, EffectivePolicy]
 
     def decisions(self, example: Question) -> tuple[Decision, Decision]:
@@ -93,6 +93,7 @@ def take_difference(
         return None
     policies, states = [], []
     for (one, other), bindings in zip(((before, after), (after, before)), sets, strict=True):
+        # A file has neither policy nor release: compared with a cluster, it is meant for that one.
         source = one if one.policy is not None else other
         policy = effective_policy(
             source.policy, super_users, allow_everyone=everyone, source=source.policy_from
@@ -102,7 +103,7 @@ def take_difference(
             networks = has_networks(LEVELS[release])
         snapshot = load(("", each) for each in bindings).with_network_matching(enabled=networks)
         policies.append(policy)
-        states.append(AclState(policy.policy, snapshot))
+        states.append(DecisionState(policy.policy, snapshot))
     found = effective_changes(states[0], states[1])
     return EffectiveDifference(found, states[0], states[1], (policies[0], policies[1]))
 
@@ -157,7 +158,7 @@ def markdown_of_difference(found: EffectiveDifference) -> Iterator[str]:
             block.append(f"    {'by' if change.allowed else 'was by'} {row(decision.binding)}")
     if len(found.changes) > SHOWN_MAX:
         block.append(f"and {len(found.changes) - SHOWN_MAX} more")
-    yield from ("", *fenced(block, "diff"))
+    yield from ("", *code_block(block, "diff"))
 
 
 def record_of_difference(found: EffectiveDifference) -> dict[str, Any]:

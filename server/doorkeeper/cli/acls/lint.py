@@ -12,7 +12,7 @@ import click
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.formats.records import records
-from doorkeeper.acl.lint import CODES, Known, Severity
+from doorkeeper.acl.lint import CODES, KnownNames, Severity
 from doorkeeper.acl.lint import lint as findings_of
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
@@ -150,7 +150,7 @@ def lint(
     def accepts(code: str, binding: AclBinding) -> bool:
         return any(each.accepts(code, binding) for each in accepted)
 
-    known = Known(
+    known = KnownNames(
         state.users if known_users is None else _names_in(known_users),
         state.topics if known_topics is None else _names_in(known_topics),
     )

@@ -16,7 +16,7 @@ from doorkeeper.cli.acls.effective import (
     markdown_of_difference,
     record_of_difference,
 )
-from doorkeeper.cli.acls.printing import fenced, row
+from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.terminal import fail, show, show_json
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def markdown_lines(plan: Plan) -> Iterator[str]:
         return
     changes = [f"+ {row(each)}" for each in plan.added]
     changes += [f"- {row(each)}" for each in plan.removed]
-    yield from ("", *fenced(changes, "diff"))
+    yield from ("", *code_block(changes, "diff"))
 
 
 def exit_with_status(

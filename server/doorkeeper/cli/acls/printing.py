@@ -134,7 +134,7 @@ def as_json(bindings: Sequence[AclBinding], address: str, revision: int | None) 
     return write_json(bindings, {"place": address, "revision": revision}).rstrip()
 
 
-def fenced(lines: Sequence[str], language: str) -> list[str]:
+def code_block(lines: Sequence[str], language: str) -> list[str]:
     """Return lines as a block of Markdown, in which no name is a link or mentions a user."""
     # Its fence is longer than those in names.
     longest = max((len(each) for each in re.findall("`+", "\n".join(lines))), default=0)

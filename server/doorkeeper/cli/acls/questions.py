@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.access import Access, Power
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.acl.tasks import Need
+    from doorkeeper.acl.tasks import TaskNeed
     from doorkeeper.repositories.repository import PlacedAcceptance
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
@@ -307,7 +307,7 @@ def _client_of(host: str) -> str | None:
     return None if host == ANY_HOST else host
 
 
-def _question_of(need: Need, principal: str, host: str) -> Question:
+def _question_of(need: TaskNeed, principal: str, host: str) -> Question:
     assert need.names is not None
     return Question(principal, host, need.operation, need.resource_type, need.names.text)
 
@@ -388,7 +388,7 @@ def who_can(
     show([*(lines or ["none"]), "", *state.lines()])
 
 
-def _list_principals(state: AclState, need: Need, output: str) -> None:
+def _list_principals(state: AclState, need: TaskNeed, output: str) -> None:
     assert need.names is not None
     policy = state.policy.policy
     found = principals_with(
@@ -500,8 +500,8 @@ def _subject(principal: str, host: str) -> str:
 
 def _needs_of_all_operations(
     options: dict[str, Any], resource_types: Sequence[str]
-) -> Sequence[Need] | None:
-    """Return what the options of a resource ask for; None if they are not there."""
+) -> Sequence[TaskNeed] | None:
+    """Return the needs of the options of a resource; None if they are not there."""
     if options["task"] is not None:
         if resource_types:
             raise click.UsageError(

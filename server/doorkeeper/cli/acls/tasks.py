@@ -20,7 +20,7 @@ from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.acl.operations import effects
 from doorkeeper.acl.partition import extent_of
 from doorkeeper.acl.regions import Extent, single
-from doorkeeper.acl.tasks import TASKS, Need
+from doorkeeper.acl.tasks import TASKS, TaskNeed
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import extent_words, noun, resource_words, row
 from doorkeeper.cli.acls.question_options import take_resource
@@ -76,14 +76,14 @@ pattern_option = click.option(
 class TaskQuestion(NamedTuple):
     """The needs that options ask for; ``is_plain`` says that it is one permission on one name."""
 
-    needs: Sequence[Need]
+    needs: Sequence[TaskNeed]
     is_plain: bool
 
 
 def take_needs(
     options: dict[str, Any], operation: AclOperation | None, *, names_needed: bool = True
 ) -> TaskQuestion:
-    """Return what the options ask for, and take them out of the dictionary.
+    """Return the needs of the options, and take them out of the dictionary.
 
     Raises:
         click.UsageError: they do not go together.
@@ -98,7 +98,7 @@ def take_needs(
     if operation is not None:
         kind, name = take_resource(options, operation)
         extent = Extent(name) if is_prefixed else single(name)
-        return TaskQuestion([Need(operation, kind, extent)], not is_prefixed)
+        return TaskQuestion([TaskNeed(operation, kind, extent)], not is_prefixed)
     named = {kind: options.pop(option) for kind, option in _OPTIONS.items()}
     others = [options.pop(each) for each in ("delegation_token", "user_principal", "cluster")]
     if "" in named.values():
@@ -115,7 +115,7 @@ def take_needs(
         raise click.UsageError(f"--task {task} takes {_words_of(needed)}{which}")
     return TaskQuestion(
         [
-            Need(
+            TaskNeed(
                 does, kind, None if (name := named[kind]) is None else Extent(name, not is_prefixed)
             )
             for kind, does in needed.items()
@@ -134,7 +134,7 @@ def _needs_of_role(
     parameters: Sequence[str],
     *,
     is_prefixed: bool,
-) -> list[Need]:
+) -> list[TaskNeed]:
     """Return the permissions of the ACLs that a role stands for."""
     how = "PREFIXED" if is_prefixed else "LITERAL"
     # The principal of the grant is of no account: its ACLs are asked about, not made.
@@ -153,7 +153,7 @@ def _needs_of_role(
         raise click.UsageError(f"--task {role}: {error}") from None
     return list(
         dict.fromkeys(
-            Need(each, binding.pattern.resource_type, extent_of(*binding.pattern[1:]))
+            TaskNeed(each, binding.pattern.resource_type, extent_of(*binding.pattern[1:]))
             for binding in bindings
             for each in _operations(binding)
         )
@@ -165,7 +165,7 @@ def _operations(binding: AclBinding) -> tuple[AclOperation, ...]:
     return effects(binding) if operation is AclOperation.ALL else (operation,)
 
 
-def need_words(need: Need) -> str:
+def need_words(need: TaskNeed) -> str:
     """Return the resource of a need in words."""
     if need.names is None:
         return f"a {noun(need.resource_type)} of the client's choice"
@@ -188,6 +188,7 @@ def lines_of_needs(found: TaskAnswer, policy: Policy, snapshot: Snapshot) -> Ite
     """Yield the verdict of each need, with its cases."""
     for need, cases, verdict in found.needs:
         yield f"{verdict.value}: {need.operation.name} {need_words(need)}"
+        # The address of all cases is in the first line already.
         shows_host = len({each.question.host for each in cases}) > 1
         for case in cases[:_CASES_MAX]:
             yield from case_lines(policy, snapshot, case.question, shows_host=shows_host)
