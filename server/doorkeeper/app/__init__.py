@@ -10,6 +10,7 @@ operations_port    start and stop of the HTTP pages, and the gauges of a scrape
 node               the node as handlers see it
 services           what connections may change
 catalogs           the declared topics and groups
+clusters           the Kafka clusters that get the ACLs
 config_changes     dynamic configuration, also of other nodes
 reconfiguration    use of a new configuration in a running server
 reload             reload on SIGHUP

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.app.authorizer import check_authorizer, locate
 from doorkeeper.app.catalogs import catalog_of
+from doorkeeper.app.clusters import clusters_of
 from doorkeeper.app.errors import StartError
 from doorkeeper.app.listeners import ServerSecurity
 from doorkeeper.app.policies import policies_of
@@ -47,6 +48,7 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
     problems += without_duplicates(told, problems)
     problems += without_duplicates(check_operations_port(loaded.settings), problems)
     problems += without_duplicates(check_shared_store(loaded.settings), problems)
+    problems += check_clusters(loaded.settings.clusters_file)
     if problems:
         raise StartError(*problems)
     without = without_authorizer(loaded.settings)
@@ -140,6 +142,15 @@ def check_shared_store(settings: Settings) -> list[str]:
         connector(settings.store)
     except StorageError as error:
         return [locate(settings.entries, ValueError(str(error)))]
+    return []
+
+
+def check_clusters(file: Path | None) -> list[str]:
+    """Return the problems of the file of clusters; no connection is made."""
+    try:
+        clusters_of(file)
+    except StartError as error:
+        return list(error.problems)
     return []
 
 

@@ -79,6 +79,9 @@ class YamlValue:
         """Return whether this is a scalar."""
         return isinstance(self._node, yaml.ScalarNode)
 
+    def is_list(self) -> bool:
+        return isinstance(self._node, yaml.SequenceNode)
+
     def text(self, *, allow_empty: bool = False) -> str | None:
         """Return the text as written, at most as long as a string of the protocol."""
         return self._check_size(self.raw_text(allow_empty=allow_empty))

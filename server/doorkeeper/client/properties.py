@@ -64,6 +64,21 @@ def client_config(
         ConfigError: the file cannot be read.
     """
     values = {} if path is None else client_properties(path)
+    return _client_config(bootstrap, values, controllers=controllers)
+
+
+def client_config_of(bootstrap: str, values: Mapping[str, str]) -> ClientConfig:
+    """Return the configuration for these servers, with properties whose variables are resolved now.
+
+    Raises:
+        CommandConfigError: a setting is wrong, or a variable cannot be resolved.
+    """
+    return _client_config(bootstrap, _resolve_variables(values), controllers=False)
+
+
+def _client_config(
+    bootstrap: str, values: Mapping[str, str], *, controllers: bool
+) -> ClientConfig:
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         raise CommandConfigError(
@@ -79,18 +94,19 @@ def client_config(
     )
 
 
-def client_properties(path: Path) -> dict[str, str]:
+def client_properties(path: Path) -> Mapping[str, str]:
     """Return the properties of a file, as a Java client has them after it resolved variables.
 
     Raises:
         CommandConfigError: a variable cannot be resolved.
         ConfigError: the file cannot be read.
     """
-    values = {entry.key: entry.value.strip() for entry in read(path)}
-    return _resolve(values) if any("${" in each for each in values.values()) else values
+    return _resolve_variables({entry.key: entry.value.strip() for entry in read(path)})
 
 
-def _resolve(values: Mapping[str, str]) -> dict[str, str]:
+def _resolve_variables(values: Mapping[str, str]) -> Mapping[str, str]:
+    if not any("${" in each for each in values.values()):
+        return values
     from doorkeeper.client.config_providers import (  # noqa: PLC0415  few files have variables
         VariableError,
         resolve,

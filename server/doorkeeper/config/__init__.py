@@ -12,8 +12,8 @@ origins          values in effect and their sources
 
 the table of keys:
 key              the description of a key
-keys             all keys that have an effect; those of groups are in audit_keys, http_keys,
-                 sasl_keys, store_keys, test_broker_keys, tls_keys and token_keys
+keys             all keys that have an effect; those of groups are in audit_keys, cluster_keys,
+                 http_keys, sasl_keys, store_keys, test_broker_keys, tls_keys and token_keys
 kafka_keys       the names of all other keys of a Kafka broker
 kafka_dynamic_keys   those that are dynamic in Kafka
 naming           lookup of a key by name; suggestions for unknown names

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from doorkeeper.config.audit_keys import AUDIT
+from doorkeeper.config.cluster_keys import CLUSTERS
 from doorkeeper.config.http_keys import HTTP
 from doorkeeper.config.key import Applies, Key, Scope
 from doorkeeper.config.sasl_keys import SASL
@@ -435,6 +436,7 @@ KEYS: Final[dict[str, Key]] = {
         _CONNECTIONS,
         _TOPICS,
         STORE,
+        CLUSTERS,
         TEST_BROKER,
         _OURS,
         HTTP,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from doorkeeper.config import jaas_file, properties
 from doorkeeper.config.audit import audit_of
 from doorkeeper.config.client_rules import client_rules_of
+from doorkeeper.config.cluster_keys import ACKNOWLEDGE_CLUSTERS
 from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
 from doorkeeper.config.entry import Entry, Problem
 from doorkeeper.config.errors import ConfigError
@@ -284,6 +285,8 @@ def _settings(
         broker_heartbeat_interval_ms=given.number("broker.heartbeat.interval.ms"),
         broker_session_timeout_ms=given.number("broker.session.timeout.ms"),
         catalog_file=given.path("doorkeeper.catalog.file"),
+        clusters_file=given.path("doorkeeper.clusters.file"),
+        acknowledge_clusters=_acknowledges_clusters(given),
         change_log_retention_days=given.number("doorkeeper.change.log.retention.days"),
         update_timeout_ms=given.number("doorkeeper.update.timeout.ms"),
         update_waiting_max=given.number("doorkeeper.update.waiting.max"),
@@ -313,6 +316,15 @@ def _withheld_rules(given: RawConfig) -> tuple[ClientRule, ...]:
 
 def _answer_rules(given: RawConfig) -> tuple[ClientRule, ...]:
     return client_rules_of(given, "doorkeeper.clients.answer.max.bytes", "bytes")
+
+
+def _acknowledges_clusters(given: RawConfig) -> bool:
+    if given.text("doorkeeper.acknowledge") != ACKNOWLEDGE_CLUSTERS:
+        return False
+    if given.path("doorkeeper.clusters.file") is None:
+        text = f"{ACKNOWLEDGE_CLUSTERS} needs doorkeeper.clusters.file"
+        given.problem(KeyPath("doorkeeper.acknowledge"), text)
+    return True
 
 
 def _test_broker_memory_of(given: RawConfig) -> int | None:

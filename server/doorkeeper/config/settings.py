@@ -113,6 +113,8 @@ class Settings(Value):
     broker_heartbeat_interval_ms: int
     broker_session_timeout_ms: int
     catalog_file: Path | None
+    clusters_file: Path | None
+    acknowledge_clusters: bool
     change_log_retention_days: int
     update_timeout_ms: int
     update_waiting_max: int

@@ -197,3 +197,23 @@ def test_what_a_shared_store_needs_is_looked_at(tmp_path: Path) -> None:
     assert "expected is PEM" in told
     assert "s3cret" not in told
     assert check_configuration(file, ()).settings.store is not None
+
+
+def test_the_file_of_clusters_is_checked(tmp_path: Path) -> None:
+    """Its faults have its file and line; nothing is connected."""
+    file = tmp_path / "clusters.yaml"
+    file.write_text("clusters:\n  - {name: a, bootstrap: 'k:1', scop: everything}\n")
+
+    told = problems(tmp_path / "server.properties", f"{STANDARD}doorkeeper.clusters.file={file}\n")
+
+    assert told == [
+        f"{file}:2: clusters[0].scop: unknown key; did you mean scope?",
+        f"{file}:2: clusters[0]: lacks scope",
+    ]
+
+
+def test_acknowledgement_by_clusters_needs_clusters(tmp_path: Path) -> None:
+    """Without a file it would wait for nothing, and acknowledge what no broker enforces."""
+    told = problems(tmp_path / "F", f"{STANDARD}doorkeeper.acknowledge=clusters\n")
+
+    assert told == ["F line 2: doorkeeper.acknowledge: clusters needs doorkeeper.clusters.file"]

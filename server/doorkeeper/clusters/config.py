@@ -1,0 +1,268 @@
+"""The file of clusters: ``doorkeeper.clusters.file``.
+
+``docs/clusters.md`` is its reference, ``examples/clusters.yaml`` a complete one,
+``schemas/records/clusters.json`` its JSON schema.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.formats.owned_parts import WORDS, owned_parts
+from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
+from doorkeeper.catalog.document import FaultList, YamlValue, parse
+from doorkeeper.catalog.errors import CatalogError, CatalogProblem
+from doorkeeper.catalog.loading import content_of
+from doorkeeper.client.config import ClientConfig
+from doorkeeper.client.properties import CommandConfigError, client_config_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from doorkeeper.acl.plan import Selector
+
+ALL: Final = "everything"
+"""The scope of a cluster whose ACLs all belong to Doorkeeper."""
+
+_KEYS: Final = (
+    *("name", "bootstrap", "properties", "mode", "scope", "order", "foreign"),
+    *("interval.ms", "limits"),
+)
+_REQUIRED: Final = ("name", "bootstrap", "scope")
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_SECRET_KEY: Final = re.compile(r".*\.password|ssl\.keystore\.key|.*\.secret")
+_SECRET_OPTION: Final = re.compile(r"""(?:password|secret)\s*=(?!\s*["']?\$\{)""", re.IGNORECASE)
+
+_DAY_MS: Final = 86_400_000
+_INTERVAL_MS: Final = 10_000
+_MANY: Final = 1_000_000_000
+_REQUEST_ACLS_MAX: Final = 10_000
+"""The most ACLs that a controller takes in one request."""
+
+
+C = TypeVar("C", bound=Enum)
+
+
+class Mode(Enum):
+    """Whether differences of a cluster are only reported, or removed."""
+
+    OBSERVE = "observe"
+    ENFORCE = "enforce"
+
+
+class Foreign(Enum):
+    """What becomes of changes within the scope that others made."""
+
+    REVERT = "revert"
+    REPORT = "report"
+
+
+class EnforcementLimits(NamedTuple):
+    """The limits of enforcement; ``per_second`` is in ACLs, 0 for no limit."""
+
+    removals_max: int = 100
+    per_second: int = 0
+    batch: int = 1_000
+
+
+class ClusterConfig(NamedTuple):
+    """A cluster of the file. ``properties`` are as written: variables are not resolved."""
+
+    name: str
+    bootstrap: str
+    properties: Mapping[str, str]
+    scope: SelectorUnion
+    mode: Mode = Mode.OBSERVE
+    order: int = 0
+    foreign: Foreign = Foreign.REVERT
+    interval_s: float = _INTERVAL_MS / 1000
+    limits: EnforcementLimits = EnforcementLimits()
+
+    @property
+    def is_enforced(self) -> bool:
+        return self.mode is Mode.ENFORCE
+
+    def client_config(self) -> ClientConfig:
+        """Resolve the secrets, and return the configuration of a client.
+
+        Raises:
+            CommandConfigError: a secret cannot be read.
+        """
+        return client_config_of(self.bootstrap, self.properties)
+
+
+def load(path: Path) -> tuple[ClusterConfig, ...]:
+    """Load and validate a file of clusters.
+
+    Raises:
+        CatalogError: with all faults of the file.
+    """
+    content = content_of(path)
+    faults = FaultList(str(path))
+    try:
+        document = parse(content.decode(), faults)
+    except UnicodeDecodeError as error:
+        raise CatalogError(
+            [CatalogProblem(str(path), 0, "", f"is not UTF-8 at byte {error.start}")]
+        ) from None
+    if document is None:
+        if not faults.problems:
+            faults.note(0, "", "is empty; expected is clusters:")
+        raise CatalogError(faults.problems)
+    fields = document.fields(("clusters",), ("clusters",))
+    items = fields["clusters"].items() if "clusters" in fields else []
+    found = [(_cluster(each), each) for each in items]
+    clusters = [(cluster, value) for cluster, value in found if cluster is not None]
+    _check_together(clusters)
+    if faults.problems:
+        raise CatalogError(faults.problems)
+    return tuple(cluster for cluster, _ in clusters)
+
+
+def _cluster(value: YamlValue) -> ClusterConfig | None:
+    fields = value.fields(_KEYS, _REQUIRED)
+    name = fields["name"].text() if "name" in fields else None
+    if name is not None and not _NAME.fullmatch(name):
+        fields["name"].fault(f"found {name!r}; allowed: letters, digits, dots, _ and -")
+    bootstrap = _bootstrap(fields["bootstrap"]) if "bootstrap" in fields else None
+    properties = _properties(fields["properties"]) if "properties" in fields else {}
+    if bootstrap and "properties" in fields:
+        _check_client(bootstrap, properties, fields["properties"])
+    scope = _scope(fields["scope"]) if "scope" in fields else None
+    mode = _choice(fields, "mode", Mode.OBSERVE)
+    foreign = _choice(fields, "foreign", Foreign.REVERT)
+    order = _number(fields, "order", 0, low=0)
+    interval_ms = _number(fields, "interval.ms", _INTERVAL_MS, low=100, high=_DAY_MS)
+    limits = _limits(fields["limits"]) if "limits" in fields else EnforcementLimits()
+    if name is None or bootstrap is None or scope is None:
+        return None
+    return ClusterConfig(
+        name,
+        bootstrap,
+        properties,
+        scope,
+        mode,
+        order,
+        foreign,
+        interval_ms / 1000,
+        limits,
+    )
+
+
+def _bootstrap(value: YamlValue) -> str | None:
+    text = value.text()
+    if text is None:
+        return None
+    try:
+        addresses = ClientConfig(bootstrap=text).addresses()
+    except ValueError as error:
+        value.fault(str(error))
+        return None
+    if not addresses:
+        value.fault("has no address; expected is host:port, comma-separated")
+        return None
+    return text
+
+
+def _properties(value: YamlValue) -> dict[str, str]:
+    """Return the properties of a Java client; secrets must be variables."""
+    found = {}
+    for key, each in value.entries().items():
+        text = each.scalar()
+        if text is None:
+            continue
+        is_secret = _SECRET_KEY.fullmatch(key) and "${" not in text
+        if is_secret or (key == "sasl.jaas.config" and _SECRET_OPTION.search(text)):
+            each.fault(
+                "a secret is given by reference, such as ${file:/run/secrets/kafka:password}"
+                " with config.providers"
+            )
+        found[key] = text.strip()
+    return found
+
+
+def _check_client(bootstrap: str, properties: Mapping[str, str], value: YamlValue) -> None:
+    try:
+        client_config_of(bootstrap, properties)
+    except (CommandConfigError, ValueError, OSError) as error:
+        key = str(error).partition(":")[0]
+        value.entries().get(key, value).fault(str(error).removeprefix(f"{key}: "))
+
+
+def _scope(value: YamlValue) -> SelectorUnion | None:
+    """Return the owned part: the words of ``owns`` in files of ACLs, or ``everything``."""
+    if value.is_text():
+        if value.text(allow_empty=True) == ALL:
+            return SelectorUnion((EVERYTHING,))
+        value.fault(f"expected is {ALL}, or a mapping with {', '.join(WORDS)}")
+        return None
+    parts = value.items() if value.is_list() else [value]
+    if not parts:
+        value.fault(f"is empty; expected is {ALL}, or a mapping with {', '.join(WORDS)}")
+    selectors = [_part(each) for each in parts]
+    return SelectorUnion(tuple(each for each in selectors if each is not None))
+
+
+def _part(value: YamlValue) -> Selector | None:
+    words = {
+        word: [text for item in _one_or_more(each) if (text := item.text()) is not None]
+        for word, each in value.fields(WORDS).items()
+    }
+    try:
+        (owned,) = owned_parts(words, lambda text: text)
+    except FormatError as error:
+        value.fault(str(error).removeprefix("owns: "))
+        return None
+    return owned.selector
+
+
+def _one_or_more(value: YamlValue) -> list[YamlValue]:
+    return value.items() if value.is_list() else [value]
+
+
+def _choice(fields: Mapping[str, YamlValue], key: str, default: C) -> C:
+    text = fields[key].text() if key in fields else None
+    if text is None:
+        return default
+    allowed = [each.value for each in type(default)]
+    if text not in allowed:
+        fields[key].fault(f"found {text!r}; allowed: {', '.join(allowed)}")
+        return default
+    return type(default)(text)
+
+
+def _number(
+    fields: Mapping[str, YamlValue], key: str, default: int, *, low: int, high: int = _MANY
+) -> int:
+    found = fields[key].number(low, high) if key in fields else default
+    return default if found is None else found
+
+
+def _limits(value: YamlValue) -> EnforcementLimits:
+    fields = value.fields(("max.removals", "rate", "batch"))
+    default = EnforcementLimits()
+    return EnforcementLimits(
+        _number(fields, "max.removals", default.removals_max, low=0),
+        _number(fields, "rate", default.per_second, low=0),
+        _number(fields, "batch", default.batch, low=1, high=_REQUEST_ACLS_MAX),
+    )
+
+
+def _check_together(clusters: Sequence[tuple[ClusterConfig, YamlValue]]) -> None:
+    """Record faults of pairs: a name twice, and the same ACLs of one cluster in two scopes."""
+    for (one, _), (other, value) in combinations(clusters, 2):
+        if one.name == other.name:
+            value.fault(f"the name {one.name} occurs twice")
+        elif _servers(one) & _servers(other) and any(
+            left.overlap(right) for left in one.scope.selectors for right in other.scope.selectors
+        ):
+            value.fault(f"the scope overlaps that of {one.name} on the same cluster")
+
+
+def _servers(cluster: ClusterConfig) -> set[str]:
+    return {str(each).lower() for each in ClientConfig(bootstrap=cluster.bootstrap).addresses()}

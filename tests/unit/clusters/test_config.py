@@ -1,0 +1,200 @@
+"""The file of clusters."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+import yaml
+
+from doorkeeper.acl.model import ResourceType
+from doorkeeper.acl.plan import EVERYTHING, Selector
+from doorkeeper.catalog.errors import CatalogError
+from doorkeeper.client.logins import Password
+from doorkeeper.clusters.config import EnforcementLimits, Foreign, Mode, load
+from testkit.checkout import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA = json.loads((ROOT / "schemas/records/clusters.json").read_text("utf-8"))
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "clusters.yaml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def faults_of(folder: Path, text: str) -> list[str]:
+    """Return the faults of a file of this text, without its name."""
+    file = write(folder, text)
+    with pytest.raises(CatalogError) as caught:
+        load(file)
+    return [str(each).removeprefix(f"{file}:") for each in caught.value.problems]
+
+
+def is_valid(text: str) -> bool:
+    """Return whether the JSON schema takes a file of this text."""
+    return jsonschema.Draft202012Validator(SCHEMA).is_valid(yaml.safe_load(text))
+
+
+def test_a_cluster_has_safe_defaults(tmp_path: Path) -> None:
+    """A new cluster is observed only, and at most 100 ACLs of it are removed at once."""
+    text = "clusters:\n  - {name: a, bootstrap: 'k:9092', scope: everything}\n"
+
+    (found,) = load(write(tmp_path, text))
+
+    assert is_valid(text)
+    assert (found.mode, found.foreign, found.order) == (Mode.OBSERVE, Foreign.REVERT, 0)
+    assert (found.interval_s, found.limits) == (10.0, EnforcementLimits(100, 0, 1000))
+    assert found.scope.selectors == (EVERYTHING,)
+
+
+def test_every_key_is_read() -> None:
+    """The example has all of them, and the JSON schema takes it."""
+    file = ROOT / "examples/clusters.yaml"
+
+    canary, production, audit = load(file)
+
+    assert is_valid(file.read_text("utf-8"))
+    assert canary.scope.selectors == (
+        Selector(
+            prefixes=("pay-",),
+            resource_types=frozenset({ResourceType.TOPIC, ResourceType.GROUP}),
+        ),
+    )
+    assert (production.order, production.interval_s) == (2, 5.0)
+    assert production.limits == EnforcementLimits(20, 500, 200)
+    assert production.client_config().client_id == "doorkeeper-production"
+    assert audit.mode is Mode.OBSERVE
+
+
+def test_secrets_are_read_when_a_client_is_made(tmp_path: Path) -> None:
+    """A rotated password needs no restart."""
+    secrets = tmp_path / "secrets.properties"
+    secrets.write_text("password=first\n", encoding="utf-8")
+    file = write(
+        tmp_path,
+        f"""clusters:
+  - name: a
+    bootstrap: k:9092
+    scope: everything
+    properties:
+      security.protocol: SASL_PLAINTEXT
+      sasl.mechanism: PLAIN
+      config.providers: file
+      config.providers.file.class: org.apache.kafka.common.config.provider.FileConfigProvider
+      sasl.jaas.config: >-
+        org.apache.kafka.common.security.plain.PlainLoginModule required username="door"
+        password="${{file:{secrets}:password}}";
+""",
+    )
+    (found,) = load(file)
+    secrets.write_text("password=second\n", encoding="utf-8")
+
+    login = found.client_config().login
+
+    assert isinstance(login, Password)
+    assert login.password == "second"
+    assert "first" not in repr(found)
+
+
+JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", " is empty; expected is clusters:"),
+        ("cluster: []", "1: cluster: unknown key; did you mean clusters?"),
+        (f"{HEAD}    modus: enforce", "5: clusters[0].modus: unknown key; did you mean mode?"),
+        (
+            f"{HEAD}    mode: on-call",
+            "5: clusters[0].mode: found 'on-call'; allowed: observe, enforce",
+        ),
+        (
+            f"{HEAD}    foreign: keep",
+            "5: clusters[0].foreign: found 'keep'; allowed: revert, report",
+        ),
+        (
+            f"{HEAD}    interval.ms: 10",
+            "5: clusters[0].interval.ms: must be a whole number from 100 to 86400000, not '10'",
+        ),
+        (
+            f"{HEAD}    limits:\n      max.removal: 1",
+            "6: clusters[0].limits.max.removal: unknown key; did you mean max.removals?",
+        ),
+        ("clusters:\n  - name: a", "2: clusters[0]: lacks bootstrap"),
+        (
+            "clusters:\n  - {name: a, bootstrap: k, scope: everything}",
+            "2: clusters[0].bootstrap: found 'k'; an address is host:port",
+        ),
+        (
+            "clusters:\n  - name: a b\n    bootstrap: k:1\n    scope: everything",
+            "2: clusters[0].name: found 'a b'; allowed: letters, digits, dots, _ and -",
+        ),
+        (
+            "clusters:\n  - name: a\n    bootstrap: k:1\n    scope: all",
+            (
+                "4: clusters[0].scope: expected is everything, or a mapping with principals,"
+                " prefixes, resourceTypes"
+            ),
+        ),
+        (
+            "clusters:\n  - name: a\n    bootstrap: k:1\n    scope: {prefix: [x]}",
+            "4: clusters[0].scope.prefix: unknown key; did you mean prefixes?",
+        ),
+        (
+            "clusters:\n  - name: a\n    bootstrap: k:1\n    scope: {resourceTypes: [TOPICS]}",
+            "4: clusters[0].scope: ",
+        ),
+        (
+            f"{HEAD}    properties: {{security.protocol: SASL}}",
+            (
+                "5: clusters[0].properties.security.protocol: found SASL; allowed: PLAINTEXT, SSL,"
+                " SASL_PLAINTEXT, SASL_SSL"
+            ),
+        ),
+        (
+            f"{HEAD}    properties: {{sasl.jaas.config: '{JAAS} password=\"x1\";'}}",
+            (
+                "5: clusters[0].properties.sasl.jaas.config: a secret is given by reference, such as"
+                " ${file:/run/secrets/kafka:password} with config.providers"
+            ),
+        ),
+        (
+            f"{HEAD}    properties: {{ssl.keystore.password: x1}}",
+            "5: clusters[0].properties.ssl.keystore.password: a secret is given by reference",
+        ),
+        (
+            f"{HEAD}  - name: b\n    bootstrap: K:9092,l:1\n    scope: {{prefixes: [p]}}",
+            "5: clusters[1]: the scope overlaps that of a on the same cluster",
+        ),
+        (
+            f"{HEAD}  - name: a\n    bootstrap: l:1\n    scope: everything",
+            "5: clusters[1]: the name a occurs twice",
+        ),
+    ],
+)
+def test_faults_have_their_line_and_a_suggestion(tmp_path: Path, text: str, fault: str) -> None:
+    """No fault is a traceback, and none shows a secret."""
+    found = faults_of(tmp_path, text)
+
+    assert any(each.startswith(fault) for each in found), found
+    assert not any("x1" in each for each in found)
+
+
+def test_parts_of_one_cluster_may_have_several_owners(tmp_path: Path) -> None:
+    """Two entries of one cluster whose scopes have no ACL in common are no conflict."""
+    text = (
+        "clusters:\n"
+        "  - {name: a, bootstrap: 'k:9092', scope: {prefixes: [pay-]}}\n"
+        "  - {name: b, bootstrap: 'k:9092', scope: {prefixes: [hr-]}}\n"
+    )
+
+    assert len(load(write(tmp_path, text))) == 2
+    assert is_valid(text)
