@@ -33,6 +33,7 @@ from doorkeeper.app.authorizer import (
     start_authorizer,
 )
 from doorkeeper.app.catalogs import NOTHING, catalog_of, declarations_of
+from doorkeeper.app.clusters import ClusterRecorder, fleet_of, updates_of
 from doorkeeper.app.config_changes import ConfigChanges, dynamic_values
 from doorkeeper.app.data_path import NOTICE, open_data_path
 from doorkeeper.app.decision_settings import first_settings, record_settings
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.catalog.loading import Catalog
+    from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.config.settings import Settings
     from doorkeeper.connection.exchange import Version
     from doorkeeper.kinds.change import Committed
@@ -181,8 +183,7 @@ class Assembly:
             self._opened.callback(data_path.close)
             self.node.apis = self.node.apis.with_apis(data_path.apis)
             self._log.warning(NOTICE, memory_bytes=settings.test_broker_memory_bytes)
-        timeout_s = settings.update_timeout_ms / 1000
-        services = NodeServices(self.log, self.tokens, self.guarded, timeout_s)
+        services = self._make_services(settings)
         self.edge = self._make_edge(settings, security, services)
         self.reconfiguration = Reconfiguration(
             node=self.node,
@@ -207,9 +208,23 @@ class Assembly:
         self.record_settings()
         self.log.start()
         self.security.watch(self.edge.use_security)
+        if self.fleet is not None:
+            self.fleet.start()
         await self._open_listeners(self.guarded, endpoints)
         self.tokens.start()
         self._record_start(settings)
+
+    def _make_services(self, settings: Settings) -> NodeServices:
+        """Construct what connections may change, and the clusters that get changes of ACLs."""
+        recorder = ClusterRecorder(self._logs.logger("doorkeeper.clusters"), self.audit_log)
+        self.fleet = fleet_of(
+            settings.clusters_file, self.log, self.guarded, recorder.record, self._now_ms
+        )
+        if self.fleet is not None:
+            # Before the edge, so that it ends after the drain: changes may wait for clusters.
+            self._opened.push_async_callback(self.fleet.close)
+        updates = updates_of(settings, self.guarded, self.fleet, self.log)
+        return NodeServices(self.log, self.tokens, updates, settings.update_timeout_ms / 1000)
 
     def record_settings(self) -> None:
         """Record the settings of decisions, unless a store was given: it has no history."""

@@ -11,8 +11,8 @@ from doorkeeper.state.store import StorageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from doorkeeper.api.node import AuthorizerUpdates
     from doorkeeper.app.config_changes import ConfigChanges
-    from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.configs.operations import AlteredResource
     from doorkeeper.request_context import RequestContext
     from doorkeeper.state.log import StateLog
@@ -30,7 +30,7 @@ class NodeServices:
         self,
         log: StateLog,
         tokens: DelegationTokens,
-        authorizer: GuardedAuthorizer | None,
+        authorizer: AuthorizerUpdates | None,
         update_timeout_s: float,
     ) -> None:
         self.log = log

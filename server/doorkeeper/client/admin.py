@@ -10,6 +10,7 @@ Source: KIP-140, KIP-554; ``KafkaAdminClient`` of kafka-clients 4.3.1.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
     from doorkeeper_wire.message import Message
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
+
+_MANY = 1_000
+"""Resources of a description that take a millisecond."""
 
 RETRIABLE = frozenset(
     {
@@ -117,8 +121,17 @@ class AdminClient:
         """
         return await self._nodes.cluster()
 
-    async def call(self, request: Message, answer: type[A], *, controller: bool = False) -> A:
-        """Send a request to a node, or to the controller, in the newest common version.
+    async def call(
+        self,
+        request: Message,
+        answer: type[A],
+        *,
+        controller: bool = False,
+        node_id: int | None = None,
+    ) -> A:
+        """Send a request to a node in the newest common version.
+
+        It goes to any node, to the controller, or to the node of an id.
 
         Error codes in the response are not checked.
 
@@ -127,16 +140,19 @@ class AdminClient:
         """
 
         async def once() -> A:
-            return await self._nodes.call(request, answer, controller=controller)
+            return await self._nodes.call(request, answer, controller=controller, node_id=node_id)
 
         return await self._nodes.retry(once)
 
     # --- ACLs
 
-    async def describe_acls(self, wanted: AclBindingFilter = ANY_BINDING) -> list[AclBinding]:
+    async def describe_acls(
+        self, wanted: AclBindingFilter = ANY_BINDING, *, node_id: int | None = None
+    ) -> list[AclBinding]:
         """Return the bindings that the filter matches, sorted; by default all.
 
-        Unknown codes are returned as UNKNOWN.
+        Each broker answers from its own authorizer; ``node_id`` asks a certain one. Unknown codes
+        are returned as UNKNOWN.
 
         Raises:
             ValueError: the filter contains UNKNOWN, for which a server closes the connection.
@@ -144,10 +160,13 @@ class AdminClient:
             ClientError: any other failure.
         """
         check_filter(wanted)
-        answer = await self.call(description_request(wanted), DescribeAclsResponse)
+        answer = await self.call(description_request(wanted), DescribeAclsResponse, node_id=node_id)
         if answer.error_code:
             raise ApiFailure(answer.error_code, answer.error_message)
-        return sorted(bindings_of(answer))
+        if len(answer.resources) < _MANY:
+            return sorted(bindings_of(answer))
+        # The loop of a server serves others meanwhile.
+        return await asyncio.to_thread(lambda: sorted(bindings_of(answer)))
 
     async def metadata_version(self) -> int:
         """Return the newest level of ``metadata.version`` that the server supports; 0 if unknown.

@@ -59,6 +59,8 @@ _NO_SASL: Final = "the listener offers no mechanism: it may not be one for SASL"
 _RENEWED_AT: Final = 0.85
 # The longest mechanism, SCRAM, takes two.
 _STEPS_MAX: Final = 16
+# A larger response is decoded in a thread: this one takes a millisecond.
+_LARGE_BYTES: Final = 64 * 1024
 # The time for the peer's close_notify; the connection is aborted without it.
 _FAREWELL_S: Final = 1.0
 
@@ -154,7 +156,13 @@ class ClientConnection:
 
     async def _ask(self, request: Message, answer: type[A], version: int) -> A:
         frame, at = await self._exchange(request, version)
-        return self._decode(frame, at, answer, version)
+        if len(frame) <= _LARGE_BYTES:
+            return self._decode(frame, at, answer, version)
+        # The loop of a server serves others meanwhile.
+        try:
+            return (await asyncio.to_thread(answer.decode, frame, at, version))[0]
+        except Malformed as error:
+            raise self._unreadable(str(error)) from error
 
     async def _exchange(self, request: Message, version: int) -> tuple[bytes, int]:
         """Send a request; return the frame of its response, and the offset of the body."""

@@ -8,6 +8,7 @@
         LoginRefused      the login failed
         NotServed         the server does not support an API, or no common version
         Unsendable        the request cannot be encoded
+        NoSuchNode        no node of the cluster has an id
         WatchRefused      the server does not have the changes from a revision on
         ApiFailure        a response with an error for the whole request
 
@@ -56,6 +57,10 @@ class NotServed(ClientError):
         super().__init__(text)
         self.code = 35
         self.message = message
+
+
+class NoSuchNode(ClientError):
+    """No node of the cluster has the id; a node that stopped may return."""
 
 
 class WatchRefused(ClientError):

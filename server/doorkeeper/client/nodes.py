@@ -18,6 +18,7 @@ from doorkeeper.client.errors import (
     ApiFailure,
     ClientError,
     ConnectionLost,
+    NoSuchNode,
     TimedOut,
     Unreachable,
 )
@@ -89,13 +90,23 @@ class Nodes:
         self.forget()
         return await self.retry(self._discover)
 
-    async def call(self, request: Message, answer: type[A], *, controller: bool = False) -> A:
-        """Send a request once, to any node or to the controller.
+    async def call(
+        self,
+        request: Message,
+        answer: type[A],
+        *,
+        controller: bool = False,
+        node_id: int | None = None,
+    ) -> A:
+        """Send a request once: to any node, to the controller, or to the node of an id.
 
         Raises:
             ClientError: there is no response.
         """
-        connection = await self._connection(controller=controller)
+        if node_id is None:
+            connection = await self._connection(controller=controller)
+        else:
+            connection = await self._connection_to(node_id)
         return await connection.call(request, answer)
 
     async def connection(self, node_id: int) -> ClientConnection:
@@ -155,6 +166,13 @@ class Nodes:
             except (Unreachable, ConnectionLost, TimedOut) as error:
                 problems.append(str(error))
         raise Unreachable("; ".join(problems) or "the cluster has no nodes")
+
+    async def _connection_to(self, node_id: int) -> ClientConnection:
+        cluster = self._cluster or await self._discover()
+        address = cluster.nodes.get(node_id)
+        if address is None:
+            raise NoSuchNode(f"the cluster has no node {node_id} at the moment")
+        return await self._to(address)
 
     async def _to(self, address: Address) -> ClientConnection:
         # One connection attempt for each address: concurrent calls share it.

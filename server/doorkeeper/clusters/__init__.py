@@ -1,6 +1,14 @@
 """Clusters: the ACLs of real Kafka clusters, kept equal to those of this server.
 
-config   the file of clusters: addresses, modes, scopes, limits
+config           the file of clusters: addresses, modes, scopes, limits
+remote           one cluster through its admin API, each broker by itself
+drift            the difference between a cluster and the desired ACLs, and its age
+enforcement      the changes that remove a drift, within the limits; repeated reverts
+receipts         the revision that all brokers of a cluster enforce, and waiting for one
+synchronization  the task of one cluster
+events           events of clusters, for the logs
+fleet            all clusters of a server: order, status
+acknowledgement  changes of ACLs that complete when all brokers enforce them
 
 The package is imported only where ``doorkeeper.clusters.file`` names a file.
 """

@@ -156,6 +156,28 @@ class Lease(LogReader):
         """
 
 
+class NamedLease(ABC):
+    """The right to do something that one node at a time may do, such as to change a cluster."""
+
+    @abstractmethod
+    async def keep(self) -> bool:
+        """Take or renew the lease; return whether this node holds it."""
+
+    @abstractmethod
+    async def release(self) -> None:
+        """Leave it to another node."""
+
+
+class SoleLease(NamedLease):
+    """The lease of the only node of a store."""
+
+    async def keep(self) -> bool:
+        return True
+
+    async def release(self) -> None:
+        return None
+
+
 class Store(ABC):
     """A durable store. For the event loop's thread, except ``rows``."""
 
@@ -205,6 +227,11 @@ class Store(ABC):
             StoreReplaced: it is not the store that this node used before.
 
         """
+
+    def named_lease(self, name: str) -> NamedLease:
+        """Return the lease of a name, not taken yet; one node of the store holds it at a time."""
+        del name  # without other nodes
+        return SoleLease()
 
     async def follow(  # noqa: B027 - a store that is not shared has nothing to follow
         self, catch_up: Callable[[LogReader], Awaitable[None]]

@@ -38,7 +38,7 @@ def faults_of(folder: Path, text: str) -> list[str]:
 
 def is_valid(text: str) -> bool:
     """Return whether the JSON schema takes a file of this text."""
-    return jsonschema.Draft202012Validator(SCHEMA).is_valid(yaml.safe_load(text))
+    return bool(jsonschema.Draft202012Validator(SCHEMA).is_valid(yaml.safe_load(text)))
 
 
 def test_a_cluster_has_safe_defaults(tmp_path: Path) -> None:
@@ -162,8 +162,8 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
         (
             f"{HEAD}    properties: {{sasl.jaas.config: '{JAAS} password=\"x1\";'}}",
             (
-                "5: clusters[0].properties.sasl.jaas.config: a secret is given by reference, such as"
-                " ${file:/run/secrets/kafka:password} with config.providers"
+                "5: clusters[0].properties.sasl.jaas.config: a secret is given by reference, such"
+                " as ${file:/run/secrets/kafka:password} with config.providers"
             ),
         ),
         (

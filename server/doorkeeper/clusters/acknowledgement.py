@@ -1,0 +1,68 @@
+"""Changes of ACLs that complete when the brokers of all enforced clusters enforce them.
+
+They are asynchronous in Kafka's contract of authorizers too (KIP-504).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
+from doorkeeper.errors import ApiError, ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.api.node import AuthorizerUpdates
+    from doorkeeper.clusters.fleet import ClusterFleet
+    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.state.log import StateLog
+    from doorkeeper.state.outcome import Results
+
+
+class AcknowledgedByClusters:
+    """The changes of an authorizer, which complete late."""
+
+    def __init__(self, updates: AuthorizerUpdates, fleet: ClusterFleet, log: StateLog) -> None:
+        self._updates = updates
+        self._fleet = fleet
+        self._log = log
+
+    async def create(
+        self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding], timeout_s: float
+    ) -> Results:
+        ends_s = asyncio.get_running_loop().time() + timeout_s
+        results = await self._updates.create(context, bindings, timeout_s)
+        return await self._in_force(results, ends_s, AclCreateResult)
+
+    async def delete(
+        self,
+        context: AuthorizableRequestContext,
+        filters: Sequence[AclBindingFilter],
+        timeout_s: float,
+    ) -> Results:
+        ends_s = asyncio.get_running_loop().time() + timeout_s
+        results = await self._updates.delete(context, filters, timeout_s)
+        return await self._in_force(results, ends_s, AclDeleteResult)
+
+    async def _in_force(
+        self, results: Results, ends_s: float, refused: Callable[[ApiError], Any]
+    ) -> Results:
+        """Wait for the clusters; then a success that is not in force is an error."""
+        if all(each.error is not None for each in results.values):
+            return results
+        revision = self._log.state.revision
+        try:
+            async with asyncio.timeout_at(ends_s):
+                await self._fleet.wait_in_force(revision)
+        except TimeoutError:
+            pending = "; ".join(self._fleet.pending(revision)) or "no broker was asked in time"
+            error = ApiError(
+                ErrorCode.REQUEST_TIMED_OUT,
+                f"Stored as revision {revision}, but not in force everywhere: {pending}",
+            )
+            values = [refused(error) if each.error is None else each for each in results.values]
+            return results._replace(values=values)
+        return results

@@ -1,0 +1,37 @@
+"""Events of clusters: for the log and the audit log of the server."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class EventKind(Enum):
+    """The kinds of events; the value is their text in the log."""
+
+    DRIFT = "ACLs of a cluster differ"
+    AGREED = "the ACLs of a cluster agree again"
+    CHANGED = "ACLs of a cluster were changed"
+    IN_FORCE = "all brokers of a cluster enforce a revision"
+    HELD = "changes of a cluster are held back"
+    FAILED = "a cluster cannot be read or changed"
+    REACHED = "a cluster can be read again"
+
+
+class ClusterEvent(NamedTuple):
+    """An event of one cluster; ``revision`` is that of its last receipt.
+
+    ``missing`` and ``extra`` count ACLs: of CHANGED those that were added and removed.
+    """
+
+    cluster: str
+    kind: EventKind
+    revision: int | None
+    missing: int
+    extra: int
+    brokers: tuple[int, ...]
+    detail: str
+
+    @property
+    def is_warning(self) -> bool:
+        return self.kind in (EventKind.DRIFT, EventKind.HELD, EventKind.FAILED)

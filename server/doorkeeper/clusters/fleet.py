@@ -1,0 +1,163 @@
+"""All clusters of a server: their tasks, their order, and their status."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.clusters.drift import binding_text
+from doorkeeper.clusters.synchronization import ClusterSynchronization
+from doorkeeper.kinds.declared import ACL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.clusters.config import ClusterConfig
+    from doorkeeper.clusters.events import ClusterEvent
+    from doorkeeper.kinds.change import Committed
+    from doorkeeper.state.log import StateLog
+    from doorkeeper.state.state import State
+
+_SHOWN_MAX: Final = 100
+"""The most ACLs of a drift in a status."""
+
+
+class ClusterFleet:
+    """The clusters of one server. For the event loop's thread."""
+
+    def __init__(
+        self,
+        configs: Sequence[ClusterConfig],
+        log: StateLog,
+        on_event: Callable[[ClusterEvent], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._log = log
+        self._tasks: list[asyncio.Task[None]] = []
+        self.clusters = [
+            ClusterSynchronization(
+                each,
+                log.store.named_lease(f"cluster {each.name}"),
+                target=self._target_of(each),
+                on_event=on_event,
+                on_receipt=self._wake_followers,
+                now_ms=now_ms,
+            )
+            for each in configs
+        ]
+        orders = [each.order for each in configs if each.is_enforced]
+        for each in self.clusters:
+            is_enforced = each.config.is_enforced
+            each.is_followed = is_enforced and each.config.order < max(orders, default=0)
+        log.subscribe(self._on_commit, ACL)
+
+    def start(self) -> None:
+        """Start the tasks; they wait until the ACLs are loaded."""
+        loop = asyncio.get_running_loop()
+        self._tasks = [
+            loop.create_task(each.run(), name=f"cluster {each.config.name}")
+            for each in self.clusters
+        ]
+        self._log.loaded.add_done_callback(lambda _: self._wake())
+
+    async def close(self) -> None:
+        """End the tasks; the clusters stay as they are."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def _enforced(self) -> list[ClusterSynchronization]:
+        return [each for each in self.clusters if each.config.is_enforced]
+
+    async def wait_in_force(self, revision: int) -> None:
+        """Return when all brokers of all enforced clusters enforce a revision."""
+        await asyncio.gather(*(each.receipts.wait_for(revision) for each in self._enforced))
+
+    def pending(self, revision: int) -> list[str]:
+        """Return what lacks until a revision is in force everywhere, a text for each cluster."""
+        return [
+            f"cluster {each.config.name}: {_pending_text(each)}"
+            for each in self._enforced
+            if each.receipts.pending
+            or each.receipts.last is None
+            or each.receipts.last.revision < revision
+        ]
+
+    def status(self) -> list[dict[str, Any]]:
+        """Return the status of all clusters, for JSON."""
+        return [_status_of(each) for each in self.clusters]
+
+    def _on_commit(self, _committed: Committed) -> None:
+        self._wake()
+
+    def _wake(self) -> None:
+        for each in self.clusters:
+            each.wake()
+
+    def _wake_followers(self) -> None:
+        for each in self._enforced:
+            state = each.receipts.last
+            target = self._target_of(each.config)()
+            if target is not None and (state is None or state.state is not target):
+                each.wake()
+
+    def _target_of(self, config: ClusterConfig) -> Callable[[], State | None]:
+        """Return a function of the state that a cluster should have; of None for none yet."""
+
+        def target() -> State | None:
+            log = self._log
+            loaded = log.loaded
+            is_loaded = loaded.done() and not loaded.cancelled() and loaded.exception() is None
+            # A state that may be old must not undo newer changes of other nodes.
+            if not is_loaded or log.state.stale or log.store.is_lost:
+                return None
+            before = [each for each in self._enforced if each.config.order < config.order]
+            if not before or not config.is_enforced:
+                return log.state
+            last = max(each.config.order for each in before)
+            receipts = [each.receipts.last for each in before if each.config.order == last]
+            states = [each.state for each in receipts if each is not None]
+            if len(states) < len(receipts):
+                return None
+            return min(states, key=lambda state: state.revision)
+
+        return target
+
+
+def _pending_text(cluster: ClusterSynchronization) -> str:
+    if cluster.failure:
+        return cluster.failure
+    if cluster.receipts.pending:
+        return ", ".join(
+            f"broker {broker}: {reason}" for broker, reason in cluster.receipts.pending.items()
+        )
+    return cluster.held or "not read yet"
+
+
+def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
+    last, differences = cluster.receipts.last, cluster.differences
+    drift = differences.drift
+    rows = [
+        {"missing": each in drift.missing, "acl": binding_text(each), "since_ms": since_ms}
+        for each, since_ms in sorted(differences.since_ms.items())[:_SHOWN_MAX]
+    ]
+    return {
+        "name": cluster.config.name,
+        "mode": cluster.config.mode.value,
+        "holder": cluster.is_holder,
+        "failure": cluster.failure or None,
+        "revision": None if last is None else last.revision,
+        "since_ms": None if last is None else last.since_ms,
+        "brokers": [] if last is None else list(last.brokers),
+        "pending": {str(broker): reason for broker, reason in cluster.receipts.pending.items()},
+        "missing": len(drift.missing),
+        "extra": len(drift.extra),
+        "foreign": len(cluster.enforcement.foreign),
+        "outside": drift.outside,
+        "drift_since_ms": differences.oldest_ms,
+        "held": cluster.held or None,
+        "refused": cluster.refused or None,
+        "reads": cluster.reads,
+        "drift": rows,
+    }

@@ -1,0 +1,89 @@
+"""The revision that all brokers of a cluster enforce, and waiting for one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.state.state import State
+
+
+class Receipt(NamedTuple):
+    """A revision that these brokers enforce, since a time in milliseconds.
+
+    The ACLs of the scope on each of them were ``bindings``, those of ``state``, when they were
+    read. The last reading began at ``read_s`` of the event loop's clock.
+    """
+
+    state: State
+    bindings: Bindings
+    since_ms: int
+    brokers: tuple[int, ...]
+    read_s: float
+
+    @property
+    def revision(self) -> int:
+        return self.state.revision
+
+
+class ReceiptBook:
+    """The newest receipt of a cluster, the brokers that it waits for, and those who wait."""
+
+    def __init__(self, on_wait: Callable[[], None]) -> None:
+        """``on_wait`` is called when a receipt is needed."""
+        self.last: Receipt | None = None
+        self.pending: Mapping[int, str] = {}
+        """The brokers that do not enforce the newest revision, and the reason of each."""
+        self.waiting = 0
+        """How many tasks wait for a receipt."""
+        self._on_wait = on_wait
+        self._confirmed = asyncio.Event()
+        self._is_interrupted = False
+
+    def interrupt(self) -> None:
+        """Note that the cluster differed: the next receipt is of a later time."""
+        self._is_interrupted = True
+
+    def confirm(
+        self,
+        state: State,
+        bindings: Bindings,
+        brokers: tuple[int, ...],
+        *,
+        read_s: float,
+        now_ms: int,
+    ) -> bool:
+        """Record that brokers enforce a state; return whether their ACLs are others than before."""
+        last = self.last
+        is_new = (
+            last is None
+            or self._is_interrupted
+            or last.bindings is not bindings
+            or last.brokers != brokers
+        )
+        since_ms = now_ms if last is None or is_new else last.since_ms
+        self.last, self.pending = Receipt(state, bindings, since_ms, brokers, read_s), {}
+        self._is_interrupted = False
+        confirmed, self._confirmed = self._confirmed, asyncio.Event()
+        confirmed.set()
+        return is_new
+
+    async def wait_for(self, revision: int) -> None:
+        """Return when all brokers, read from now on, enforce this revision or a later one."""
+        now_s = asyncio.get_running_loop().time()
+        self.waiting += 1
+        try:
+            while not self._covers(revision, now_s):
+                self._on_wait()
+                await self._confirmed.wait()
+        finally:
+            self.waiting -= 1
+
+    def _covers(self, revision: int, read_s: float) -> bool:
+        # A reading from before the change may be of ACLs that others have removed meanwhile.
+        last = self.last
+        return last is not None and last.revision >= revision and last.read_s >= read_s

@@ -1,0 +1,356 @@
+"""The task of one cluster: read it, change it, and ask every broker for the result.
+
+    a change here       the changes are sent at once, from the last reading; then all brokers are
+                        read until they enforce them
+    every interval      one broker is read; only if it shows a drift, all are
+    an unknown outcome  nothing is concluded; the next reading decides
+
+A reading counts only if it is complete. The desired ACLs are those of one ``State``: with an order,
+of one that the clusters before this one have in force.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.clusters.drift import (
+    NO_DRIFT,
+    AclDrift,
+    DriftRecord,
+    binding_text,
+    common,
+    compare,
+    desired_bindings,
+)
+from doorkeeper.clusters.enforcement import Enforcement
+from doorkeeper.clusters.events import ClusterEvent, EventKind
+from doorkeeper.clusters.receipts import ReceiptBook
+from doorkeeper.clusters.remote import ClusterError, RemoteCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.clusters.config import ClusterConfig
+    from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.errors import ApiError
+    from doorkeeper.state.state import State
+    from doorkeeper.state.store import NamedLease
+
+_PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+"""Pauses between readings while brokers do not enforce a change yet; the last one repeats."""
+
+_RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
+"""Pauses after failures, at most the interval."""
+
+
+class ClusterSynchronization:
+    """Synchronizes one cluster until it is cancelled. For the event loop's thread."""
+
+    def __init__(
+        self,
+        config: ClusterConfig,
+        lease: NamedLease,
+        *,
+        target: Callable[[], State | None],
+        on_event: Callable[[ClusterEvent], None],
+        on_receipt: Callable[[], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        """``target`` returns the state that the cluster should have; None for none yet."""
+        self.config = config
+        self.differences = DriftRecord()
+        self.enforcement = Enforcement(config)
+        self.receipts = ReceiptBook(self._need_receipt)
+        self.held = ""
+        """Why changes are held back; empty if none are."""
+        self.refused = ""
+        """The first ACL that the cluster refused; empty if it took all."""
+        self.failure = ""
+        """Why the last attempt failed; empty after a success."""
+        self.is_holder = False
+        """Whether this node synchronizes the cluster; with a shared store, one node does."""
+        self.is_followed = False
+        """Whether a cluster of a higher order waits for this one."""
+        self.reads = 0
+        """The number of descriptions that brokers were asked for."""
+        self._lease = lease
+        self._target = target
+        self._on_event = on_event
+        self._on_receipt = on_receipt
+        self._now_ms = now_ms
+        self._clock = asyncio.get_running_loop().time
+        self._remote = RemoteCluster(config)
+        self._news = asyncio.Event()
+        self._acls: object = None
+        self._desired: Bindings = frozenset()
+        self._present: Bindings | None = None
+        """The ACLs of the scope that are there, as read and then changed; None if not known."""
+        self._compared: tuple[Bindings, Bindings, AclDrift] | None = None
+        self._enforced: AclDrift | None = None
+        """The drift whose changes were sent last."""
+        self._brokers: tuple[int, ...] = ()
+        self._read_s = 0.0
+        self._turn = 0
+        self._hurry_until_s = 0.0
+        """Until then missing receipts are looked for after short pauses."""
+        self._attempts = 0
+
+    def wake(self) -> None:
+        """Look at the target again: it may have changed."""
+        self._news.set()
+
+    def _need_receipt(self) -> None:
+        self._hurry()
+        self._news.set()
+
+    def _hurry(self) -> None:
+        self._hurry_until_s = self._clock() + self.config.interval_s
+        self._attempts = 0
+
+    async def run(self) -> None:
+        failures = 0
+        try:
+            while True:
+                self._news.clear()
+                try:
+                    await self._synchronize()
+                    failures = 0
+                except ClusterError as error:
+                    await self._fail(error)
+                    failures += 1
+                await self._pause(failures)
+        finally:
+            await self._remote.close()
+            await self._lease.release()
+
+    async def _pause(self, failures: int) -> None:
+        if failures:
+            retry_s = _RETRY_S[min(failures, len(_RETRY_S)) - 1]
+            await asyncio.sleep(min(self.config.interval_s, retry_s))
+            return
+        now_s = self._clock()
+        rest_s = self.config.interval_s
+        if self.receipts.pending and now_s < self._hurry_until_s:
+            rest_s = _PENDING_S[min(self._attempts, len(_PENDING_S)) - 1]
+        elif self.is_holder:
+            rest_s -= now_s - self._read_s
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(rest_s, 0)):
+                await self._news.wait()
+
+    async def _fail(self, error: ClusterError) -> None:
+        # What the cluster has is not known any more: the next attempt begins with a reading.
+        self._present = None
+        if not self.failure:
+            self._tell(EventKind.FAILED, detail=str(error))
+        self.failure = str(error)
+        await self._remote.close()
+
+    async def _synchronize(self) -> None:
+        self.is_holder = await self._lease.keep()
+        target = self._target()
+        if target is None:
+            self._read_s = self._clock()
+            return
+        desired = await self._desired_of(target)
+        if not self.is_holder:
+            if self.receipts.waiting or self.is_followed:
+                await self._confirm(desired, target)
+            return
+        is_due = self._clock() - self._read_s >= self.config.interval_s
+        if self._present is None or is_due:
+            await self._observe(desired)
+        elif not self.config.is_enforced:
+            await self._conclude(desired, self._present)
+        if self.config.is_enforced:
+            # A change here needs no reading before it: what it removes is not desired anyway.
+            await self._enforce(await self._drift(desired))
+            await self._confirm(desired, target)
+
+    async def _desired_of(self, target: State) -> Bindings:
+        if self._acls is not target.acls:
+            # A hundred thousand ACLs take a tenth of a second.
+            found = await asyncio.to_thread(desired_bindings, target.acls, self.config.scope)
+            self._acls = target.acls
+            # The same object stands for the same ACLs below.
+            if found != self._desired:
+                self._desired = found
+                self._hurry()
+        return self._desired
+
+    # --- reading
+
+    async def _observe(self, desired: Bindings) -> None:
+        """Read one broker, in turns; if it shows a drift, read all: one alone may lag behind."""
+        self._brokers = brokers = await self._remote.brokers()
+        self._turn += 1
+        first = brokers[self._turn % len(brokers)]
+        drifts = [await self._compare(first, desired)]
+        if drifts[0]:
+            found = await self._compare_all([each for each in brokers if each != first], desired)
+            drifts += [each for each in found if isinstance(each, AclDrift)]
+        drift = common(drifts)
+        if self.failure:
+            self.failure = ""
+            self._tell(EventKind.REACHED)
+        self._read_s = self._clock()
+        await self._conclude(desired, (desired - drift.missing) | drift.extra, drift.outside)
+
+    async def _compare(self, broker: int, desired: Bindings) -> AclDrift:
+        self.reads += 1
+        reading = await self._remote.read(broker)
+        return await asyncio.to_thread(compare, desired, reading.bindings, self.config.scope)
+
+    async def _compare_all(
+        self, brokers: Sequence[int], desired: Bindings
+    ) -> list[AclDrift | ClusterError]:
+        async def one(broker: int) -> AclDrift | ClusterError:
+            try:
+                return await self._compare(broker, desired)
+            except ClusterError as error:
+                return error
+
+        return await asyncio.gather(*map(one, brokers))
+
+    async def _drift(self, desired: Bindings) -> AclDrift:
+        """Return the difference of what is known to be there."""
+        present = self._present
+        assert present is not None, "the cluster was read"
+        known = self._compared
+        if known is None or known[0] is not desired or known[1] is not present:
+            drift = await asyncio.to_thread(compare, desired, present, self.config.scope)
+            self._compared = known = desired, present, drift
+        return known[2]
+
+    async def _conclude(
+        self, desired: Bindings, present: Bindings, outside: int | None = None
+    ) -> None:
+        """Record what is there, and tell of differences that this server has not caused."""
+        self._present = present
+        drift = await self._drift(desired)
+        self.enforcement.observe(desired, drift, self._clock())
+        if drift:
+            self.receipts.interrupt()
+        if outside is None:
+            outside = self.differences.drift.outside
+        before = self.differences.drift
+        known = self.differences.reported
+        self.differences.update(drift._replace(outside=outside), self._now_ms())
+        everything = drift.missing | drift.extra
+        # Where changes are sent, the differences that they remove are no news.
+        new = (self.enforcement.foreign if self.config.is_enforced else everything) - known
+        self.differences.reported = (known | new) & everything
+        if new:
+            self._tell(EventKind.DRIFT, drift, detail=f"for example {binding_text(min(new))}")
+        elif before and not drift and known:
+            self._tell(EventKind.AGREED)
+
+    # --- changing
+
+    async def _enforce(self, drift: AclDrift) -> None:
+        edits = self.enforcement.plan(drift)
+        if edits.held and edits.held != self.held:
+            self._tell(EventKind.HELD, drift, detail=edits.held)
+        self.held = edits.held
+        # What the cluster has refused is sent again after the next reading only.
+        if not edits or drift is self._enforced:
+            return
+        self._enforced, self.refused = drift, ""
+        for adds, batch in edits.batches(self.config.limits.batch):
+            # Another node may have got the lease while this one was frozen.
+            if not await self._lease.keep():
+                self.is_holder = False
+                return
+            change = self._remote.add if adds else self._remote.remove
+            self._note(adds, batch, await change(batch))
+            if self.config.limits.per_second:
+                await asyncio.sleep(len(batch) / self.config.limits.per_second)
+        self.enforcement.record(edits, self._clock())
+        counts = AclDrift(frozenset(edits.added), frozenset(edits.removed), 0)
+        self._tell(EventKind.CHANGED, counts, detail=self.refused)
+
+    def _note(
+        self,
+        adds: bool,  # noqa: FBT001  as batches yield it
+        batch: Sequence[AclBinding],
+        errors: Sequence[ApiError | None],
+    ) -> None:
+        """Record which changes of a batch the cluster took."""
+        done = frozenset(each for each, no in zip(batch, errors, strict=True) if no is None)
+        if self._present is not None and done:
+            self._present = self._present | done if adds else self._present - done
+        for binding, error in zip(batch, errors, strict=True):
+            if error is not None and not self.refused:
+                self.refused = f"refused: {binding_text(binding)}: {error}"
+
+    # --- receipts
+
+    async def _confirm(self, desired: Bindings, target: State) -> None:
+        """Ask all brokers whether they enforce the target, unless that is known."""
+        book, read_s = self.receipts, self._clock()
+        last = book.last
+        if (
+            last is not None
+            and not book.waiting
+            and last.bindings is desired
+            and last.brokers == self._brokers
+            and not self.differences.drift
+        ):
+            self._receive(target, last.brokers, last.read_s)
+            return
+        self._brokers = brokers = await self._remote.brokers()
+        found = await self._compare_all(brokers, desired)
+        self._attempts += 1
+        book.pending = {
+            broker: _reason(each)
+            for broker, each in zip(brokers, found, strict=True)
+            if not isinstance(each, AclDrift) or each
+        }
+        drifts = [each for each in found if isinstance(each, AclDrift)]
+        if book.pending:
+            if self.is_holder and len(drifts) == len(brokers):
+                # Not what is there: the brokers may not have applied this server's changes yet.
+                self.enforcement.observe(desired, common(drifts), self._clock())
+            return
+        if self.is_holder:
+            self._read_s = self._clock()
+            await self._conclude(desired, desired, max(each.outside for each in drifts))
+        self._receive(target, brokers, read_s)
+
+    def _receive(self, target: State, brokers: tuple[int, ...], read_s: float) -> None:
+        is_new = self.receipts.confirm(
+            target, self._desired, brokers, read_s=read_s, now_ms=self._now_ms()
+        )
+        self._on_receipt()
+        if is_new:
+            self._tell(EventKind.IN_FORCE, brokers=brokers)
+
+    def _tell(
+        self,
+        kind: EventKind,
+        drift: AclDrift = NO_DRIFT,
+        *,
+        brokers: tuple[int, ...] = (),
+        detail: str = "",
+    ) -> None:
+        last = self.receipts.last
+        self._on_event(
+            ClusterEvent(
+                cluster=self.config.name,
+                kind=kind,
+                revision=None if last is None else last.revision,
+                missing=len(drift.missing),
+                extra=len(drift.extra),
+                brokers=brokers,
+                detail=detail,
+            )
+        )
+
+
+def _reason(found: AclDrift | ClusterError) -> str:
+    if isinstance(found, ClusterError):
+        return str(found)
+    return f"{len(found.missing)} ACLs are missing, {len(found.extra)} are to be removed"

@@ -1,0 +1,305 @@
+"""Clusters that are Doorkeepers: they speak the same admin API as brokers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.client import AdminClient, ClientConfig
+from testkit.acl import READ, WRITE, allow, topic
+from testkit.synchronized import cluster, doorkeeper, eventually, status, synchronization, target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.testing import DoorkeeperServer
+
+ALICE = allow("alice", READ, topic("pay-in"))
+BOB = allow("bob", WRITE, topic("pay-out"))
+CAROL = allow("carol", READ, topic("hr-1"))
+
+
+def has(server: DoorkeeperServer, *bindings: object) -> bool:
+    """Return whether a server has these ACLs and no others."""
+    return set(server.acls()) == set(bindings)
+
+
+def test_a_cluster_gets_the_acls_and_every_change(tmp_path: Path) -> None:
+    """What lacks is added, what is too much removed; then each change here follows at once."""
+    with (
+        target([BOB, CAROL]) as kafka,
+        doorkeeper(tmp_path, cluster("a", kafka.bootstrap_servers), acls=[ALICE, BOB]) as server,
+    ):
+        eventually(lambda: has(kafka, ALICE, BOB), kafka.acls)
+
+        server.add_acls([CAROL])
+        eventually(lambda: has(kafka, ALICE, BOB, CAROL), kafka.acls)
+        server.remove_acls([ALICE, BOB])
+        eventually(lambda: has(kafka, CAROL), kafka.acls)
+
+        eventually(lambda: status(server)["revision"] == 2, lambda: status(server))
+        found = status(server)
+        assert (found["missing"], found["extra"], found["pending"]) == (0, 0, {})
+        assert found["brokers"] == [1]
+
+
+def test_an_observed_cluster_is_not_touched(tmp_path: Path) -> None:
+    """Its differences are told: what lacks, what is too much, what is out of the scope."""
+    observed = {"mode": "observe", "scope": {"prefixes": ["pay-"]}}
+    with (
+        target([BOB, CAROL]) as kafka,
+        doorkeeper(
+            tmp_path, cluster("a", kafka.bootstrap_servers, **observed), acls=[ALICE]
+        ) as server,
+    ):
+        eventually(lambda: status(server)["drift"], lambda: status(server))
+        found = status(server)
+
+        assert (found["missing"], found["extra"], found["outside"]) == (1, 1, 1)
+        assert {(each["missing"], each["acl"].split(" for ")[1]) for each in found["drift"]} == {
+            (True, "User:alice from *"),
+            (False, "User:bob from *"),
+        }
+        since_ms = found["drift_since_ms"]
+        reads = found["reads"]
+        eventually(lambda: status(server)["reads"] > reads + 1)
+        assert status(server)["drift_since_ms"] == since_ms
+        assert has(kafka, BOB, CAROL)
+
+
+def test_nothing_outside_the_scope_is_touched(tmp_path: Path) -> None:
+    """Neither what is there, nor what is here: another team may own it."""
+    scope = {"scope": [{"prefixes": ["pay-"], "resourceTypes": ["TOPIC"]}]}
+    with (
+        target([BOB, CAROL]) as kafka,
+        doorkeeper(
+            tmp_path,
+            cluster("a", kafka.bootstrap_servers, **scope),
+            acls=[ALICE, allow("dora", READ, topic("hr-2"))],
+        ) as server,
+    ):
+        eventually(lambda: has(kafka, ALICE, CAROL), kafka.acls)
+        eventually(lambda: status(server)["revision"] is not None)
+        assert status(server)["outside"] == 1
+
+
+def test_foreign_changes_are_reverted(tmp_path: Path) -> None:
+    """What was added within the scope goes, what was removed returns: with a later receipt."""
+    with (
+        target() as kafka,
+        doorkeeper(tmp_path, cluster("a", kafka.bootstrap_servers), acls=[ALICE]) as server,
+    ):
+        eventually(lambda: status(server)["revision"] == 0)
+        before_ms = status(server)["since_ms"]
+
+        kafka.remove_acls([ALICE])
+        kafka.add_acls([BOB])
+
+        eventually(lambda: has(kafka, ALICE), kafka.acls)
+        eventually(lambda: status(server)["since_ms"] > before_ms)
+
+
+def test_foreign_changes_are_only_reported_if_so_configured(tmp_path: Path) -> None:
+    """Changes here go on meanwhile, removals too."""
+    keys = {"foreign": "report"}
+    with (
+        target([CAROL]) as kafka,
+        doorkeeper(
+            tmp_path, cluster("a", kafka.bootstrap_servers, **keys), acls=[ALICE, BOB]
+        ) as server,
+    ):
+        eventually(lambda: has(kafka, ALICE, BOB, CAROL), kafka.acls)
+        eventually(lambda: status(server)["foreign"] == 1)
+        kafka.remove_acls([ALICE])
+        eventually(lambda: status(server)["foreign"] == 2, lambda: status(server))
+
+        server.remove_acls([BOB])
+
+        eventually(lambda: has(kafka, CAROL), kafka.acls)
+        eventually(
+            lambda: [status(server)[key] for key in ("missing", "extra", "foreign")] == [1, 1, 2],
+            lambda: status(server),
+        )
+        assert status(server)["held"] == "2 changes of others are reported only"
+
+
+def test_too_many_removals_are_held_back(tmp_path: Path) -> None:
+    """Additions are made; the removals wait for an operator, all of them."""
+    keys = {"limits": {"max.removals": 1}}
+    with (
+        target([BOB, CAROL]) as kafka,
+        doorkeeper(tmp_path, cluster("a", kafka.bootstrap_servers, **keys), acls=[ALICE]) as server,
+    ):
+        eventually(lambda: has(kafka, ALICE, BOB, CAROL), kafka.acls)
+        reads = status(server)["reads"]
+        eventually(lambda: status(server)["reads"] > reads + 2)
+
+        assert has(kafka, ALICE, BOB, CAROL)
+        assert status(server)["held"] == "2 ACLs would be removed; max.removals is 1"
+
+        kafka.remove_acls([BOB])
+        eventually(lambda: has(kafka, ALICE), kafka.acls)
+
+
+def test_an_idle_cluster_is_described_once_an_interval(tmp_path: Path) -> None:
+    """And only one of its brokers, in turns."""
+    with (
+        target() as kafka,
+        doorkeeper(
+            tmp_path, cluster("a", kafka.bootstrap_servers, **{"interval.ms": 3_600_000})
+        ) as server,
+    ):
+        eventually(lambda: status(server)["revision"] == 0)
+        before = status(server)["reads"]
+
+        synchronization(server).wake()
+        synchronization(server).wake()
+        server.add_acls([ALICE])
+        eventually(lambda: has(kafka, ALICE))
+        eventually(lambda: status(server)["revision"] == 1)
+
+        # No reading before the change, and one for the receipt; more only if that came too soon.
+        assert status(server)["reads"] > before
+        with_receipt = status(server)["reads"]
+        synchronization(server).wake()
+        assert status(server)["reads"] == with_receipt
+
+
+def test_an_unreachable_cluster_does_not_affect_others(tmp_path: Path) -> None:
+    """Its status has the reason."""
+    with target() as gone:
+        address = gone.bootstrap_servers
+    with (
+        target() as kafka,
+        doorkeeper(
+            tmp_path,
+            cluster("gone", address),
+            cluster("a", kafka.bootstrap_servers),
+            acls=[ALICE],
+        ) as server,
+    ):
+        eventually(lambda: has(kafka, ALICE))
+        eventually(lambda: status(server, 0)["failure"])
+
+        assert "Connection refused" in status(server, 0)["failure"]
+        assert status(server, 1)["failure"] is None
+
+
+@pytest.mark.parametrize("api", ["DescribeAcls", "CreateAcls", "DeleteAcls"])
+def test_lost_answers_change_nothing_that_is_not_planned(tmp_path: Path, api: str) -> None:
+    """A reading that is cut off is none; a change of unknown outcome is sent again."""
+    with (
+        target([BOB, CAROL]) as kafka,
+        kafka.faults.drop(api, after=True, times=3),
+        doorkeeper(
+            tmp_path,
+            cluster("a", kafka.bootstrap_servers, scope={"prefixes": ["pay-"]}),
+            acls=[ALICE],
+        ) as server,
+    ):
+        eventually(lambda: has(kafka, ALICE, CAROL), kafka.acls)
+        eventually(lambda: status(server)["revision"] == 0, lambda: status(server))
+
+
+def test_refused_acls_are_told_and_the_others_are_made(tmp_path: Path) -> None:
+    """They are sent again after the next reading, and not at once."""
+    with (
+        target() as kafka,
+        kafka.faults.error("CreateAcls", "INVALID_REQUEST", times=1),
+        doorkeeper(tmp_path, cluster("a", kafka.bootstrap_servers), acls=[ALICE]) as server,
+    ):
+        eventually(lambda: status(server)["refused"], lambda: status(server))
+        assert status(server)["refused"].startswith("refused: ALLOW READ on LITERAL TOPIC 'pay-in'")
+        # The next reading tries again.
+        eventually(lambda: has(kafka, ALICE))
+
+
+def test_a_canary_goes_first(tmp_path: Path) -> None:
+    """Other clusters get a revision when the canary has it in force; until then, none."""
+    with (
+        target() as first,
+        target([CAROL]) as second,
+        first.faults.error("CreateAcls", "CLUSTER_AUTHORIZATION_FAILED") as fault,
+        doorkeeper(
+            tmp_path,
+            cluster("second", second.bootstrap_servers, order=2),
+            cluster("first", first.bootstrap_servers, order=1),
+            acls=[ALICE],
+        ) as server,
+    ):
+        eventually(lambda: status(server, 1)["refused"])
+        assert has(second, CAROL)
+
+        fault.__exit__(None, None, None)
+
+        eventually(lambda: has(first, ALICE))
+        eventually(lambda: has(second, ALICE))
+        eventually(lambda: status(server, 0)["revision"] == 0)
+
+
+def test_two_controllers_of_a_scope_find_each_other(tmp_path: Path) -> None:
+    """Both stop instead of changing the same ACLs for ever; when one is gone, the other goes on."""
+    with target() as kafka:
+        mine = cluster("a", kafka.bootstrap_servers, **{"interval.ms": 100})
+        with doorkeeper(tmp_path, mine, acls=[ALICE]) as server:
+            with doorkeeper(tmp_path, mine, acls=[BOB]) as other:
+                eventually(
+                    lambda: any(
+                        "another" in (status(each)["held"] or "") for each in (server, other)
+                    ),
+                    lambda: (status(server), status(other)),
+                )
+            kafka.remove_acls(kafka.acls())
+            kafka.add_acls([ALICE])
+            eventually(lambda: status(server)["held"] is None)
+            kafka.remove_acls([ALICE])
+            eventually(lambda: has(kafka, ALICE))
+
+
+async def create(server: DoorkeeperServer, *bindings: AclBinding) -> list[str | None]:
+    """Create ACLs by a client; return the text of each error."""
+    config = ClientConfig(bootstrap=server.bootstrap_servers, timeout_ms=1_000, retry_ms=900)
+    async with AdminClient(config) as admin:
+        return [
+            None if each.error is None else str(each.error)
+            for each in await admin.create_acls(bindings)
+        ]
+
+
+async def test_a_change_is_acknowledged_when_the_brokers_enforce_it(tmp_path: Path) -> None:
+    """Also one that was there already: the brokers are read after the request."""
+    with (
+        target() as kafka,
+        doorkeeper(
+            tmp_path, cluster("a", kafka.bootstrap_servers), doorkeeper_acknowledge="clusters"
+        ) as server,
+    ):
+        assert await create(server, ALICE) == [None]
+        assert has(kafka, ALICE)
+        # Not there any more, and this server has not read it yet.
+        kafka.remove_acls([ALICE])
+        assert await create(server, ALICE) == [None]
+        assert has(kafka, ALICE)
+
+
+async def test_an_error_tells_what_is_pending(tmp_path: Path) -> None:
+    """The change stays stored, and is in force later."""
+    with (
+        target() as kafka,
+        kafka.faults.error("CreateAcls", "CLUSTER_AUTHORIZATION_FAILED") as fault,
+        doorkeeper(
+            tmp_path,
+            cluster("a", kafka.bootstrap_servers),
+            doorkeeper_acknowledge="clusters",
+            doorkeeper_update_timeout_ms="600",
+        ) as server,
+    ):
+        (error,) = await create(server, ALICE)
+
+        assert error is not None
+        assert "Stored as revision 1, but not in force everywhere: cluster a: broker 1:" in error
+        assert has(server, ALICE)
+        fault.__exit__(None, None, None)
+        eventually(lambda: has(kafka, ALICE))
