@@ -75,7 +75,6 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.catalog.loading import Catalog
-    from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.config.settings import Settings
     from doorkeeper.connection.exchange import Version
     from doorkeeper.kinds.change import Committed

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import AclDrift, Bindings
 
-REPEATS_MAX: Final = 5
+REPEATS_MAX: Final = 10
 """So many repetitions of one change are the work of another controller."""
 
 QUIET_INTERVALS: Final = 10
