@@ -38,7 +38,7 @@ AUDIT_EVENT = Table(
         Column(
             name="kind",
             type="string",
-            meaning="What the event is: decision, change, login, start, stop, reload, dropped, recovered.",
+            meaning="What the event is: decision, change, login, start, stop, reload, cluster, dropped, recovered.",
         ),
         Column(
             name="seq",
@@ -376,6 +376,31 @@ AUDIT_EVENT = Table(
             type="string",
             nullable=True,
             meaning="The value of doorkeeper.audit.decisions: all, denied or none.",
+        ),
+        Column(name="cluster", type="string", nullable=True, meaning="Name of the cluster."),
+        Column(
+            name="event",
+            type="string",
+            nullable=True,
+            meaning="DRIFT, AGREED, CHANGED, IN_FORCE, HELD, FAILED or REACHED.",
+        ),
+        Column(
+            name="missing",
+            type="int64",
+            nullable=True,
+            meaning="ACLs that the cluster lacked; of CHANGED, those that were created.",
+        ),
+        Column(
+            name="extra",
+            type="int64",
+            nullable=True,
+            meaning="ACLs that the cluster had too many; of CHANGED, those that were deleted.",
+        ),
+        Column(
+            name="brokers",
+            type=ListOf("string"),
+            nullable=True,
+            meaning="The ids of the brokers that enforce the revision.",
         ),
         Column(
             name="changes",

@@ -263,6 +263,25 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "Lateness of the event loop", "s", {"{{instance}}": now("doorkeeper_loop_lag_seconds")}
         ),
     ),
+    "Kafka clusters": (
+        Panel(
+            "ACLs that differ",
+            "short",
+            {"{{cluster}} {{kind}}": f"max by (cluster, kind) ({now('doorkeeper_cluster_drift')})"},
+            "Within the scope of each cluster.",
+        ),
+        Panel(
+            "Revision in force",
+            "short",
+            {"{{cluster}}": f"max by (cluster) ({now('doorkeeper_cluster_revision')})"},
+            "The last one that all brokers enforced.",
+        ),
+        Panel(
+            "Descriptions asked for",
+            "reqps",
+            {"{{cluster}}": rate("doorkeeper_cluster_reads_total", by="cluster")},
+        ),
+    ),
 }
 
 

@@ -274,6 +274,7 @@ class Assembly:
             loaded=lambda: self._is_loaded,
             draining=lambda: self._draining,
             history=StoreHistory(settings) if self._store is None else None,
+            fleet=self.fleet,
             notice="" if settings.test_broker_memory_bytes is None else NOTICE,
         )
         logger = self._logs.logger("doorkeeper.http")

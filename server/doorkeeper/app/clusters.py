@@ -90,3 +90,5 @@ class ClusterRecorder:
         fields = event._asdict()
         del fields["kind"]
         write(event.kind.value, **{name: value for name, value in fields.items() if value})
+        if self._audit_log is not None:
+            self._audit_log.record_cluster(event)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.app.history import StoreHistory
     from doorkeeper.app.node import LiveNode
     from doorkeeper.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.config.http import HttpSettings
     from doorkeeper.connection.exchange import Counts
     from doorkeeper.http.checks import Check
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 class Parts(NamedTuple):
     """The observed parts of a server. ``loaded`` and ``draining`` are called for each check.
 
-    ``history`` is None for a store that keeps none.
+    ``history`` is None for a store that keeps none, ``fleet`` without Kafka clusters.
     ``notice`` is what readiness says of records; empty without a test broker.
     """
 
@@ -49,6 +50,7 @@ class Parts(NamedTuple):
     loaded: Callable[[], bool]
     draining: Callable[[], bool]
     history: StoreHistory | None
+    fleet: ClusterFleet | None = None
     notice: str = ""
 
 
@@ -79,6 +81,10 @@ class OperationsPort:
         read_node(meters, parts.node)
         if parts.authorizer is not None:
             read_authorizer(meters, parts.authorizer)
+        self._clusters = None
+        if parts.fleet is not None:
+            self._clusters = parts.fleet.status
+            read_clusters(meters, parts.fleet)
         meters.read(table.LOOP_LAG, lambda: self._heartbeat.lag_s)
         meters.read(table.READY, self._ready)
 
@@ -101,6 +107,7 @@ class OperationsPort:
                 Exposition(self._meters),
                 self._port.credentials,
                 self._history,
+                self._clusters,
             )
         )
 
@@ -145,6 +152,10 @@ def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
         return CheckResult(loaded, "loaded" if loaded else "a listener has no certificate")
 
     checks = {"serving": serving, "listeners": listeners, "acls": acls, "store": store, "tls": tls}
+    fleet = parts.fleet
+    if fleet is not None:
+        # A server without its clusters is as useful to its clients as before.
+        checks["clusters"] = lambda: CheckResult(ok=True, detail=fleet.summary())
     if parts.notice:
         checks["records"] = lambda: CheckResult(ok=True, detail=parts.notice)
     return checks
@@ -226,6 +237,34 @@ def read_store(meters: Meters, store: SightedStore) -> None:
     meters.read(table.HEAD_REVISION, lambda: store.status().head_revision)
     meters.read(table.SNAPSHOT_AGE, lambda: store.status().age_s)
     meters.read(table.STORE_REACHABLE, lambda: store.status().reachable)
+
+
+def read_clusters(meters: Meters, fleet: ClusterFleet) -> None:
+    """Register the receipts and differences of Kafka clusters."""
+
+    def revisions() -> Mapping[tuple[str, ...], float]:
+        return {
+            (each.config.name,): each.receipts.last.revision
+            for each in fleet.clusters
+            if each.receipts.last is not None
+        }
+
+    def drift() -> Mapping[tuple[str, ...], float]:
+        found: dict[tuple[str, ...], float] = {}
+        for each in fleet.clusters:
+            found[each.config.name, "missing"] = len(each.differences.drift.missing)
+            found[each.config.name, "extra"] = len(each.differences.drift.extra)
+        return found
+
+    meters.read(table.CLUSTER_REVISION, revisions)
+    meters.read(table.CLUSTER_DRIFT, drift)
+    meters.read(
+        table.CLUSTER_REACHABLE,
+        lambda: {(each.config.name,): not each.failure for each in fleet.clusters},
+    )
+    meters.read(
+        table.CLUSTER_READS, lambda: {(each.config.name,): each.reads for each in fleet.clusters}
+    )
 
 
 def read_node(meters: Meters, node: LiveNode) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from doorkeeper.audit import merging, writer
 from doorkeeper.audit.event_builder import change_events, change_from_results
-from doorkeeper.audit.events import Recovered, Reload, Start, Stop
+from doorkeeper.audit.events import Cluster, Recovered, Reload, Start, Stop
 from doorkeeper.audit.files import AuditFolder, AuditLogError
 from doorkeeper.audit.merging import Merging
 from doorkeeper.audit.options import Recorded, Sync
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit.merging import Basis
     from doorkeeper.audit.options import AuditOptions
     from doorkeeper.audit.writer import Clocks
+    from doorkeeper.clusters.events import ClusterEvent
     from doorkeeper.connection.exchange import Login
     from doorkeeper.kinds.change import Change, Committed, Origin
     from doorkeeper.logger import Logger
@@ -181,6 +182,24 @@ class AuditLog:
         """Record a reload; ``problem`` is the reason of a rejected one."""
         outcome = "SUCCEEDED" if problem is None else "FAILED"
         self._put(Reload(seq=0, node=0, ts_ns=0, time="", outcome=outcome, reason=problem))
+
+    def record_cluster(self, event: ClusterEvent) -> None:
+        """Record an event of a Kafka cluster that gets the ACLs of this server."""
+        self._put(
+            Cluster(
+                seq=0,
+                node=0,
+                ts_ns=0,
+                time="",
+                cluster=event.cluster,
+                event=event.kind.name,
+                revision=event.revision,
+                missing=event.missing,
+                extra=event.extra,
+                brokers=tuple(map(str, event.brokers)),
+                reason=event.detail or None,
+            )
+        )
 
     def _put(self, event: Event) -> None:
         # Rare and not caused by clients, so they always have room.

@@ -273,6 +273,36 @@ class Reload(Struct, kw_only=True, gc=False, tag_field="kind", tag="reload"):
     reason: str | None
 
 
+class Cluster(Struct, kw_only=True, gc=False, tag_field="kind", tag="cluster"):
+    """The ACLs of a Kafka cluster differ, were changed, or are in force.
+
+    Attributes:
+        seq: Number of the event at its node, without gaps, also over restarts.
+        node: Id of the node that wrote the event.
+        ts_ns: The time of recording: nanoseconds since 1970, UTC.
+        time: The same as text, to the millisecond: 2026-11-22T08:15:00.250Z.
+        cluster: Name of the cluster.
+        event: DRIFT, AGREED, CHANGED, IN_FORCE, HELD, FAILED or REACHED.
+        revision: The last revision that all brokers of the cluster enforced; null before the first.
+        missing: ACLs that the cluster lacked; of CHANGED, those that were created.
+        extra: ACLs that the cluster had too many; of CHANGED, those that were deleted.
+        brokers: The ids of the brokers that enforce the revision.
+        reason: Why, or an ACL as an example.
+    """
+
+    seq: int
+    node: int
+    ts_ns: int
+    time: str
+    cluster: str
+    event: str
+    revision: int | None
+    missing: int
+    extra: int
+    brokers: tuple[str, ...]
+    reason: str | None
+
+
 class Dropped(Struct, kw_only=True, gc=False, tag_field="kind", tag="dropped"):
     """Events were not recorded.
 
@@ -321,8 +351,18 @@ class Recovered(Struct, kw_only=True, gc=False, tag_field="kind", tag="recovered
     torn_bytes: int
 
 
-Event = Decision | Change | Login | Start | Stop | Reload | Dropped | Recovered
+Event = Decision | Change | Login | Start | Stop | Reload | Cluster | Dropped | Recovered
 """Any event."""
 
-KINDS: tuple[type[Event], ...] = (Decision, Change, Login, Start, Stop, Reload, Dropped, Recovered)
+KINDS: tuple[type[Event], ...] = (
+    Decision,
+    Change,
+    Login,
+    Start,
+    Stop,
+    Reload,
+    Cluster,
+    Dropped,
+    Recovered,
+)
 """The class of each kind."""

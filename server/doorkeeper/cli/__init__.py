@@ -7,6 +7,7 @@ acls         doorkeeper acls add, remove, list (edit), explain, who-can, what-ca
 users        doorkeeper users, and doorkeeper users-file
 store        doorkeeper store
 history      doorkeeper history, doorkeeper watch
+clusters     doorkeeper clusters
 learn        doorkeeper learn
 audit        doorkeeper audit
 config       doorkeeper config

@@ -25,6 +25,9 @@ _MEMBERS = {
     "watch": Member(
         "doorkeeper.cli.history.watch:command", "Print the changes of a store as they are made."
     ),
+    "clusters": Member(
+        "doorkeeper.cli.clusters:command", "Compare Kafka clusters with a store, and change them."
+    ),
     "learn": Member(
         "doorkeeper.cli.learn.commands:command", "Find the least ACLs that a command needs."
     ),

@@ -88,6 +88,10 @@ class ClusterFleet:
         """Return the status of all clusters, for JSON."""
         return [_status_of(each) for each in self.clusters]
 
+    def summary(self) -> str:
+        """Return one line about all clusters, for readiness."""
+        return "; ".join(f"{each.config.name}: {_summary_of(each)}" for each in self.clusters)
+
     def _on_commit(self, _committed: Committed) -> None:
         self._wake()
 
@@ -123,6 +127,20 @@ class ClusterFleet:
             return min(states, key=lambda state: state.revision)
 
         return target
+
+
+def _summary_of(cluster: ClusterSynchronization) -> str:
+    if not cluster.is_holder:
+        return "synchronized by another node"
+    if cluster.failure:
+        return cluster.failure
+    last, drift = cluster.receipts.last, cluster.differences.drift
+    parts = [] if last is None else [f"revision {last.revision} is in force"]
+    if drift:
+        parts.append(f"{len(drift.missing)} ACLs missing, {len(drift.extra)} too many")
+    if cluster.held:
+        parts.append(cluster.held)
+    return ", ".join(parts) or "no drift"
 
 
 def _pending_text(cluster: ClusterSynchronization) -> str:

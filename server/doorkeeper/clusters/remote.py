@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,12 +10,14 @@ from doorkeeper.acl.model import exactly
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.properties import CommandConfigError
+from doorkeeper.clusters.drift import binding_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
+    from doorkeeper.clusters.enforcement import AclEdits
     from doorkeeper.errors import ApiError
 
 
@@ -28,6 +31,25 @@ class BrokerReading(NamedTuple):
     broker: int
     bindings: frozenset[AclBinding]
     unknown: int = 0
+
+
+class SentBatch(NamedTuple):
+    """The bindings of one request, and the error of each, or None, in order."""
+
+    adds: bool
+    bindings: Sequence[AclBinding]
+    errors: Sequence[ApiError | None]
+
+    @property
+    def done(self) -> frozenset[AclBinding]:
+        pairs = zip(self.bindings, self.errors, strict=True)
+        return frozenset(binding for binding, error in pairs if error is None)
+
+    @property
+    def refusals(self) -> list[str]:
+        """Return a text for each binding that the cluster has refused."""
+        pairs = zip(self.bindings, self.errors, strict=True)
+        return [f"{binding_text(each)}: {error}" for each, error in pairs if error is not None]
 
 
 class RemoteCluster:
@@ -60,23 +82,25 @@ class RemoteCluster:
         known = frozenset(each for each in found if _is_known(each))
         return BrokerReading(broker, known, len(found) - len(known))
 
-    async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
-        """Create bindings in one request; return the error of each, or None, in order.
+    async def send(self, edits: AclEdits) -> AsyncIterator[SentBatch]:
+        """Make changes in batches, at the configured rate; yield the result of each batch.
 
         Raises:
-            ClusterError: it is unknown whether they were created.
+            ClusterError: it is unknown whether a batch was applied.
         """
-        with self._translate_errors():
-            return [each.error for each in await self._open().create_acls(bindings)]
+        limits = self._config.limits
+        for adds, batch in edits.batches(limits.batch):
+            with self._translate_errors():
+                errors = await (self._add if adds else self._remove)(batch)
+            yield SentBatch(adds, batch, errors)
+            if limits.per_second:
+                await asyncio.sleep(len(batch) / limits.per_second)
 
-    async def remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
-        """Delete exactly these bindings; return the error of each, or None, in order.
+    async def _add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        return [each.error for each in await self._open().create_acls(bindings)]
 
-        Raises:
-            ClusterError: it is unknown whether they were deleted.
-        """
-        with self._translate_errors():
-            results = await self._open().delete_acls([exactly(each) for each in bindings])
+    async def _remove(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
+        results = await self._open().delete_acls([exactly(each) for each in bindings])
         return [
             each.error or next((one.error for one in each.removed if one.error), None)
             for each in results

@@ -32,10 +32,9 @@ from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings
-    from doorkeeper.errors import ApiError
+    from doorkeeper.clusters.remote import SentBatch
     from doorkeeper.state.state import State
     from doorkeeper.state.store import NamedLease
 
@@ -259,32 +258,23 @@ class ClusterSynchronization:
         if not edits or drift is self._enforced:
             return
         self._enforced, self.refused = drift, ""
-        for adds, batch in edits.batches(self.config.limits.batch):
+        async for sent in self._remote.send(edits):
+            self._note(sent)
             # Another node may have got the lease while this one was frozen.
             if not await self._lease.keep():
                 self.is_holder = False
                 return
-            change = self._remote.add if adds else self._remote.remove
-            self._note(adds, batch, await change(batch))
-            if self.config.limits.per_second:
-                await asyncio.sleep(len(batch) / self.config.limits.per_second)
         self.enforcement.record(edits, self._clock())
         counts = AclDrift(frozenset(edits.added), frozenset(edits.removed), 0)
         self._tell(EventKind.CHANGED, counts, detail=self.refused)
 
-    def _note(
-        self,
-        adds: bool,  # noqa: FBT001  as batches yield it
-        batch: Sequence[AclBinding],
-        errors: Sequence[ApiError | None],
-    ) -> None:
+    def _note(self, sent: SentBatch) -> None:
         """Record which changes of a batch the cluster took."""
-        done = frozenset(each for each, no in zip(batch, errors, strict=True) if no is None)
+        done = sent.done
         if self._present is not None and done:
-            self._present = self._present | done if adds else self._present - done
-        for binding, error in zip(batch, errors, strict=True):
-            if error is not None and not self.refused:
-                self.refused = f"refused: {binding_text(binding)}: {error}"
+            self._present = self._present | done if sent.adds else self._present - done
+        if sent.refusals and not self.refused:
+            self.refused = f"refused: {sent.refusals[0]}"
 
     # --- receipts
 

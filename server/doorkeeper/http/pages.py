@@ -5,6 +5,7 @@
     /readyz    200 if every check holds, else 503; for load balancers
     /metrics   the metrics
     /history   the changes of the store, and /history/watch, a stream of them
+    /clusters  the Kafka clusters that get the ACLs, where there are some
 
 If a login is configured, clients without one get the status and one word of /livez and /readyz,
 which is enough for the probes of container platforms, which cannot log in. Every other path is 401
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.http.answers import JSON, TEXT, Page
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from doorkeeper.http.answers import PageRequest
     from doorkeeper.http.checks import Readiness
@@ -39,6 +40,7 @@ Doorkeeper's operations port
 /readyz   should clients be sent here; what each check says
 /metrics  numbers for Prometheus
 /history  the changes of the store; /history/watch is a stream of them
+/clusters the Kafka clusters that get the ACLs, where there are some
 """
 
 METHODS: Final = ("GET", "HEAD")
@@ -54,8 +56,9 @@ class Pages:
         exposition: Exposition,
         credentials: Callable[[], Credentials] | None,
         history: HistoryPages | None = None,
+        clusters: Callable[[], Sequence[Mapping[str, object]]] | None = None,
     ) -> None:
-        """Without ``history`` the store has none, as one in memory."""
+        """Without ``history`` the store has none, as one in memory; ``clusters`` as configured."""
         self._readiness = readiness
         self._heartbeat = heartbeat
         self._exposition = exposition
@@ -66,6 +69,9 @@ class Pages:
             "/readyz": self._readyz,
             "/metrics": self._metrics,
         }
+        self._clusters = clusters
+        if clusters is not None:
+            self._pages["/clusters"] = self._clusters_page
         if history is not None:
             self._pages["/history"] = lambda request, _: history.revisions(request)
             self._pages["/history/watch"] = lambda request, _: history.watch(request)
@@ -109,6 +115,10 @@ class Pages:
         if authenticated:
             body["checks"] = {name: verdict._asdict() for name, verdict in verdicts.items()}
         return _json_page(body, ok=ready)
+
+    async def _clusters_page(self, _request: PageRequest, _authenticated: bool) -> Page:  # noqa: FBT001  as all pages
+        assert self._clusters is not None, "else there is no such page"
+        return _json_page({"clusters": list(self._clusters())}, ok=True)
 
     async def _metrics(self, request: PageRequest, _authenticated: bool) -> Page:  # noqa: FBT001  as all pages
         text, content_type = await self._exposition.text(request.accept)

@@ -331,6 +331,30 @@ READY: Final = Metric(
     doc="What /readyz says of each thing it looks at: 1 or 0.",
     labels=("check",),
 )
+CLUSTER_REVISION: Final = Metric(
+    name="doorkeeper_cluster_revision",
+    kind=MetricKind.GAUGE,
+    doc="The last revision that all brokers of a cluster enforced; none before the first.",
+    labels=("cluster",),
+)
+CLUSTER_DRIFT: Final = Metric(
+    name="doorkeeper_cluster_drift",
+    kind=MetricKind.GAUGE,
+    doc="ACLs of the scope that a cluster lacks (missing) or has too many (extra).",
+    labels=("cluster", "kind"),
+)
+CLUSTER_REACHABLE: Final = Metric(
+    name="doorkeeper_cluster_reachable",
+    kind=MetricKind.GAUGE,
+    doc="Whether the last attempt to read or change a cluster succeeded: 1 or 0.",
+    labels=("cluster",),
+)
+CLUSTER_READS: Final = Metric(
+    name="doorkeeper_cluster_reads_total",
+    kind=MetricKind.COUNTER,
+    doc="Descriptions of all ACLs that the brokers of a cluster were asked for.",
+    labels=("cluster",),
+)
 METRIC_FAULTS: Final = Metric(
     name="doorkeeper_metric_faults_total",
     kind=MetricKind.COUNTER,
@@ -394,6 +418,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     *(REVISION, HEAD_REVISION, SNAPSHOT_AGE, STORE_REACHABLE),
     *(STORE_COMMITS, STORE_CHANGES, COMMIT_SECONDS, STORE_RECONNECTS),
     *(NODES, IS_CONTROLLER),
+    *(CLUSTER_REVISION, CLUSTER_DRIFT, CLUSTER_REACHABLE, CLUSTER_READS),
     *(AUDIT_QUEUED, AUDIT_WRITTEN, AUDIT_DROPPED, AUDIT_SYNC_SECONDS),
     *(RELOADS, LAST_RELOAD, LOOP_LAG, READY, METRIC_FAULTS, BUILD_INFO),
     *PROCESS,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 import pytest
 
@@ -239,23 +241,45 @@ def test_a_canary_goes_first(tmp_path: Path) -> None:
         eventually(lambda: status(server, 0)["revision"] == 0)
 
 
+def is_in_conflict(server: DoorkeeperServer) -> bool:
+    """Return whether a server has stopped because of another controller."""
+    return "another controller" in (status(server)["held"] or "")
+
+
 def test_two_controllers_of_a_scope_find_each_other(tmp_path: Path) -> None:
-    """Both stop instead of changing the same ACLs for ever; when one is gone, the other goes on."""
+    """They do not change the same ACLs for ever: one of them stops, and tells why."""
     with target() as kafka:
         mine = cluster("a", kafka.bootstrap_servers, **{"interval.ms": 100})
+        with (
+            doorkeeper(tmp_path, mine, acls=[ALICE]) as server,
+            doorkeeper(tmp_path, mine, acls=[BOB]) as other,
+        ):
+            eventually(
+                lambda: is_in_conflict(server) or is_in_conflict(other),
+                lambda: (status(server), status(other)),
+            )
+
+
+def test_enforcement_goes_on_when_the_other_controller_is_gone(tmp_path: Path) -> None:
+    """When the cluster has agreed for some intervals; until then nothing is changed."""
+    with target([ALICE]) as kafka:
+        mine = cluster("a", kafka.bootstrap_servers, **{"interval.ms": 100})
         with doorkeeper(tmp_path, mine, acls=[ALICE]) as server:
-            with doorkeeper(tmp_path, mine, acls=[BOB]) as other:
-                eventually(
-                    lambda: any(
-                        "another" in (status(each)["held"] or "") for each in (server, other)
-                    ),
-                    lambda: (status(server), status(other)),
-                )
-            kafka.remove_acls(kafka.acls())
+
+            def fight() -> bool:
+                if has(kafka, ALICE):
+                    kafka.remove_acls([ALICE])
+                return is_in_conflict(server)
+
+            eventually(fight, lambda: status(server))
+            reads = status(server)["reads"]
+            eventually(lambda: status(server)["reads"] > reads + 2)
+            assert has(kafka)
+
             kafka.add_acls([ALICE])
-            eventually(lambda: status(server)["held"] is None)
+            eventually(lambda: not is_in_conflict(server), lambda: status(server))
             kafka.remove_acls([ALICE])
-            eventually(lambda: has(kafka, ALICE))
+            eventually(lambda: has(kafka, ALICE), lambda: status(server))
 
 
 async def create(server: DoorkeeperServer, *bindings: AclBinding) -> list[str | None]:
@@ -303,3 +327,65 @@ async def test_an_error_tells_what_is_pending(tmp_path: Path) -> None:
         assert has(server, ALICE)
         fault.__exit__(None, None, None)
         eventually(lambda: has(kafka, ALICE))
+
+
+def test_the_operations_port_shows_the_clusters(tmp_path: Path) -> None:
+    """A page, metrics, and a line of readiness: an unreachable cluster does not make it unready."""
+    with target() as gone:
+        address = gone.bootstrap_servers
+    with (
+        target() as kafka,
+        doorkeeper(
+            tmp_path,
+            cluster("a", kafka.bootstrap_servers),
+            cluster("gone", address),
+            doorkeeper_http_listener="http://127.0.0.1:0",
+        ) as server,
+    ):
+        eventually(lambda: status(server)["revision"] == 0)
+        eventually(lambda: status(server, 1)["failure"])
+        port = server._running().operations_port
+        assert port is not None
+
+        def page(path: str) -> str:
+            with urlopen(f"{port.url}{path}") as answer:
+                return str(answer.read().decode())
+
+        first, second = json.loads(page("/clusters"))["clusters"]
+        ready = json.loads(page("/readyz"))
+        metrics = page("/metrics")
+
+    assert (first["name"], first["revision"], first["brokers"]) == ("a", 0, [1])
+    assert "Connection refused" in second["failure"]
+    assert ready["ready"]
+    assert "a: revision 0 is in force; gone: " in ready["checks"]["clusters"]["detail"]
+    assert 'doorkeeper_cluster_revision{cluster="a"} 0.0' in metrics
+    assert 'doorkeeper_cluster_drift{cluster="a",kind="missing"} 0.0' in metrics
+    assert 'doorkeeper_cluster_reachable{cluster="gone"} 0.0' in metrics
+
+
+def test_events_are_in_the_audit_log(tmp_path: Path) -> None:
+    """Drift, changes and receipts, each with the cluster and the revision."""
+    folder = tmp_path / "audit"
+    with (
+        target() as kafka,
+        doorkeeper(
+            tmp_path,
+            cluster("a", kafka.bootstrap_servers),
+            acls=[ALICE],
+            doorkeeper_audit_dir=str(folder),
+            doorkeeper_audit_compression="none",
+        ) as server,
+    ):
+        eventually(lambda: status(server)["revision"] == 0)
+        kafka.add_acls([BOB])
+        eventually(lambda: has(kafka, ALICE))
+        eventually(lambda: status(server)["foreign"] == 0)
+
+    (file,) = folder.glob("*.jsonl")
+    events = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    found = [each for each in events if each["kind"] == "cluster"]
+    assert [each["event"] for each in found][:3] == ["CHANGED", "IN_FORCE", "DRIFT"]
+    assert {each["cluster"] for each in found} == {"a"}
+    assert found[1]["brokers"] == ["1"]
+    assert "User:bob" in found[2]["reason"]

@@ -1,0 +1,362 @@
+"""``doorkeeper clusters``: compare Kafka clusters with the ACLs of a store, change and adopt them.
+
+The desired ACLs are those of the store, read beside its server; every broker of a cluster is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from doorkeeper.app.clusters import clusters_of
+from doorkeeper.app.errors import StartError
+from doorkeeper.cli.acls.addresses import Location
+from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.options import load_or_fail, output_option
+from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
+from doorkeeper.clusters.comparison import ClusterComparison, compare_cluster
+from doorkeeper.clusters.config import Foreign
+from doorkeeper.clusters.drift import binding_text
+from doorkeeper.clusters.enforcement import Enforcement
+from doorkeeper.clusters.remote import ClusterError, RemoteCluster
+from doorkeeper.repositories.addresses import Address, AddressKind
+from doorkeeper.repositories.errors import RepositoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.clusters.config import ClusterConfig
+    from doorkeeper.repositories.repository import AclContents
+
+DRIFT: Final = 3
+"""The status of a cluster that does not enforce the desired ACLs."""
+
+_LOOK_S: Final = 0.2
+"""The pause between two looks of --wait."""
+
+_STATUSES: Final = """
+\b
+Exit statuses: 0 all brokers enforce the ACLs of the store; 1 failed, with the reason on stderr;
+2 wrong usage; 3 a cluster differs, or cannot be read; 130 ended by Ctrl-C.
+"""
+
+
+def clusters_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --config and --cluster."""
+    config = click.option(
+        "--config",
+        "-c",
+        "file",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        required=True,
+        help="The server.properties of the server; doorkeeper.clusters.file is in it.",
+    )
+    names = click.option(
+        "--cluster",
+        "names",
+        metavar="NAME",
+        multiple=True,
+        help="Only this cluster; may be repeated.  [default: all]",
+    )
+    return config(names(command))
+
+
+@click.group(name="clusters")
+def command() -> None:
+    """Keep real Kafka clusters equal to a Doorkeeper, and prove it."""
+
+
+@command.command(
+    name="status",
+    epilog=f"""{_STATUSES}
+\b
+Examples:
+  doorkeeper clusters status --config server.properties
+  doorkeeper clusters status --config server.properties --wait 1042 --timeout 60
+""",
+)
+@clusters_options
+@click.option(
+    "--wait",
+    "revision",
+    metavar="REVISION",
+    type=click.IntRange(0),
+    help="Wait until all enforced clusters enforce this revision of the store or a later one.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    default=60,
+    show_default=True,
+    help="How long --wait waits.",
+)
+@output_option
+def show_status(
+    file: Path, names: tuple[str, ...], revision: int | None, timeout_s: float, output: str
+) -> None:
+    """Show which brokers enforce the ACLs of the store."""
+    clusters = _chosen(file, names)
+    wanted = clusters if revision is None else [each for each in clusters if each.is_enforced]
+    ends_s = time.monotonic() + timeout_s
+
+    async def look() -> tuple[AclContents, list[ClusterComparison]]:
+        while True:
+            found = await _compare(file, wanted)
+            now = found[0].revision or 0
+            if revision is None or time.monotonic() >= ends_s:
+                return found
+            if now >= revision and all(each.is_in_force for each in found[1]):
+                return found
+            await asyncio.sleep(_LOOK_S)
+
+    desired, found = _run(look())
+    if output == "json":
+        show_json({"clusters": [each.record(desired.revision) for each in found]})
+    else:
+        show([line for each in found for line in _status_lines(each, desired.revision)])
+    if revision is not None and (desired.revision or 0) < revision:
+        fail([f"the store is at revision {desired.revision}, and not at {revision}"])
+    _end(found)
+
+
+@command.command(
+    name="drift",
+    epilog=f"""{_STATUSES}
+\b
+Examples:
+  doorkeeper clusters drift --config server.properties
+  doorkeeper clusters drift --config server.properties --cluster production --output json
+""",
+)
+@clusters_options
+@output_option
+def show_drift(file: Path, names: tuple[str, ...], output: str) -> None:
+    """List the ACLs of the scope that clusters lack, or have too many."""
+    desired, found = _run(_compare(file, _chosen(file, names)))
+    if output == "json":
+        show_json({"clusters": [each.record(desired.revision) for each in found]})
+    else:
+        show([line for each in found for line in _drift_lines(each)] or ["no drift"])
+    _end(found)
+
+
+@command.command(
+    name="sync",
+    epilog=f"""
+Additions are made before removals, and nothing outside the scope is touched. A cluster in mode
+observe is changed too: this command is the decision.
+{_STATUSES}
+\b
+Examples:
+  doorkeeper clusters sync --config server.properties --cluster production
+  doorkeeper clusters sync --config server.properties --max-removals 500
+""",
+)
+@clusters_options
+@click.option(
+    "--max-removals",
+    "removals_max",
+    metavar="NUMBER",
+    type=click.IntRange(0),
+    help="The most removals from a cluster.  [default: max.removals of its limits]",
+)
+@output_option
+def synchronize(file: Path, names: tuple[str, ...], removals_max: int | None, output: str) -> None:
+    """Change clusters until they have the ACLs of the store, in their order."""
+    clusters = _chosen(file, names)
+
+    async def run() -> tuple[AclContents, list[ClusterComparison]]:
+        desired = await _desired(file)
+        for each in sorted(clusters, key=lambda config: config.order):
+            limits = each.limits
+            if removals_max is not None:
+                limits = limits._replace(removals_max=removals_max)
+            config = each._replace(limits=limits, foreign=Foreign.REVERT)
+            if not await _synchronize(config, desired):
+                # The next ones come after this one.
+                break
+        return await _compare(file, clusters)
+
+    desired, found = _run(run())
+    if output == "json":
+        show_json({"clusters": [each.record(desired.revision) for each in found]})
+    else:
+        show([line for each in found for line in _status_lines(each, desired.revision)])
+    _end(found)
+
+
+@command.command(
+    name="adopt",
+    epilog="""
+\b
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage; 130 ended by Ctrl-C.
+
+\b
+Examples:
+  doorkeeper clusters adopt --config server.properties --cluster production --dry-run
+  doorkeeper clusters adopt --config server.properties --cluster production --to localhost:9092
+""",
+)
+@clusters_options
+@click.option(
+    "--to",
+    metavar="ADDRESS",
+    type=address,
+    shell_complete=complete_address,
+    help="Where to add them: a running Doorkeeper.  [default: the store of the stopped server]",
+)
+@click.option(
+    "--command-config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Properties of a Java client for --to.",
+)
+@click.option("--dry-run", is_flag=True, help="Only print the ACLs that would be added.")
+def adopt(
+    file: Path,
+    names: tuple[str, ...],
+    to: Address | None,
+    command_config: Path | None,
+    dry_run: bool,  # noqa: FBT001  click's
+) -> None:
+    """Add the ACLs of the scope that clusters have, and the store lacks, to the store."""
+
+    async def run() -> list[AclBinding]:
+        _, found = await _compare(file, _chosen(file, names))
+        for each in found:
+            if each.failure or len(each.drifts) < len(each.brokers):
+                fail(f"{each.config.name}: {text}" for text in _failures(each))
+        extra = sorted(frozenset().union(*(each.drift.extra for each in found)))
+        if extra and not dry_run:
+            target = Location(to or Address(AddressKind.CONFIG, str(file)), command_config)
+            async with target.repository().change() as session:
+                errors = await session.add(extra)
+            refused = zip(extra, errors, strict=True)
+            problems = [f"{binding_text(one)}: {error}" for one, error in refused if error]
+            if problems:
+                fail(problems)
+        return extra
+
+    adopted = _run(run())
+    show([paint(f"+ {printable(binding_text(each))}", "green") for each in adopted])
+    say(f"{len(adopted)} ACLs {'would be ' if dry_run else ''}adopted")
+
+
+async def _synchronize(config: ClusterConfig, desired: AclContents) -> bool:
+    """Change one cluster; return whether all brokers enforce the desired ACLs then."""
+    goal = _bindings_for(config, desired)
+    before = await compare_cluster(config, goal)
+    edits = Enforcement(config).plan(before.drift)
+    if edits.held:
+        say(f"{config.name}: {edits.held}; nothing is removed")
+    remote = RemoteCluster(config)
+    try:
+        async for sent in remote.send(edits):
+            for text in sent.refusals:
+                say(f"{config.name}: refused: {text}")
+    except ClusterError as error:
+        say(f"{config.name}: {error}")
+        return False
+    finally:
+        await remote.close()
+    ends_s = time.monotonic() + config.interval_s
+    while True:
+        found = await compare_cluster(config, goal)
+        # Brokers apply changes a little after the controller has acknowledged them.
+        if found.is_in_force or not edits or time.monotonic() >= ends_s:
+            return found.is_in_force
+        await asyncio.sleep(_LOOK_S)
+
+
+async def _compare(
+    file: Path, clusters: Sequence[ClusterConfig]
+) -> tuple[AclContents, list[ClusterComparison]]:
+    desired = await _desired(file)
+    found = await asyncio.gather(
+        *(compare_cluster(each, _bindings_for(each, desired)) for each in clusters)
+    )
+    return desired, list(found)
+
+
+async def _desired(file: Path) -> AclContents:
+    contents = await Location(Address(AddressKind.CONFIG, str(file))).repository().read()
+    if contents.authorizer is not None:
+        raise RepositoryError("only ACLs of the standard authorizer are sent to clusters")
+    return contents
+
+
+def _bindings_for(config: ClusterConfig, desired: AclContents) -> frozenset[AclBinding]:
+    return frozenset(filter(config.scope.selects, desired.bindings))
+
+
+def _chosen(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
+    """Return the clusters of these names, or all; an error ends the process."""
+    settings = load_or_fail(file, ()).settings
+    if settings.clusters_file is None:
+        fail([f"{file}: doorkeeper.clusters.file is missing"])
+    try:
+        clusters = clusters_of(settings.clusters_file)
+    except StartError as error:
+        fail(error.problems)
+    known = {each.name: each for each in clusters}
+    for name in names:
+        if name not in known:
+            raise click.BadParameter(
+                f"found {name!r}; the file has {', '.join(known)}", param_hint="--cluster"
+            )
+    return [known[name] for name in names] or list(clusters)
+
+
+def _run(work: Awaitable[Any]) -> Any:  # noqa: ANN401  the result of the work
+    async def run() -> Any:  # noqa: ANN401  as above
+        return await work
+
+    try:
+        return asyncio.run(run())
+    except RepositoryError as error:
+        fail(error.problems)
+
+
+def _end(found: Sequence[ClusterComparison]) -> None:
+    if not all(each.is_in_force for each in found):
+        raise SystemExit(DRIFT)
+
+
+def _status_lines(found: ClusterComparison, revision: int | None) -> list[str]:
+    name = f"{found.config.name} ({found.config.mode.value})"
+    if found.is_in_force:
+        brokers = ", ".join(map(str, found.brokers))
+        return [paint(f"{name}: revision {revision} is in force on brokers {brokers}", "green")]
+    return [f"{name}: {paint(printable(text), 'red')}" for text in _failures(found)]
+
+
+def _failures(found: ClusterComparison) -> list[str]:
+    """Return why a cluster does not enforce the desired ACLs."""
+    if found.failure:
+        return [found.failure]
+    record = found.record(None)["brokers"]
+    return [f"broker {broker}: {text}" for broker, text in record.items() if text != "in force"]
+
+
+def _drift_lines(found: ClusterComparison) -> list[str]:
+    name = found.config.name
+    if found.failure:
+        return [f"{name}: {paint(printable(found.failure), 'red')}"]
+    return [
+        *(
+            paint(printable(f"{name}: - {binding_text(each)}"), "red")
+            for each in sorted(found.drift.missing)
+        ),
+        *(
+            paint(printable(f"{name}: + {binding_text(each)}"), "yellow")
+            for each in sorted(found.drift.extra)
+        ),
+    ]

@@ -1,0 +1,79 @@
+"""A cluster as it is at the moment, broker by broker, for commands."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doorkeeper.clusters.drift import NO_DRIFT, AclDrift, binding_text, common, compare
+from doorkeeper.clusters.remote import ClusterError, RemoteCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.clusters.config import ClusterConfig
+    from doorkeeper.clusters.drift import Bindings
+
+
+class ClusterComparison(NamedTuple):
+    """The drift of each broker of a cluster, or why one cannot be read; or why none can."""
+
+    config: ClusterConfig
+    brokers: Mapping[int, AclDrift | str]
+    failure: str = ""
+
+    @property
+    def drifts(self) -> list[AclDrift]:
+        return [each for each in self.brokers.values() if isinstance(each, AclDrift)]
+
+    @property
+    def drift(self) -> AclDrift:
+        """Return the drift that all brokers show."""
+        return common(self.drifts) if self.drifts else NO_DRIFT
+
+    @property
+    def is_in_force(self) -> bool:
+        """Return whether every broker enforces the desired ACLs."""
+        all_read = len(self.drifts) == len(self.brokers) > 0
+        return not self.failure and all_read and not any(self.drifts)
+
+    def record(self, revision: int | None) -> dict[str, Any]:
+        """Return the comparison for JSON; ``revision`` is that of the desired ACLs."""
+        drift = self.drift
+        return {
+            "name": self.config.name,
+            "mode": self.config.mode.value,
+            "revision": revision,
+            "in_force": self.is_in_force,
+            "failure": self.failure or None,
+            "brokers": {str(broker): _broker_text(each) for broker, each in self.brokers.items()},
+            "outside": drift.outside,
+            "missing": [binding_text(each) for each in sorted(drift.missing)],
+            "extra": [binding_text(each) for each in sorted(drift.extra)],
+        }
+
+
+async def compare_cluster(config: ClusterConfig, desired: Bindings) -> ClusterComparison:
+    """Read every broker of a cluster; errors are in the result."""
+    remote = RemoteCluster(config)
+
+    async def one(broker: int) -> AclDrift | str:
+        try:
+            return compare(desired, (await remote.read(broker)).bindings, config.scope)
+        except ClusterError as error:
+            return str(error)
+
+    try:
+        brokers = await remote.brokers()
+        found = await asyncio.gather(*map(one, brokers))
+        return ClusterComparison(config, dict(zip(brokers, found, strict=True)))
+    except ClusterError as error:
+        return ClusterComparison(config, {}, str(error))
+    finally:
+        await remote.close()
+
+
+def _broker_text(found: AclDrift | str) -> str:
+    if isinstance(found, str):
+        return found
+    return f"{len(found.missing)} missing, {len(found.extra)} extra" if found else "in force"

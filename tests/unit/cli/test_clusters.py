@@ -1,0 +1,129 @@
+"""``doorkeeper clusters``, with clusters that are Doorkeepers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.acl.formats.listing import write
+from doorkeeper.cli.commands import doorkeeper
+from testkit.acl import READ, WRITE, allow, topic
+from testkit.synchronized import cluster, target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from doorkeeper.testing import DoorkeeperServer
+
+ALICE = allow("alice", READ, topic("pay-in"))
+BOB = allow("bob", WRITE, topic("pay-out"))
+CAROL = allow("carol", READ, topic("hr-1"))
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+@pytest.fixture
+def kafka() -> Iterator[DoorkeeperServer]:
+    """Give a cluster that lacks alice's ACL, and has bob's and carol's."""
+    with target([BOB, CAROL]) as found:
+        yield found
+
+
+@pytest.fixture
+def config(tmp_path: Path, kafka: DoorkeeperServer) -> Path:
+    """Give the configuration of a stopped server with alice's ACL."""
+    clusters = tmp_path / "clusters.yaml"
+    scope = {"prefixes": ["pay-"]}
+    entry = cluster("a", kafka.bootstrap_servers, scope=scope, limits={"max.removals": 0})
+    clusters.write_text(json.dumps({"clusters": [entry]}), encoding="utf-8")
+    file = tmp_path / "server.properties"
+    file.write_text(
+        f"authorizer.class.name={STANDARD}\nnode.id=1\nsuper.users=User:ANONYMOUS\n"
+        f"doorkeeper.data.dir={tmp_path / 'data'}\ndoorkeeper.clusters.file={clusters}\n"
+    )
+    acls = tmp_path / "acls.txt"
+    acls.write_text(write([ALICE]), encoding="utf-8")
+    assert run("acls", "import", str(acls), f"config:{file}")[0] == 0
+    return file
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    """Return the status and the outputs of a command."""
+    done = CliRunner().invoke(doorkeeper, words, prog_name="doorkeeper")
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_drift_is_listed_and_has_a_status(config: Path) -> None:
+    """Status 3, so that a script notices; what is outside the scope is none."""
+    code, text, _ = run("clusters", "drift", "--config", str(config))
+    assert code == 3
+    assert text.splitlines() == [
+        "a: - ALLOW READ on LITERAL TOPIC 'pay-in' for User:alice from *",
+        "a: + ALLOW WRITE on LITERAL TOPIC 'pay-out' for User:bob from *",
+    ]
+
+    code, text, _ = run("clusters", "drift", "--config", str(config), "--output", "json")
+    (found,) = json.loads(text)["clusters"]
+    assert code == 3
+    assert (found["in_force"], found["outside"]) == (False, 1)
+    assert found["brokers"] == {"1": "1 missing, 1 extra"}
+
+
+def test_sync_changes_a_cluster(config: Path, kafka: DoorkeeperServer) -> None:
+    """Removals beyond the limit need a word; then every broker enforces the store."""
+    code, text, errors = run("clusters", "sync", "--config", str(config))
+    assert (code, set(kafka.acls())) == (3, {ALICE, BOB, CAROL})
+    assert "a: 1 ACLs would be removed; max.removals is 0; nothing is removed" in errors
+    assert text == "a (enforce): broker 1: 0 missing, 1 extra\n"
+
+    code, text, _ = run("clusters", "sync", "--config", str(config), "--max-removals", "1")
+    assert (code, set(kafka.acls())) == (0, {ALICE, CAROL})
+    assert text == "a (enforce): revision 1 is in force on brokers 1\n"
+
+    assert run("clusters", "status", "--config", str(config), "--wait", "1")[0] == 0
+    code, _, errors = run(
+        "clusters", "status", "--config", str(config), "--wait", "2", "--timeout", "0.1"
+    )
+    assert (code, errors) == (1, "doorkeeper: the store is at revision 1, and not at 2\n")
+
+
+def test_adopt_takes_over_what_is_there(config: Path, kafka: DoorkeeperServer) -> None:
+    """Only what is within the scope; the cluster stays as it is."""
+    code, text, errors = run("clusters", "adopt", "--config", str(config), "--dry-run")
+    assert (code, errors) == (0, "doorkeeper: 1 ACLs would be adopted\n")
+    assert text == "+ ALLOW WRITE on LITERAL TOPIC 'pay-out' for User:bob from *\n"
+
+    assert run("clusters", "adopt", "--config", str(config))[0] == 0
+    assert set(kafka.acls()) == {BOB, CAROL}
+    listed = run("acls", "list", f"config:{config}")[1]
+    assert "User:bob" in listed
+    assert "User:carol" not in listed
+
+
+def test_an_unreachable_cluster_is_no_traceback(config: Path, kafka: DoorkeeperServer) -> None:
+    """Nothing is adopted from what cannot be read."""
+    kafka.stop()
+
+    code, text, _ = run("clusters", "status", "--config", str(config))
+    assert code == 3
+    assert "Connection refused" in text
+    code, _, errors = run("clusters", "adopt", "--config", str(config))
+    assert code == 1
+    assert "Connection refused" in errors
+
+
+def test_mistakes_are_told(config: Path, tmp_path: Path) -> None:
+    """An unknown cluster, and a configuration without clusters."""
+    code, _, errors = run("clusters", "status", "--config", str(config), "--cluster", "b")
+    assert code == 2
+    assert "found 'b'; the file has a" in errors
+    other = tmp_path / "other.properties"
+    other.write_text("node.id=1\n")
+    code, _, errors = run("clusters", "status", "--config", str(other))
+    assert (code, errors) == (
+        1,
+        f"doorkeeper: {other}: doorkeeper.clusters.file is missing\n",
+    )
