@@ -67,7 +67,15 @@ def clusters_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return config(names(command))
 
 
-@click.group(name="clusters")
+@click.group(
+    name="clusters",
+    epilog=f"""{_STATUSES}
+\b
+Examples:
+  doorkeeper clusters status --config server.properties
+  doorkeeper clusters drift --config server.properties --output json
+""",
+)
 def command() -> None:
     """Keep real Kafka clusters equal to a Doorkeeper, and prove it."""
 

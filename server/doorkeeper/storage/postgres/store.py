@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import asyncpg
@@ -46,6 +47,7 @@ from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.connection_loss import LOST, close_connection
 from doorkeeper.storage.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
 from doorkeeper.storage.postgres.migrating import prepare
+from doorkeeper.storage.postgres.named_leases import NamedLeases, SessionLease
 from doorkeeper.storage.postgres.schema import (
     CHANNEL,
     VERSION,
@@ -62,7 +64,13 @@ if TYPE_CHECKING:
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.kind import Kind
     from doorkeeper.logger import Logger
-    from doorkeeper.state.store import LogEntry, Logged, StoredState, StoreIdentity
+    from doorkeeper.state.store import (
+        LogEntry,
+        Logged,
+        NamedLease,
+        StoredState,
+        StoreIdentity,
+    )
 
     Check = Callable[[asyncpg.Connection], Awaitable[None]]
     Connect = Callable[[Check], Awaitable[asyncpg.Connection]]
@@ -143,6 +151,7 @@ class PostgresStore(Store):
         self._writing = asyncio.Lock()
         self._writer_lost = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._leases: NamedLeases | None = None
 
     @classmethod
     async def open(  # noqa: PLR0913 - what a configuration says of a store
@@ -399,6 +408,12 @@ class PostgresStore(Store):
         lease = SharedLease(self, connection, transaction, revision)
         lease.is_checked = self._writer_is_checked
         return lease
+
+    def named_lease(self, name: str) -> NamedLease:
+        """Return the lease of a name: one node holds it, until its session ends."""
+        if self._leases is None:
+            self._leases = NamedLeases(partial(self._connect, self._check), self.lease_timeout_s)
+        return SessionLease(self._leases, name)
 
     def _drop_writer(self) -> None:
         connection, self._writer = self._writer, None
