@@ -1,0 +1,83 @@
+"""Nodes of a shared store share the work on clusters; one that is killed leaves it to the other."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+from urllib.request import urlopen
+
+from doorkeeper.client import AdminClient, ClientConfig, ClientError
+from testkit.acl import READ, allow, topic
+from testkit.cluster import Cluster
+from testkit.synchronized import cluster, eventually, target
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from doorkeeper.acl.model import AclBinding
+    from testkit.postgres import Postgres
+
+ROUNDS = 4
+
+
+def status(nodes: Cluster, number: int) -> dict[str, Any]:
+    """Return what a node says of the cluster."""
+    with urlopen(f"http://127.0.0.1:{nodes.operations_ports[number]}/clusters") as answer:
+        found: dict[str, Any] = json.loads(answer.read())["clusters"][0]
+        return found
+
+
+def holders(nodes: Cluster) -> list[int]:
+    """Return the nodes that synchronize the cluster."""
+    return [number for number in range(len(nodes.ports)) if status(nodes, number)["holder"]]
+
+
+async def create(nodes: Cluster, number: int, binding: AclBinding) -> bool:
+    """Create an ACL on a node; return whether it was acknowledged."""
+    config = ClientConfig(
+        bootstrap=f"127.0.0.1:{nodes.ports[number]}", request_timeout_ms=10_000, timeout_ms=10_000
+    )
+    try:
+        async with AdminClient(config) as admin:
+            (result,) = await admin.create_acls([binding])
+    except ClientError:
+        return False
+    return result.error is None
+
+
+async def test_a_killed_holder_leaves_the_cluster_to_another_node(
+    postgres_server: Postgres, tmp_path: Path
+) -> None:
+    """One holder at a time; what is acknowledged by any node, the cluster enforces."""
+    database = postgres_server.create_database()
+    clusters = tmp_path / "clusters.yaml"
+    with target() as kafka:
+        entry = cluster("a", kafka.bootstrap_servers)
+        clusters.write_text(json.dumps({"clusters": [entry]}), encoding="utf-8")
+        properties = {
+            "doorkeeper.clusters.file": str(clusters),
+            "doorkeeper.acknowledge": "clusters",
+            "doorkeeper.store.lease.timeout.ms": "1000",
+        }
+        with Cluster(database, 2, properties=properties, operations_ports=True) as nodes:
+            acknowledged = []
+            for round_ in range(ROUNDS):
+                eventually(lambda: len(holders(nodes)) == 1, nodes.logs)
+                (holder,) = holders(nodes)
+                for number in (0, 1):
+                    binding = allow(f"user-{round_}-{number}", READ, topic("t"))
+                    if await create(nodes, number, binding):
+                        acknowledged.append(binding)
+                        assert binding in kafka.acls()
+                nodes.servers[holder].kill()
+                eventually(lambda holder=holder: status(nodes, 1 - holder)["holder"], nodes.logs)  # type: ignore[misc]
+                binding = allow(f"user-{round_}-alone", READ, topic("t"))
+                if await create(nodes, 1 - holder, binding):
+                    acknowledged.append(binding)
+                    assert binding in kafka.acls()
+                kafka.remove_acls(acknowledged[:1])
+                nodes.servers[holder].start()
+                eventually(lambda: set(acknowledged) <= set(kafka.acls()), nodes.logs)
+            assert len(acknowledged) == 3 * ROUNDS
+    database.drop()
