@@ -35,7 +35,7 @@ class AcknowledgedByClusters:
     ) -> Results:
         ends_s = asyncio.get_running_loop().time() + timeout_s
         results = await self._updates.create(context, bindings, timeout_s)
-        return await self._in_force(results, ends_s, AclCreateResult)
+        return await self._in_force(results, bindings, ends_s, AclCreateResult)
 
     async def delete(
         self,
@@ -45,10 +45,15 @@ class AcknowledgedByClusters:
     ) -> Results:
         ends_s = asyncio.get_running_loop().time() + timeout_s
         results = await self._updates.delete(context, filters, timeout_s)
-        return await self._in_force(results, ends_s, AclDeleteResult)
+        deleted = [one.binding for each in results.values for one in each.bindings]
+        return await self._in_force(results, deleted, ends_s, AclDeleteResult)
 
     async def _in_force(
-        self, results: Results, ends_s: float, refused: Callable[[ApiError], Any]
+        self,
+        results: Results,
+        changed: Sequence[AclBinding],
+        ends_s: float,
+        refused: Callable[[ApiError], Any],
     ) -> Results:
         """Wait for the clusters; then a success that is not in force is an error."""
         if all(each.error is not None for each in results.values):
@@ -56,7 +61,7 @@ class AcknowledgedByClusters:
         revision = self._log.state.revision
         try:
             async with asyncio.timeout_at(ends_s):
-                await self._fleet.wait_in_force(revision)
+                await self._fleet.wait_in_force(revision, changed)
         except TimeoutError:
             pending = "; ".join(self._fleet.pending(revision)) or "no broker was asked in time"
             error = ApiError(

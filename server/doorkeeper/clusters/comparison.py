@@ -59,7 +59,7 @@ async def compare_cluster(config: ClusterConfig, desired: Bindings) -> ClusterCo
 
     async def one(broker: int) -> AclDrift | str:
         try:
-            return compare(desired, (await remote.read(broker)).bindings, config.scope)
+            return compare(desired, await remote.read(broker), config.scope)
         except ClusterError as error:
             return str(error)
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
+from doorkeeper.kinds.declared import ACL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import SelectorUnion
     from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.kinds.change import Committed
+    from doorkeeper.state.state import State
 
     Bindings = frozenset[AclBinding]
 
@@ -27,6 +32,8 @@ class AclDrift(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.missing or self.extra)
 
+
+_CHANGES_MAX: Final = 10_000
 
 NO_DRIFT: Final = AclDrift(frozenset(), frozenset(), 0)
 
@@ -52,6 +59,54 @@ def common(drifts: Sequence[AclDrift]) -> AclDrift:
     )
 
 
+class DesiredBindings:
+    """The bindings that a cluster should have, which follow the changes of the state."""
+
+    def __init__(self, scope: SelectorUnion) -> None:
+        self._scope = scope
+        self._revision: int | None = None
+        self._unknown_until = 0
+        self._changes: deque[Committed] = deque()
+        self.bindings: Bindings = frozenset()
+
+    def note(self, committed: Committed) -> None:
+        """Take a change that a later target contains."""
+        self._changes.append(committed)
+        # After a reload of everything the changes are not known; many wait behind a canary.
+        if not committed.change or len(self._changes) > _CHANGES_MAX:
+            self._changes.clear()
+            self._revision, self._unknown_until = None, committed.revision
+
+    async def at(self, state: State) -> Bindings:
+        """Return the bindings of a state not older than the last one; equal ones are one object."""
+        found: Bindings
+        is_followed = self._revision is not None
+        self._revision = state.revision if state.revision >= self._unknown_until else None
+        if is_followed:
+            found = self._after(state.revision)
+        else:
+            # A hundred thousand ACLs take half a second.
+            found = await asyncio.to_thread(desired_bindings, state.acls, self._scope)
+        while self._changes and self._changes[0].revision <= state.revision:
+            self._changes.popleft()
+        if found != self.bindings:
+            self.bindings = found
+        return self.bindings
+
+    def _after(self, revision: int) -> Bindings:
+        """Apply the changes up to a revision."""
+        added: set[AclBinding] = set()
+        removed: set[AclBinding] = set()
+        for committed in self._changes:
+            if committed.revision > revision:
+                break
+            edit = committed.change[ACL]
+            gone = {each.binding for each in edit.deleted}
+            new = {each.binding for each in edit.set if self._scope.selects(each.binding)}
+            added, removed = (added - gone) | new, (removed | gone) - new
+        return (self.bindings - removed) | added if added or removed else self.bindings
+
+
 class DriftRecord:
     """The present drift of a cluster, and since when each binding is a part of it."""
 
@@ -70,6 +125,14 @@ class DriftRecord:
     def oldest_ms(self) -> int | None:
         """Return since when there is a drift; None without one."""
         return min(self.since_ms.values(), default=None)
+
+
+def known_bindings(bindings: Iterable[AclBinding]) -> Iterator[AclBinding]:
+    """Yield the bindings without UNKNOWN codes: no desired set can have the others."""
+    for each in bindings:
+        (resource_type, _, pattern_type), entry = each
+        if 0 not in (resource_type, pattern_type, entry.operation, entry.permission_type):
+            yield each
 
 
 def binding_text(binding: AclBinding) -> str:

@@ -12,6 +12,7 @@ from doorkeeper.kinds.declared import ACL
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from doorkeeper.acl.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.events import ClusterEvent
     from doorkeeper.kinds.change import Committed
@@ -70,9 +71,19 @@ class ClusterFleet:
     def _enforced(self) -> list[ClusterSynchronization]:
         return [each for each in self.clusters if each.config.is_enforced]
 
-    async def wait_in_force(self, revision: int) -> None:
-        """Return when all brokers of all enforced clusters enforce a revision."""
-        await asyncio.gather(*(each.receipts.wait_for(revision) for each in self._enforced))
+    async def wait_in_force(self, revision: int, changed: Sequence[AclBinding]) -> None:
+        """Return when all brokers of all enforced clusters enforce a revision.
+
+        ``changed`` are the ACLs of the change that waits, also those that it left as they were.
+        """
+        await asyncio.gather(
+            *(
+                each.receipts.wait_for(
+                    revision, frozenset(filter(each.config.scope.selects, changed))
+                )
+                for each in self._enforced
+            )
+        )
 
     def pending(self, revision: int) -> list[str]:
         """Return what lacks until a revision is in force everywhere, a text for each cluster."""
@@ -92,8 +103,9 @@ class ClusterFleet:
         """Return one line about all clusters, for readiness."""
         return "; ".join(f"{each.config.name}: {_summary_of(each)}" for each in self.clusters)
 
-    def _on_commit(self, _committed: Committed) -> None:
-        self._wake()
+    def _on_commit(self, committed: Committed) -> None:
+        for each in self.clusters:
+            each.note(committed)
 
     def _wake(self) -> None:
         for each in self.clusters:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from doorkeeper.acl.model import AclBinding
     from doorkeeper.clusters.drift import Bindings
     from doorkeeper.state.state import State
 
@@ -38,8 +39,8 @@ class ReceiptBook:
         self.last: Receipt | None = None
         self.pending: Mapping[int, str] = {}
         """The brokers that do not enforce the newest revision, and the reason of each."""
-        self.waiting = 0
-        """How many tasks wait for a receipt."""
+        self.waiters: list[frozenset[AclBinding]] = []
+        """The bindings of the change of each task that waits for a receipt."""
         self._on_wait = on_wait
         self._confirmed = asyncio.Event()
         self._is_interrupted = False
@@ -72,16 +73,16 @@ class ReceiptBook:
         confirmed.set()
         return is_new
 
-    async def wait_for(self, revision: int) -> None:
-        """Return when all brokers, read from now on, enforce this revision or a later one."""
+    async def wait_for(self, revision: int, changed: frozenset[AclBinding]) -> None:
+        """Return when all brokers, asked from now on, enforce this revision or a later one."""
         now_s = asyncio.get_running_loop().time()
-        self.waiting += 1
+        self.waiters.append(changed)
         try:
             while not self._covers(revision, now_s):
                 self._on_wait()
                 await self._confirmed.wait()
         finally:
-            self.waiting -= 1
+            self.waiters.remove(changed)
 
     def _covers(self, revision: int, read_s: float) -> bool:
         # A reading from before the change may be of ACLs that others have removed meanwhile.

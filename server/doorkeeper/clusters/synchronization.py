@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.clusters.drift import (
     NO_DRIFT,
     AclDrift,
+    DesiredBindings,
     DriftRecord,
     binding_text,
     common,
     compare,
-    desired_bindings,
 )
 from doorkeeper.clusters.enforcement import Enforcement
 from doorkeeper.clusters.events import ClusterEvent, EventKind
-from doorkeeper.clusters.receipts import ReceiptBook
+from doorkeeper.clusters.receipts import Receipt, ReceiptBook
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 
 if TYPE_CHECKING:
@@ -35,11 +35,15 @@ if TYPE_CHECKING:
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings
     from doorkeeper.clusters.remote import SentBatch
+    from doorkeeper.kinds.change import Committed
     from doorkeeper.state.state import State
     from doorkeeper.state.store import NamedLease
 
 _PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 """Pauses between readings while brokers do not enforce a change yet; the last one repeats."""
+
+_FEW: Final = 8
+"""Changes up to this number are looked up on each broker, instead of reading all ACLs."""
 
 _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 """Pauses after failures, at most the interval."""
@@ -83,8 +87,7 @@ class ClusterSynchronization:
         self._clock = asyncio.get_running_loop().time
         self._remote = RemoteCluster(config)
         self._news = asyncio.Event()
-        self._acls: object = None
-        self._desired: Bindings = frozenset()
+        self._desired = DesiredBindings(config.scope)
         self._present: Bindings | None = None
         """The ACLs of the scope that are there, as read and then changed; None if not known."""
         self._compared: tuple[Bindings, Bindings, AclDrift] | None = None
@@ -96,6 +99,11 @@ class ClusterSynchronization:
         self._hurry_until_s = 0.0
         """Until then missing receipts are looked for after short pauses."""
         self._attempts = 0
+
+    def note(self, committed: Committed) -> None:
+        """Take a change of ACLs."""
+        self._desired.note(committed)
+        self.wake()
 
     def wake(self) -> None:
         """Look at the target again: it may have changed."""
@@ -156,7 +164,7 @@ class ClusterSynchronization:
             return
         desired = await self._desired_of(target)
         if not self.is_holder:
-            if self.receipts.waiting or self.is_followed:
+            if self.receipts.waiters or self.is_followed:
                 await self._confirm(desired, target)
             return
         is_due = self._clock() - self._read_s >= self.config.interval_s
@@ -170,15 +178,11 @@ class ClusterSynchronization:
             await self._confirm(desired, target)
 
     async def _desired_of(self, target: State) -> Bindings:
-        if self._acls is not target.acls:
-            # A hundred thousand ACLs take a tenth of a second.
-            found = await asyncio.to_thread(desired_bindings, target.acls, self.config.scope)
-            self._acls = target.acls
-            # The same object stands for the same ACLs below.
-            if found != self._desired:
-                self._desired = found
-                self._hurry()
-        return self._desired
+        before = self._desired.bindings
+        desired = await self._desired.at(target)
+        if desired is not before:
+            self._hurry()
+        return desired
 
     # --- reading
 
@@ -200,8 +204,8 @@ class ClusterSynchronization:
 
     async def _compare(self, broker: int, desired: Bindings) -> AclDrift:
         self.reads += 1
-        reading = await self._remote.read(broker)
-        return await asyncio.to_thread(compare, desired, reading.bindings, self.config.scope)
+        found = await self._remote.read(broker)
+        return await asyncio.to_thread(compare, desired, found, self.config.scope)
 
     async def _compare_all(
         self, brokers: Sequence[int], desired: Bindings
@@ -284,7 +288,7 @@ class ClusterSynchronization:
         last = book.last
         if (
             last is not None
-            and not book.waiting
+            and not book.waiters
             and last.bindings is desired
             and last.brokers == self._brokers
             and not self.differences.drift
@@ -292,27 +296,52 @@ class ClusterSynchronization:
             self._receive(target, last.brokers, last.read_s)
             return
         self._brokers = brokers = await self._remote.brokers()
-        found = await self._compare_all(brokers, desired)
+        changed = await self._changed_since(last, desired)
+        if changed:
+            found = await asyncio.gather(*(self._lacks(each, changed, desired) for each in brokers))
+        else:
+            found = await self._compare_all(brokers, desired)
         self._attempts += 1
+        drifts = [each for each in found if isinstance(each, AclDrift)]
+        pairs = zip(brokers, found, strict=True)
         book.pending = {
             broker: _reason(each)
-            for broker, each in zip(brokers, found, strict=True)
+            for broker, each in pairs
             if not isinstance(each, AclDrift) or each
         }
-        drifts = [each for each in found if isinstance(each, AclDrift)]
-        if book.pending:
-            if self.is_holder and len(drifts) == len(brokers):
+        if self.is_holder and not changed and len(drifts) == len(brokers):
+            if book.pending:
                 # Not what is there: the brokers may not have applied this server's changes yet.
                 self.enforcement.observe(desired, common(drifts), self._clock())
-            return
-        if self.is_holder:
-            self._read_s = self._clock()
-            await self._conclude(desired, desired, max(each.outside for each in drifts))
-        self._receive(target, brokers, read_s)
+            else:
+                self._read_s = self._clock()
+                await self._conclude(desired, desired, max(each.outside for each in drifts))
+        if not book.pending:
+            self._receive(target, brokers, read_s)
+
+    async def _changed_since(self, last: Receipt | None, desired: Bindings) -> Bindings:
+        """Return the few ACLs that brokers must be asked for since a receipt; none to read all."""
+        if last is None or last.brokers != self._brokers or self.differences.drift:
+            return frozenset()
+        changed = await asyncio.to_thread(desired.symmetric_difference, last.bindings)
+        wanted = changed.union(*self.receipts.waiters)
+        return wanted if len(wanted) <= _FEW else frozenset()
+
+    async def _lacks(
+        self, broker: int, changed: Bindings, desired: Bindings
+    ) -> AclDrift | ClusterError:
+        """Return the drift of a few ACLs on a broker."""
+        try:
+            answers = await asyncio.gather(*(self._remote.has(broker, each) for each in changed))
+        except ClusterError as error:
+            return error
+        pairs = zip(changed, answers, strict=True)
+        present = frozenset(each for each, is_there in pairs if is_there)
+        return compare(desired & changed, present, self.config.scope)
 
     def _receive(self, target: State, brokers: tuple[int, ...], read_s: float) -> None:
         is_new = self.receipts.confirm(
-            target, self._desired, brokers, read_s=read_s, now_ms=self._now_ms()
+            target, self._desired.bindings, brokers, read_s=read_s, now_ms=self._now_ms()
         )
         self._on_receipt()
         if is_new:
@@ -341,6 +370,9 @@ class ClusterSynchronization:
 
 
 def _reason(found: AclDrift | ClusterError) -> str:
+    """Return why a broker does not enforce the desired ACLs; empty if it does."""
     if isinstance(found, ClusterError):
         return str(found)
+    if not found:
+        return ""
     return f"{len(found.missing)} ACLs are missing, {len(found.extra)} are to be removed"
