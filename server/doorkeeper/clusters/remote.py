@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from doorkeeper.acl.model import ANY_BINDING, exactly
 from doorkeeper.client.admin import AdminClient
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from doorkeeper.errors import ApiError
 
 
+_CALL_MS: Final = 10_000
+
+
 class ClusterError(Exception):
     """A cluster cannot be read or changed; the text has the reason, and no secret."""
 
@@ -36,6 +40,11 @@ class DescriptionReader:
 
     def __init__(self) -> None:
         self._last: tuple[bytes, frozenset[AclBinding]] | None = None
+
+    def replace(self, bindings: frozenset[AclBinding]) -> None:
+        """Keep an equal set in the place of the last one."""
+        if self._last is not None:
+            self._last = self._last[0], bindings
 
     def decode(self, frame: bytes, at: int, version: int) -> tuple[frozenset[AclBinding], int]:
         """Decode the body of a response.
@@ -78,6 +87,7 @@ class RemoteCluster:
         self._config = config
         self._client: AdminClient | None = None
         self._readers: dict[int, DescriptionReader] = {}
+        self._latest: frozenset[AclBinding] = frozenset()
 
     async def brokers(self) -> tuple[int, ...]:
         """Return the ids of the brokers at the moment, in order.
@@ -103,7 +113,13 @@ class RemoteCluster:
                 description_request(ANY_BINDING), cast("type[Any]", reader), node_id=broker
             )
         bindings: frozenset[AclBinding] = found
-        return bindings
+        if bindings is not self._latest:
+            # Brokers mostly have the same: a hundred thousand ACLs are kept once.
+            if await asyncio.to_thread(bindings.__eq__, self._latest):
+                reader.replace(self._latest)
+            else:
+                self._latest = bindings
+        return self._latest
 
     async def has(self, broker: int, binding: AclBinding) -> bool:
         """Return whether a broker has one ACL; that costs it a tenth of reading all.
@@ -146,12 +162,16 @@ class RemoteCluster:
 
     def _open(self) -> AdminClient:
         if self._client is None:
-            self._client = AdminClient(self._config.client_config())
+            config = self._config.client_config()
+            # A broker that is gone must not keep the others waiting for a minute.
+            limit_ms = max(_CALL_MS, round(self._config.interval_s * 1000))
+            config = replace(config, timeout_ms=min(config.timeout_ms, limit_ms))
+            self._client = AdminClient(config)
         return self._client
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
         try:
             yield
-        except (ClientError, CommandConfigError, OSError) as error:
+        except (ClientError, CommandConfigError, OSError, ValueError) as error:
             raise ClusterError(str(error)) from error

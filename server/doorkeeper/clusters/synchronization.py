@@ -126,7 +126,10 @@ class ClusterSynchronization:
                     await self._synchronize()
                     failures = 0
                 except ClusterError as error:
-                    await self._fail(error)
+                    await self._fail(str(error))
+                    failures += 1
+                except Exception as error:  # noqa: BLE001 - the cluster would be left alone for ever
+                    await self._fail(f"a fault of this server: {error!r}")
                     failures += 1
                 await self._pause(failures)
         finally:
@@ -148,12 +151,12 @@ class ClusterSynchronization:
             async with asyncio.timeout(max(rest_s, 0)):
                 await self._news.wait()
 
-    async def _fail(self, error: ClusterError) -> None:
+    async def _fail(self, reason: str) -> None:
         # What the cluster has is not known any more: the next attempt begins with a reading.
         self._present = None
         if not self.failure:
-            self._tell(EventKind.FAILED, detail=str(error))
-        self.failure = str(error)
+            self._tell(EventKind.FAILED, detail=reason)
+        self.failure = reason
         await self._remote.close()
 
     async def _synchronize(self) -> None:
@@ -189,18 +192,22 @@ class ClusterSynchronization:
     async def _observe(self, desired: Bindings) -> None:
         """Read one broker, in turns; if it shows a drift, read all: one alone may lag behind."""
         self._brokers = brokers = await self._remote.brokers()
-        self._turn += 1
-        first = brokers[self._turn % len(brokers)]
-        drifts = [await self._compare(first, desired)]
-        if drifts[0]:
-            found = await self._compare_all([each for each in brokers if each != first], desired)
-            drifts += [each for each in found if isinstance(each, AclDrift)]
+        self._turn = (self._turn + 1) % len(brokers)
+        first, *others = (*brokers[self._turn :], *brokers[: self._turn])
+        found = await self._compare_all([first], desired)
+        if found[0]:
+            # A difference, or no answer.
+            found += await self._compare_all(others, desired)
+        drifts = [each for each in found if isinstance(each, AclDrift)]
+        if not drifts:
+            raise ClusterError("; ".join(dict.fromkeys(map(str, found))))
         drift = common(drifts)
         if self.failure:
             self.failure = ""
             self._tell(EventKind.REACHED)
         self._read_s = self._clock()
-        await self._conclude(desired, (desired - drift.missing) | drift.extra, drift.outside)
+        present = await asyncio.to_thread(lambda: (desired - drift.missing) | drift.extra)
+        await self._conclude(desired, present, drift.outside)
 
     async def _compare(self, broker: int, desired: Bindings) -> AclDrift:
         self.reads += 1
@@ -234,14 +241,15 @@ class ClusterSynchronization:
         """Record what is there, and tell of differences that this server has not caused."""
         self._present = present
         drift = await self._drift(desired)
-        self.enforcement.observe(desired, drift, self._clock())
+        await asyncio.to_thread(self.enforcement.observe, desired, drift, self._clock())
         if drift:
             self.receipts.interrupt()
         if outside is None:
             outside = self.differences.drift.outside
         before = self.differences.drift
         known = self.differences.reported
-        self.differences.update(drift._replace(outside=outside), self._now_ms())
+        drift = drift._replace(outside=outside)
+        await asyncio.to_thread(self.differences.update, drift, self._now_ms())
         everything = drift.missing | drift.extra
         # Where changes are sent, the differences that they remove are no news.
         new = (self.enforcement.foreign if self.config.is_enforced else everything) - known
@@ -254,7 +262,7 @@ class ClusterSynchronization:
     # --- changing
 
     async def _enforce(self, drift: AclDrift) -> None:
-        edits = self.enforcement.plan(drift)
+        edits = await asyncio.to_thread(self.enforcement.plan, drift)
         if edits.held and edits.held != self.held:
             self._tell(EventKind.HELD, drift, detail=edits.held)
         self.held = edits.held
@@ -268,7 +276,7 @@ class ClusterSynchronization:
             if not await self._lease.keep():
                 self.is_holder = False
                 return
-        self.enforcement.record(edits, self._clock())
+        await asyncio.to_thread(self.enforcement.record, edits, self._clock())
         counts = AclDrift(frozenset(edits.added), frozenset(edits.removed), 0)
         self._tell(EventKind.CHANGED, counts, detail=self.refused)
 
