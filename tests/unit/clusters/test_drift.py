@@ -1,0 +1,109 @@
+"""Differences, and the desired bindings that follow the state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.acl.plan import Selector, SelectorUnion
+from doorkeeper.clusters import drift as drift_module
+from doorkeeper.clusters.drift import DesiredBindings, DriftRecord, common, compare
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import SERVER, Committed, edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.state.state import EMPTY, apply
+from testkit.acl import READ, allow, topic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from doorkeeper.state.state import State
+
+SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
+A, B, C = (allow("alice", READ, topic(name)) for name in ("p-a", "p-b", "p-c"))
+OUTSIDE = allow("alice", READ, topic("q"))
+
+
+def row(number: int, binding: Any) -> StoredBinding:
+    return StoredBinding(f"id-{number}", binding)
+
+
+def after(state: State, change: Mapping[Any, Any]) -> State:
+    """Return the state after a change."""
+    found = apply(state, change, state.revision + 1)
+    if not isinstance(found, tuple):
+        while True:
+            try:
+                next(found)
+            except StopIteration as end:
+                found = end.value
+                break
+    return found
+
+
+def test_only_the_scope_is_compared() -> None:
+    """What is outside is counted."""
+    found = compare(frozenset({A, B}), frozenset({B, C, OUTSIDE}), SCOPE)
+
+    assert found == (frozenset({A}), frozenset({C}), 1)
+
+
+def test_one_broker_alone_may_lag() -> None:
+    """A drift is what all brokers show."""
+    one = compare(frozenset({A, B}), frozenset({C}), SCOPE)
+    other = compare(frozenset({A, B}), frozenset({A}), SCOPE)
+
+    assert common([one, other])[:2] == (frozenset({B}), frozenset())
+
+
+def test_a_drift_has_its_age() -> None:
+    """That of each binding, and the oldest one."""
+    record = DriftRecord()
+    record.update(compare(frozenset({A}), frozenset(), SCOPE), 5)
+    record.update(compare(frozenset({A, B}), frozenset(), SCOPE), 7)
+
+    assert record.since_ms == {A: 5, B: 7}
+    assert record.oldest_ms == 5
+    record.update(compare(frozenset({A}), frozenset({A}), SCOPE), 9)
+    assert record.oldest_ms is None
+
+
+async def test_the_desired_bindings_follow_the_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its changes; a state before the newest has only those up to its revision."""
+    desired = DesiredBindings(SCOPE)
+    changes = [
+        edit(ACL, set=[row(1, A), row(2, OUTSIDE)]),
+        edit(ACL, set=[row(3, B)], deleted=[row(1, A)]),
+        edit(ACL, set=[row(4, A)]),
+    ]
+    states = [EMPTY]
+    assert await desired.at(EMPTY) == set()
+    for change in changes:
+        states.append(after(states[-1], change))
+        desired.note(Committed(states[-1].revision, change, SERVER))
+    # From here on the ACLs of the state are not read.
+    monkeypatch.setattr(drift_module, "desired_bindings", lambda *_: pytest.fail("read"))
+
+    assert await desired.at(states[1]) == {A}
+    second = await desired.at(states[2])
+    assert second == {B}
+    assert await desired.at(states[2]._replace()) is second
+    assert await desired.at(states[3]) == {A, B}
+
+
+async def test_after_a_reload_everything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where too many changes wait for a canary: until a state that has them all."""
+    monkeypatch.setattr(drift_module, "_CHANGES_MAX", 1)
+    desired = DesiredBindings(SCOPE)
+    await desired.at(EMPTY)
+    changes = [edit(ACL, set=[row(number, each)]) for number, each in enumerate((A, B, C))]
+    states = [EMPTY]
+    for change in changes:
+        states.append(after(states[-1], change))
+        desired.note(Committed(states[-1].revision, change, None))
+
+    assert await desired.at(states[1]) == {A}
+    assert await desired.at(states[3]) == {A, B, C}
+    desired.note(Committed(states[3].revision, {}, None))
+    assert await desired.at(states[3]) == {A, B, C}
