@@ -214,7 +214,7 @@ class Assembly:
         self._record_start(settings)
 
     def _make_services(self, settings: Settings) -> NodeServices:
-        """Construct what connections may change, and the clusters that get changes of ACLs."""
+        """Construct the services of connections, and the clusters that get changes of ACLs."""
         recorder = ClusterRecorder(self._logs.logger("doorkeeper.clusters"), self.audit_log)
         self.fleet = fleet_of(
             settings.clusters_file, self.log, self.guarded, recorder.record, self._now_ms

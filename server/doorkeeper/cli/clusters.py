@@ -111,7 +111,7 @@ def show_status(
     file: Path, names: tuple[str, ...], revision: int | None, timeout_s: float, output: str
 ) -> None:
     """Show which brokers enforce the ACLs of the store."""
-    clusters = _chosen(file, names)
+    clusters = _clusters_of(file, names)
     wanted = clusters if revision is None else [each for each in clusters if each.is_enforced]
     ends_s = time.monotonic() + timeout_s
 
@@ -148,7 +148,7 @@ Examples:
 @output_option
 def show_drift(file: Path, names: tuple[str, ...], output: str) -> None:
     """List the ACLs of the scope that clusters lack, or have too many."""
-    desired, found = _run(_compare(file, _chosen(file, names)))
+    desired, found = _run(_compare(file, _clusters_of(file, names)))
     if output == "json":
         show_json({"clusters": [each.record(desired.revision) for each in found]})
     else:
@@ -179,10 +179,10 @@ Examples:
 @output_option
 def synchronize(file: Path, names: tuple[str, ...], removals_max: int | None, output: str) -> None:
     """Change clusters until they have the ACLs of the store, in their order."""
-    clusters = _chosen(file, names)
+    clusters = _clusters_of(file, names)
 
     async def run() -> tuple[AclContents, list[ClusterComparison]]:
-        desired = await _desired(file)
+        desired = await _read_store(file)
         for each in sorted(clusters, key=lambda config: config.order):
             limits = each.limits
             if removals_max is not None:
@@ -238,7 +238,7 @@ def adopt(
     """Add the ACLs of the scope that clusters have, and the store lacks, to the store."""
 
     async def run() -> list[AclBinding]:
-        _, found = await _compare(file, _chosen(file, names))
+        _, found = await _compare(file, _clusters_of(file, names))
         for each in found:
             if each.failure or len(each.drifts) < len(each.brokers):
                 fail(f"{each.config.name}: {text}" for text in _failures(each))
@@ -287,14 +287,14 @@ async def _synchronize(config: ClusterConfig, desired: AclContents) -> bool:
 async def _compare(
     file: Path, clusters: Sequence[ClusterConfig]
 ) -> tuple[AclContents, list[ClusterComparison]]:
-    desired = await _desired(file)
+    desired = await _read_store(file)
     found = await asyncio.gather(
         *(compare_cluster(each, _bindings_for(each, desired)) for each in clusters)
     )
     return desired, list(found)
 
 
-async def _desired(file: Path) -> AclContents:
+async def _read_store(file: Path) -> AclContents:
     contents = await Location(Address(AddressKind.CONFIG, str(file))).repository().read()
     if contents.authorizer is not None:
         raise RepositoryError("only ACLs of the standard authorizer are sent to clusters")
@@ -305,7 +305,7 @@ def _bindings_for(config: ClusterConfig, desired: AclContents) -> frozenset[AclB
     return frozenset(filter(config.scope.selects, desired.bindings))
 
 
-def _chosen(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
+def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
     """Return the clusters of these names, or all; an error ends the process."""
     settings = load_or_fail(file, ()).settings
     if settings.clusters_file is None:

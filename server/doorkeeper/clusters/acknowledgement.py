@@ -58,6 +58,7 @@ class AcknowledgedByClusters:
         """Wait for the clusters; then a success that is not in force is an error."""
         if all(each.error is not None for each in results.values):
             return results
+        # This one or a later one, which contains the change too.
         revision = self._log.state.revision
         try:
             async with asyncio.timeout_at(ends_s):

@@ -56,7 +56,7 @@ class Mode(Enum):
 
 
 class Foreign(Enum):
-    """What becomes of changes within the scope that others made."""
+    """The treatment of changes within the scope that others made."""
 
     REVERT = "revert"
     REPORT = "report"

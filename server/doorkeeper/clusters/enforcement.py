@@ -43,7 +43,7 @@ class AclEdits(NamedTuple):
                 yield adds, bindings[at : at + size]
 
 
-class Repetition(NamedTuple):
+class RepeatedChange(NamedTuple):
     """How often a change of a binding was made, and when the last time."""
 
     adds: bool
@@ -60,14 +60,14 @@ class Enforcement:
         self._forget_s = QUIET_INTERVALS * config.interval_s
         self._last: tuple[Bindings, Bindings] | None = None
         self._agrees_since_s: float | None = None
-        self._repetitions: dict[AclBinding, Repetition] = {}
+        self._repetitions: dict[AclBinding, RepeatedChange] = {}
         self.foreign: Bindings = frozenset()
         """The part of the drift that others caused."""
         self.conflict = ""
         """Why enforcement has stopped; empty if it has not."""
 
     def observe(self, desired: Bindings, drift: AclDrift, now_s: float) -> None:
-        """Find what others have changed since the last reading.
+        """Find the changes of others since the last reading.
 
         A conflict ends when the cluster has agreed for some intervals.
         """
@@ -119,7 +119,7 @@ class Enforcement:
             for binding in bindings:
                 before = repetitions.get(binding)
                 repeats = 0 if before is None or before.adds is not adds else before.times + 1
-                repetitions[binding] = Repetition(adds, repeats, now_s)
+                repetitions[binding] = RepeatedChange(adds, repeats, now_s)
         self._repetitions = repetitions
         again = [each for each, (_, times, _) in repetitions.items() if times >= REPEATS_MAX]
         if again:

@@ -68,7 +68,7 @@ class ClusterFleet:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
-    def _enforced(self) -> list[ClusterSynchronization]:
+    def _enforcing(self) -> list[ClusterSynchronization]:
         return [each for each in self.clusters if each.config.is_enforced]
 
     async def wait_in_force(self, revision: int, changed: Sequence[AclBinding]) -> None:
@@ -81,15 +81,15 @@ class ClusterFleet:
                 each.receipts.wait_for(
                     revision, frozenset(filter(each.config.scope.selects, changed))
                 )
-                for each in self._enforced
+                for each in self._enforcing
             )
         )
 
     def pending(self, revision: int) -> list[str]:
-        """Return what lacks until a revision is in force everywhere, a text for each cluster."""
+        """Return the reasons why a revision is not in force everywhere, one for each cluster."""
         return [
             f"cluster {each.config.name}: {_pending_text(each)}"
-            for each in self._enforced
+            for each in self._enforcing
             if each.receipts.pending
             or each.receipts.last is None
             or each.receipts.last.revision < revision
@@ -112,7 +112,7 @@ class ClusterFleet:
             each.wake()
 
     def _wake_followers(self) -> None:
-        for each in self._enforced:
+        for each in self._enforcing:
             state = each.receipts.last
             target = self._target_of(each.config)()
             if target is not None and (state is None or state.state is not target):
@@ -128,12 +128,13 @@ class ClusterFleet:
             # A state that may be old must not undo newer changes of other nodes.
             if not is_loaded or log.state.stale or log.store.is_lost:
                 return None
-            before = [each for each in self._enforced if each.config.order < config.order]
+            before = [each for each in self._enforcing if each.config.order < config.order]
             if not before or not config.is_enforced:
                 return log.state
             last = max(each.config.order for each in before)
             receipts = [each.receipts.last for each in before if each.config.order == last]
             states = [each.state for each in receipts if each is not None]
+            # A canary without a receipt since the start: nothing is known to work.
             if len(states) < len(receipts):
                 return None
             return min(states, key=lambda state: state.revision)

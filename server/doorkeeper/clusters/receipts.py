@@ -32,7 +32,7 @@ class Receipt(NamedTuple):
 
 
 class ReceiptBook:
-    """The newest receipt of a cluster, the brokers that it waits for, and those who wait."""
+    """The newest receipt of a cluster, the brokers without one, and the waiting tasks."""
 
     def __init__(self, on_wait: Callable[[], None]) -> None:
         """``on_wait`` is called when a receipt is needed."""

@@ -53,6 +53,7 @@ class DescriptionReader:
             ApiFailure: it is an error.
         """
         digest = hashlib.blake2b(memoryview(frame)[at:], digest_size=32).digest()
+        # Brokers list ACLs in the same order each time; if one does not, decoding costs more.
         if self._last is None or self._last[0] != digest:
             answer, _ = DescribeAclsResponse.decode(frame, at, version)
             if answer.error_code:
@@ -69,7 +70,7 @@ class SentBatch(NamedTuple):
     errors: Sequence[ApiError | None]
 
     @property
-    def done(self) -> frozenset[AclBinding]:
+    def successes(self) -> frozenset[AclBinding]:
         pairs = zip(self.bindings, self.errors, strict=True)
         return frozenset(binding for binding, error in pairs if error is None)
 

@@ -161,11 +161,12 @@ class ClusterSynchronization:
 
     async def _synchronize(self) -> None:
         self.is_holder = await self._lease.keep()
+        # Taken once: a change that is committed meanwhile sets the event for another round.
         target = self._target()
         if target is None:
             self._read_s = self._clock()
             return
-        desired = await self._desired_of(target)
+        desired = await self._goal_of(target)
         if not self.is_holder:
             if self.receipts.waiters or self.is_followed:
                 await self._confirm(desired, target)
@@ -180,7 +181,7 @@ class ClusterSynchronization:
             await self._enforce(await self._drift(desired))
             await self._confirm(desired, target)
 
-    async def _desired_of(self, target: State) -> Bindings:
+    async def _goal_of(self, target: State) -> Bindings:
         before = self._desired.bindings
         desired = await self._desired.at(target)
         if desired is not before:
@@ -226,7 +227,7 @@ class ClusterSynchronization:
         return await asyncio.gather(*map(one, brokers))
 
     async def _drift(self, desired: Bindings) -> AclDrift:
-        """Return the difference of what is known to be there."""
+        """Return the difference of the ACLs that are known to be there."""
         present = self._present
         assert present is not None, "the cluster was read"
         known = self._compared
@@ -238,11 +239,12 @@ class ClusterSynchronization:
     async def _conclude(
         self, desired: Bindings, present: Bindings, outside: int | None = None
     ) -> None:
-        """Record what is there, and tell of differences that this server has not caused."""
+        """Record the ACLs that are there; report differences that this server has not caused."""
         self._present = present
         drift = await self._drift(desired)
         await asyncio.to_thread(self.enforcement.observe, desired, drift, self._clock())
         if drift:
+            # "Since" of the next receipt must not cover the time of this drift.
             self.receipts.interrupt()
         if outside is None:
             outside = self.differences.drift.outside
@@ -282,7 +284,7 @@ class ClusterSynchronization:
 
     def _note(self, sent: SentBatch) -> None:
         """Record which changes of a batch the cluster took."""
-        done = sent.done
+        done = sent.successes
         if self._present is not None and done:
             self._present = self._present | done if sent.adds else self._present - done
         if sent.refusals and not self.refused:
@@ -297,6 +299,7 @@ class ClusterSynchronization:
         if (
             last is not None
             and not book.waiters
+            # A revision outside the scope, or of another kind of state, needs no new answers.
             and last.bindings is desired
             and last.brokers == self._brokers
             and not self.differences.drift
@@ -304,7 +307,7 @@ class ClusterSynchronization:
             self._receive(target, last.brokers, last.read_s)
             return
         self._brokers = brokers = await self._remote.brokers()
-        changed = await self._changed_since(last, desired)
+        changed = await self._changes_since(last, desired)
         if changed:
             found = await asyncio.gather(*(self._lacks(each, changed, desired) for each in brokers))
         else:
@@ -327,7 +330,7 @@ class ClusterSynchronization:
         if not book.pending:
             self._receive(target, brokers, read_s)
 
-    async def _changed_since(self, last: Receipt | None, desired: Bindings) -> Bindings:
+    async def _changes_since(self, last: Receipt | None, desired: Bindings) -> Bindings:
         """Return the few ACLs that brokers must be asked for since a receipt; none to read all."""
         if last is None or last.brokers != self._brokers or self.differences.drift:
             return frozenset()
