@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 from doorkeeper.client import AdminClient, ClientConfig, ClientError
-from testkit.acl import READ, allow, topic
+from testkit import synchronized
+from testkit.acl import READ, WRITE, allow, topic
 from testkit.cluster import Cluster
-from testkit.synchronized import cluster, eventually, target
+from testkit.synchronized import cluster, doorkeeper, eventually, target
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from testkit.postgres import Postgres
 
 ROUNDS = 4
+ALICE = allow("alice", READ, topic("pay-in"))
+BOB = allow("bob", WRITE, topic("pay-out"))
 
 
 def status(nodes: Cluster, number: int) -> dict[str, Any]:
@@ -80,4 +83,24 @@ async def test_a_killed_holder_leaves_the_cluster_to_another_node(
                 nodes.servers[holder].start()
                 eventually(lambda: set(acknowledged) <= set(kafka.acls()), nodes.logs)
             assert len(acknowledged) == 3 * ROUNDS
+    database.drop()
+
+
+async def test_every_broker_is_asked(postgres_server: Postgres, tmp_path: Path) -> None:
+    """A receipt names all brokers; one that is frozen holds it up, and one that left does not."""
+    database = postgres_server.create_database()
+    with Cluster(database, 2) as kafka:
+        addresses = ",".join(f"127.0.0.1:{port}" for port in kafka.ports)
+        quickly = {"properties": {"request.timeout.ms": 1000, "default.api.timeout.ms": 1000}}
+        with doorkeeper(tmp_path, cluster("a", addresses, **quickly), acls=[ALICE]) as server:
+            eventually(lambda: synchronized.status(server)["brokers"] == [1, 2], kafka.logs)
+
+            kafka.servers[1].kill()
+            server.add_acls([BOB])
+            eventually(lambda: synchronized.status(server)["brokers"] == [1], kafka.logs)
+            assert synchronized.status(server)["revision"] == 1
+
+            kafka.servers[1].start()
+            eventually(lambda: synchronized.status(server)["brokers"] == [1, 2], kafka.logs)
+            assert await kafka.seen_by(1) == {("User:alice", "pay-in"), ("User:bob", "pay-out")}
     database.drop()

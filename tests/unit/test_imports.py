@@ -39,6 +39,7 @@ HEAVY = {
     "doorkeeper.authn.oauth",
     "doorkeeper.catalog",
     "doorkeeper.client",
+    "doorkeeper.clusters",
     "doorkeeper.handlers.unserved",
     "doorkeeper.http",
     "doorkeeper.storage.backup",
