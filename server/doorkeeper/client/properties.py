@@ -76,9 +76,7 @@ def client_config_of(bootstrap: str, values: Mapping[str, str]) -> ClientConfig:
     return _client_config(bootstrap, _resolve_variables(values), controllers=False)
 
 
-def _client_config(
-    bootstrap: str, values: Mapping[str, str], *, controllers: bool
-) -> ClientConfig:
+def _client_config(bootstrap: str, values: Mapping[str, str], *, controllers: bool) -> ClientConfig:
     protocol = values.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         raise CommandConfigError(
