@@ -92,7 +92,7 @@ def _client_config(bootstrap: str, values: Mapping[str, str], *, controllers: bo
     )
 
 
-def client_properties(path: Path) -> Mapping[str, str]:
+def client_properties(path: Path) -> dict[str, str]:
     """Return the properties of a file, as a Java client has them after it resolved variables.
 
     Raises:
@@ -102,9 +102,9 @@ def client_properties(path: Path) -> Mapping[str, str]:
     return _resolve_variables({entry.key: entry.value.strip() for entry in read(path)})
 
 
-def _resolve_variables(values: Mapping[str, str]) -> Mapping[str, str]:
+def _resolve_variables(values: Mapping[str, str]) -> dict[str, str]:
     if not any("${" in each for each in values.values()):
-        return values
+        return dict(values)
     from doorkeeper.client.config_providers import (  # noqa: PLC0415  few files have variables
         VariableError,
         resolve,

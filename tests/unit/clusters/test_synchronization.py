@@ -284,8 +284,8 @@ def test_enforcement_goes_on_when_the_other_controller_is_gone(tmp_path: Path) -
 
 
 async def create(server: DoorkeeperServer, *bindings: AclBinding) -> list[str | None]:
-    """Create ACLs by a client; return the text of each error."""
-    config = ClientConfig(bootstrap=server.bootstrap_servers, timeout_ms=1_000, retry_ms=900)
+    """Create ACLs by a client that does not try again; return the text of each error."""
+    config = ClientConfig(bootstrap=server.bootstrap_servers, timeout_ms=30_000, retry_ms=60_000)
     async with AdminClient(config) as admin:
         return [
             None if each.error is None else str(each.error)
