@@ -133,6 +133,7 @@ def name_classes(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Na
     found: list[NameClass] = []
     open_: list[int] = []
     for place, (extent, example) in enumerate(zip(ordered, _examples(ordered), strict=True)):
+        # In sorted order an extent lies within the last open one, or that one has ended.
         while open_ and not ordered[open_[-1]].contains(extent):
             open_.pop()
         found.append(NameClass(extent, example, open_[-1] if open_ else -1))
@@ -147,6 +148,8 @@ def name_examples(scope: Extent, extents: Iterable[Extent]) -> Iterator[str]:
 
 def _sorted_extents(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Extent]:
     every = {*scopes, *extents}
+    # The literal * covers names that begin with a star, and go on, by other rules: see
+    # ``acl.names.wildcard_covers``.
     if ALL_NAMES in every:
         every.add(_STARS)
     if _STARS in every:

@@ -41,8 +41,10 @@ T = TypeVar("T")
 FETCH_BYTES: Final = 8 << 20
 """Bytes of records in a response; a batch that is larger comes whole."""
 
+# As Kafka's own consumers wait (fetch.max.wait.ms).
 _WAIT_MS: Final = 500
 _BEGIN, _END = -2, -1
+# The isolation level: records of aborted transactions are no inputs.
 _COMMITTED: Final = 1
 _IDS_FROM: Final = 13
 """The version of Fetch that names topics by their ids."""

@@ -33,6 +33,7 @@ class AcknowledgedByClusters:
     async def create(
         self, context: AuthorizableRequestContext, bindings: Sequence[AclBinding], timeout_s: float
     ) -> Results:
+        # One time-out for both parts: storing, and the answers of the brokers.
         ends_s = asyncio.get_running_loop().time() + timeout_s
         results = await self._updates.create(context, bindings, timeout_s)
         return await self._in_force(results, bindings, ends_s, AclCreateResult)

@@ -33,6 +33,7 @@ class AclDrift(NamedTuple):
         return bool(self.missing or self.extra)
 
 
+# A cluster behind a canary that is down for days: its set is then made from the whole state.
 _CHANGES_MAX: Final = 10_000
 
 NO_DRIFT: Final = AclDrift(frozenset(), frozenset(), 0)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
 
+# A set that is not adopted yet may differ in all of its ACLs; the counts are complete.
 _SHOWN_MAX: Final = 100
 """The most ACLs of a drift in a status."""
 

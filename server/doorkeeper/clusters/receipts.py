@@ -63,6 +63,7 @@ class ReceiptBook:
         is_new = (
             last is None
             or self._is_interrupted
+            # Equal sets are one object: see ``DesiredBindings.at``.
             or last.bindings is not bindings
             or last.brokers != brokers
         )

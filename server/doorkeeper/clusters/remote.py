@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from doorkeeper.errors import ApiError
 
 
+# Kafka's clients wait 30 s for an answer and 60 s in all: too long for one broker of several.
 _CALL_MS: Final = 10_000
 
 

@@ -39,12 +39,16 @@ if TYPE_CHECKING:
     from doorkeeper.state.state import State
     from doorkeeper.state.store import NamedLease
 
+# A broker follows its controller within milliseconds; one that is gone is asked rarely.
 _PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 """Pauses between readings while brokers do not enforce a change yet; the last one repeats."""
 
+# A broker answers for one ACL in a tenth of the time of a hundred thousand; with more than these,
+# reading all costs less and also shows the changes of others.
 _FEW: Final = 8
 """Changes up to this number are looked up on each broker, instead of reading all ACLs."""
 
+# Most failures are a connection that ended: the first attempts follow at once.
 _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 """Pauses after failures, at most the interval."""
 
@@ -129,6 +133,7 @@ class ClusterSynchronization:
                     await self._fail(str(error))
                     failures += 1
                 except Exception as error:  # noqa: BLE001 - the cluster would be left alone for ever
+                    # It is told as a failure of the cluster, and tried again.
                     await self._fail(f"a fault of this server: {error!r}")
                     failures += 1
                 await self._pause(failures)
@@ -275,6 +280,7 @@ class ClusterSynchronization:
         async for sent in self._remote.send(edits):
             self._note(sent)
             # Another node may have got the lease while this one was frozen.
+            # Batches that were sent already are part of the next reading of the other node.
             if not await self._lease.keep():
                 self.is_holder = False
                 return

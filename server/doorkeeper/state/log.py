@@ -461,6 +461,7 @@ class StateLog:
             try:
                 # A large change is applied in slices while the store writes it; a small one before.
                 applying = batch.final_state()
+                # Encoded first, so that the store writes while the loop applies the change.
                 encoded = await self._slices(lease.encode(batch.entries), lease)
                 committing = lease.commit(encoded, batch.batch_id)
                 if not isinstance(applying, State):

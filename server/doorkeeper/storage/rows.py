@@ -104,9 +104,11 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
                     runs.append((kind.name, deleted, items))
                     digest.update(_run_in_hash(kind.name, deleted, items))
                     count += len(items)
+                    # Small changes are encoded at once: a pause costs a turn of the event loop.
                     if count > SLICE_ITEMS:
                         yield
         previous = digest.hexdigest()
+        # Below, the common cells of a statement of its own cost more than they save.
         is_large = count >= MANY
         if cells and (is_large or len(cells) >= ROWS_FULL * _COLUMNS):
             sql, padding = _statement(_WHOLE, _COLUMNS, len(cells), ROWS_MAX)

@@ -284,6 +284,7 @@ class _Writer(Lease):
         self._thread.start()
 
     def encode(self, entries: Sequence[LogEntry]) -> Slices[LogWrite]:
+        # A fault in the encoding of one change must fail this change, and not the log.
         try:
             return (yield from log_statements(entries, self._now_ms(), self._chain_end))
         except Exception as error:
@@ -400,6 +401,7 @@ class _Writer(Lease):
                 raise StoreReplaced(self.problem)  # noqa: TRY301 - counted and reported like any failure
             if self.connection.in_transaction:
                 self._leave_transaction()
+            # Stored behind a revision that failed, the hash would make a history that looks forged.
             if write.previous != self._stored_hash:
                 problem = "the revisions are not chained to the last one of the log"
                 raise StorageError(problem)  # noqa: TRY301 - as above
