@@ -14,13 +14,16 @@ from kafka.admin import KafkaAdminClient, NewTopic
 from kafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 
 from doorkeeper.acl.model import (
+    ANY_BINDING,
     AclBinding,
     AclOperation,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.client import AdminClient, client_config
 from testkit.acl import READ, WRITE, allow, group, topic
+from testkit.client_programs import go_program
 from testkit.clients import CLIENTS, DRIVERS, WrongPython
 from testkit.java_lines import JAVA
 from testkit.kafka_jars import Unavailable, cannot, jars
@@ -45,6 +48,8 @@ class Application(NamedTuple):
 
     command: Callable[[str, Path], Sequence[str]]
     needs: Sequence[AclBinding]
+    unlogged: str = ""
+    """What it writes when it is refused what a broker does not log: InitProducerId."""
 
 
 def of_a_library(library: str, program: str, name: str) -> Callable[[str, Path], Sequence[str]]:
@@ -60,6 +65,12 @@ def of_a_library(library: str, program: str, name: str) -> Callable[[str, Path],
 kafka_python = partial(of_a_library, "kafka-python-3", "kafka_python_applications.py")
 confluent_kafka = partial(of_a_library, "confluent-kafka", "confluent_kafka_applications.py")
 aiokafka = partial(of_a_library, "aiokafka", "aiokafka_applications.py")
+kafkajs = partial(of_a_library, "kafkajs", "kafkajs_applications.js")
+
+
+def sarama(name: str) -> Callable[[str, Path], Sequence[str]]:
+    """Return the command of an application with sarama."""
+    return lambda _address, _settings: go_program("sarama-records", name)()
 
 
 def of_a_tool(name: str, option: str, *words: str) -> Callable[[str, Path], Sequence[str]]:
@@ -112,6 +123,18 @@ APPLICATION = {
         [MAY_READ, allow(USER, WRITE, topic(TARGET)), MAY_READ_GROUP, MAY_TRANSACT],
     ),
     "aiokafka consumer": Application(aiokafka("consumer"), [MAY_READ, MAY_READ_GROUP]),
+    "kafkajs producer": Application(kafkajs("producer"), [MAY_WRITE]),
+    "kafkajs idempotent producer": Application(
+        kafkajs("idempotent_producer"), [MAY_WRITE], "Cluster authorization failed"
+    ),
+    "kafkajs consumer": Application(kafkajs("consumer"), [MAY_READ, MAY_READ_GROUP]),
+    "sarama producer": Application(sarama("producer"), [MAY_WRITE]),
+    "sarama idempotent producer": Application(
+        sarama("idempotent_producer"),
+        [MAY_WRITE],
+        "The client is not authorized to send this request type",
+    ),
+    "sarama consumer": Application(sarama("consumer"), [MAY_READ, MAY_READ_GROUP]),
 }
 
 
@@ -166,3 +189,13 @@ def prepare(plain: str) -> None:
             admin.delete_topics([MADE])
     with closing(KafkaProducer(bootstrap_servers=plain)) as producer:
         producer.send(TOPIC, b"an order").get(30)
+
+
+async def set_acls(address: str, bindings: Sequence[AclBinding]) -> None:
+    """Replace all ACLs of a broker, and wait until its authorizer has these."""
+    async with AdminClient(client_config(address)) as admin:
+        await admin.delete_acls([ANY_BINDING])
+        await admin.create_acls(bindings)
+        # Each listing is a moment, in which the broker applies what it has acknowledged.
+        while sorted(await admin.describe_acls()) != sorted(bindings):
+            pass

@@ -34,7 +34,7 @@ def _of_a_library(client: str, program: str) -> Callable[[], Sequence[str]]:
     return lambda: found.command(DRIVERS / program)
 
 
-def _go(program: str, *words: str) -> Callable[[], Sequence[str]]:
+def go_program(program: str, *words: str) -> Callable[[], Sequence[str]]:
     """Return the command of a program in Go, which is built from the module of all of them."""
 
     def command() -> Sequence[str]:
@@ -57,9 +57,9 @@ PROGRAMS: Mapping[str, Callable[[], Sequence[str]]] = {
     "kafkajs": _of_a_library("kafkajs", "kafkajs/calls.js"),
     "platformatic": _of_a_library("platformatic", "platformatic/calls.js"),
     "confluent-kafka": _of_a_library("confluent-kafka", "confluent_kafka_calls.py"),
-    "sarama": _go("sarama", "4.3.1"),
-    "sarama-default": _go("sarama", "2.8.0"),
-    "kadm": _go("kadm"),
-    "kafka-go": _go("kafka-go"),
+    "sarama": go_program("sarama", "4.3.1"),
+    "sarama-default": go_program("sarama", "2.8.0"),
+    "kadm": go_program("kadm"),
+    "kafka-go": go_program("kafka-go"),
 }
 """Each may raise ``Unavailable``, or ``WrongPython``."""

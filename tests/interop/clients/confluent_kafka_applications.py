@@ -1,5 +1,9 @@
 """Producers and consumers of each kind, with confluent-kafka."""
 
+import json
+import signal
+import sys
+import threading
 import time
 from contextlib import closing
 
@@ -54,7 +58,7 @@ def _consume(config):
         reader.commit(_next(reader), asynchronous=False)
 
 
-def _consumer(config):
+def _consumer(config, on_assign=None):
     reader = Consumer(
         {
             **SETTINGS,
@@ -64,7 +68,7 @@ def _consumer(config):
             **config,
         }
     )
-    reader.subscribe([TOPIC])
+    reader.subscribe([TOPIC], **({"on_assign": on_assign} if on_assign else {}))
     return reader
 
 
@@ -93,6 +97,45 @@ def exactly_once():
         writer.commit_transaction(LIMIT_S)
 
 
+def member():
+    """Tell its partitions and its records until SIGTERM, after which it leaves the group."""
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    config = {"partition.assignment.strategy": "roundrobin", "session.timeout.ms": 6000}
+    with closing(_consumer({**config, "heartbeat.interval.ms": 500}, _tell_assigned)) as reader:
+        while not ended.is_set():
+            message = reader.poll(0.2)
+            if message is None or message.error():
+                continue
+            _tell({"read": message.value().decode()})
+            try:
+                reader.commit(message, asynchronous=False)
+            except KafkaException as error:
+                # A commit in a rebalance fails; the record is read again.
+                sys.stderr.write(f"{error}\n")
+
+
+def _tell_assigned(_reader, partitions):
+    _tell({"assigned": sorted(each.partition for each in partitions)})
+
+
+def _tell(line):
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def open_transaction():
+    """Write a record in a transaction, tell it, and wait to be killed."""
+    timeout = {"transaction.timeout.ms": 5000}
+    writer = Producer({**SETTINGS, **timeout, "transactional.id": TRANSACTION})
+    writer.init_transactions(LIMIT_S)
+    writer.begin_transaction()
+    writer.produce(TOPIC, b"never committed")
+    writer.flush(LIMIT_S)
+    _tell({"written": "never committed"})
+    signal.pause()
+
+
 run(
     producer,
     idempotent_producer,
@@ -100,4 +143,6 @@ run(
     consumer,
     newer_consumer,
     exactly_once,
+    member,
+    open_transaction,
 )
