@@ -1,0 +1,27 @@
+"""``examples/teams`` on Doorkeeper; ``doorkeeper acls`` takes the place of kafka-acls.sh."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from testkit.acls_command import acls
+from testkit.kafka_target import doorkeeper_target
+from testkit.teams import Desk, check_teams
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_three_teams(tmp_path: Path) -> None:
+    """Overlaps are refused, removals need the owner, drift is repaired, roles are as the flags."""
+
+    def change(words: str) -> None:
+        command, *rest = words.removeprefix("--").split()
+        done = acls(tmp_path, command, *rest, "--bootstrap-server", target.plain)
+        assert done[0] == 0, done
+
+    target = doorkeeper_target()
+    try:
+        check_teams(Desk(tmp_path, target.sasl, change))
+    finally:
+        target.close()

@@ -1,0 +1,29 @@
+"""``examples/teams`` on a broker and on Doorkeeper, with drift that kafka-acls.sh makes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from testkit.kafka_jars import Unavailable, cannot
+from testkit.kafka_target import Target, doorkeeper_target, kafka_target
+from testkit.kafka_tools import KafkaTools
+from testkit.teams import Desk, check_teams
+
+
+@pytest.mark.parametrize("make", [kafka_target, doorkeeper_target])
+def test_three_teams(make: Callable[[], Target], tools: KafkaTools, tmp_path: Path) -> None:
+    """Overlaps are refused, removals need the owner, drift is repaired, roles are as the flags."""
+
+    def kafka_acls(words: str) -> None:
+        done = tools.run("kafka-acls", "--bootstrap-server", target.plain, *words.split())
+        assert done.status == 0, done
+
+    try:
+        target = make()
+    except Unavailable as missing:
+        cannot(str(missing))
+    try:
+        check_teams(Desk(tmp_path, target.sasl, kafka_acls))
+    finally:
+        target.close()

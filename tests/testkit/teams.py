@@ -1,0 +1,156 @@
+"""A story of three teams that share a cluster, for servers of any kind: ``examples/teams``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from testkit.checkout import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+TEAMS = ROOT / "examples" / "teams"
+PASSWORD = "admin-secret"
+SETTLE_S = 20.0
+"""A broker shows a change a little after it has acknowledged it."""
+
+PROPERTIES = """\
+security.protocol=SASL_PLAINTEXT
+sasl.mechanism=PLAIN
+config.providers=env
+config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider
+sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\
+    username="admin" password="${env:KAFKA_PASSWORD}";
+"""
+
+FLAGS = {
+    "producer, topic: t": "--producer --topic t",
+    "idempotent-producer, topic: t": "--producer --idempotent --topic t",
+    "transactional-producer, topic: t, transactionalId: x":
+        "--producer --topic t --transactional-id x",
+    "consumer, topic: t, group: g": "--consumer --topic t --group g",
+    "consumer, topic: t, group: g, patternType: PREFIXED":
+        "--consumer --topic t --group g --resource-pattern-type prefixed",
+}  # fmt: skip
+"""Grants, and the convenience flags of kafka-acls.sh that give the same."""
+
+DRIFT_ADD = "--add --allow-principal User:mallory --operation Read --topic pay-orders"
+DRIFT_REMOVE = (
+    "--remove --force --allow-principal User:ship-printer --operation Read --group ship-printers"
+)
+ADDED = "User:mallory,TOPIC,LITERAL,pay-orders,READ,ALLOW,*"
+REMOVED = "User:ship-printer,GROUP,LITERAL,ship-printers,READ,ALLOW,*"
+
+
+class Done(NamedTuple):
+    """The exit status of a command, and all that it wrote."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Desk:
+    """A folder with the login of an administrator, and the address of a server.
+
+    ``kafka_acls`` runs the words of kafka-acls.sh at that server.
+    """
+
+    def __init__(self, folder: Path, server: str, kafka_acls: Callable[[str], None]) -> None:
+        self.folder = folder
+        self.kafka_acls = kafka_acls
+        self.written: list[str] = []
+        self._target = (f"kafka://{server}", "--command-config", str(folder / "admin.properties"))
+        (folder / "admin.properties").write_text(PROPERTIES, encoding="utf-8")
+
+    def acls(self, command: str, *words: object) -> Done:
+        """Run ``doorkeeper acls`` with files before the address of the server, options after it."""
+        files = [str(each) for each in words if not str(each).startswith("--")]
+        options = [str(each) for each in words if str(each).startswith("--")]
+        done = subprocess.run(
+            [sys.executable, "-m", "doorkeeper", "acls", command, *files, *self._target, *options],
+            env=os.environ | {"KAFKA_PASSWORD": PASSWORD},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        self.written += [done.stdout, done.stderr]
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def changes(self, *words: object, until: Sequence[str]) -> list[str]:
+        """Return the changes of a plan, when the server shows those that are expected."""
+        deadline = time.monotonic() + SETTLE_S
+        while True:
+            done = self.acls("plan", *words)
+            *found, _ = done.stdout.splitlines()
+            assert done.status == (3 if found else 0), done
+            if found == until or time.monotonic() > deadline:
+                return found
+            time.sleep(0.1)
+
+
+def check_teams(desk: Desk) -> None:
+    """Tell the story."""
+    _check_each_team_alone(desk)
+    _check_ownership(desk)
+    _check_drift(desk)
+    _check_roles(desk)
+    written = "".join(desk.written)
+    assert "User:mallory" in written
+    assert PASSWORD not in written
+
+
+def _check_each_team_alone(desk: Desk) -> None:
+    for file in sorted(TEAMS.glob("*.yaml")):
+        done = desk.acls("apply", file, "--yes")
+        assert (done.status, done.stderr.count("\n")) == (0, 1), done
+    assert desk.changes(TEAMS, until=[]) == []
+
+
+def _check_ownership(desk: Desk) -> None:
+    overlapping, foreign = desk.folder / "overlapping.yaml", desk.folder / "foreign.yaml"
+    overlapping.write_text("version: 1\nowns: {prefixes: [pay-orders]}\nacls: []\n")
+    refused = desk.acls("apply", TEAMS, overlapping, "--yes")
+    assert refused.status == 1
+    assert f"{TEAMS / 'payments.yaml'} line 3 and {overlapping} line 2 both own" in refused.stderr
+
+    # A file with none of the ACLs of the others removes none of them.
+    foreign.write_text("version: 1\nowns: {prefixes: [stock-]}\nacls: []\n")
+    assert desk.acls("apply", foreign, "--yes").status == 0
+    foreign.write_text("version: 1\nacls: []\n")
+    assert desk.acls("apply", foreign, "--yes").status == 0
+    assert desk.changes(TEAMS, until=[]) == []
+
+
+def _check_drift(desk: Desk) -> None:
+    desk.kafka_acls(DRIFT_ADD)
+    desk.kafka_acls(DRIFT_REMOVE)
+    both = [f"+ {REMOVED}", f"- {ADDED}"]
+    assert desk.changes(TEAMS, until=both) == both
+    # Each team sees, and repairs, the drift of its own ACLs alone.
+    assert desk.changes(TEAMS / "shipping.yaml", until=both[:1]) == both[:1]
+    assert desk.changes(TEAMS / "payments.yaml", until=both[1:]) == both[1:]
+    assert desk.changes(TEAMS / "platform.yaml", until=[]) == []
+
+    repaired = desk.acls("apply", TEAMS / "shipping.yaml", "--yes")
+    assert repaired.stderr.endswith("1 added, 0 removed\n")
+    assert desk.changes(TEAMS, until=both[1:]) == both[1:]
+    repaired = desk.acls("apply", TEAMS, "--yes")
+    assert repaired.stderr.endswith("0 added, 1 removed\n")
+    assert desk.changes(TEAMS, until=[]) == []
+
+
+def _check_roles(desk: Desk) -> None:
+    file = desk.folder / "role.yaml"
+    for number, (grant, flags) in enumerate(FLAGS.items()):
+        user = f"User:role-{number}"
+        file.write_text(f'version: 1\ngrants: [{{role: {grant}, principal: "{user}"}}]\n')
+        desk.kafka_acls(f"--add --allow-principal {user} {flags}")
+        # What the principal has beside the grant would be removed.
+        assert desk.changes(file, f"--own-principal={user}", until=[]) == [], grant
