@@ -1,4 +1,4 @@
-"""``examples/ci``: the commands of its files, as CI runs them, on a server with three teams' ACLs."""
+"""``examples/ci``: its commands, as CI runs them, on a server with the ACLs of three teams."""
 
 from __future__ import annotations
 
