@@ -7,6 +7,7 @@ of kafka-acls.sh and of ``doorkeeper serve`` are shorthand for one:
     --bootstrap-controller HOST:PORT     controllers://HOST:PORT
     --config FILE                        config:FILE
     --override doorkeeper.data.dir=DIR   store:DIR
+    --profile NAME                       that of the profile, with its --command-config
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import click
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, override_option
+from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.terminal import say, say_once
 from doorkeeper.history.moments import Moment, parse_moment, time_text
 from doorkeeper.repositories.addresses import STDIN, STORES, Address, AddressKind
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from doorkeeper.acl.decision import Policy
+    from doorkeeper.cli.profiles import Profile
     from doorkeeper.repositories.repository import AclContents, AclRepository
 
 ADDRESSES: Final = """
@@ -264,7 +267,8 @@ def location_options(
     )
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        return argument(server(controller(client(config(override_option(command))))))
+        clusters = server(controller(client(profile_option(config(override_option(command))))))
+        return argument(clusters)
 
     return add
 
@@ -280,7 +284,7 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
 
     """
     found: tuple[Address, ...] = options.pop("addresses")
-    shorthand = ("bootstrap_server", "bootstrap_controller", "file")
+    shorthand = ("bootstrap_server", "bootstrap_controller", "profile", "file")
     is_named = any(options[each] is not None for each in shorthand) or bool(options["overrides"])
     options["address"] = None
     if len(found) > 1 and not (is_named and found[-1].kind is AddressKind.FILE):
@@ -310,8 +314,7 @@ def take_location(
 
     """
     at: Moment | None = options.pop("at", None)
-    given = _take_addresses(options)
-    command_config: Path | None = options.pop("command_config")
+    given, command_config = _take_addresses(options)
     file: Path | None = options.pop("file")
     overrides: tuple[str, ...] = options.pop("overrides")
     # DOORKEEPER_JAAS_FILE may be in the environment for a server: it chooses no store.
@@ -327,7 +330,8 @@ def take_location(
     # Two addresses are refused even if they are equal: one of them is a slip.
     if len(given) != 1:
         raise click.UsageError(
-            "give one of ADDRESS, --bootstrap-server, --bootstrap-controller and --config"
+            "give one of ADDRESS, --bootstrap-server, --bootstrap-controller, --profile and"
+            " --config"
         )
     [chosen] = given
     if command_config is not None and not any(each.is_live for each in (chosen, *others)):
@@ -345,7 +349,8 @@ def take_location(
     return Location(chosen, command_config, overrides if chosen.is_store else (), at=at)
 
 
-def _take_addresses(options: dict[str, Any]) -> list[Address]:
+def _take_addresses(options: dict[str, Any]) -> tuple[list[Address], Path | None]:
+    """Return the addresses that are named, and the file of client properties."""
     argument: Address | None = options.pop("address")
     found = [] if argument is None else [argument]
     for name, kind in (
@@ -355,7 +360,13 @@ def _take_addresses(options: dict[str, Any]) -> list[Address]:
         text: str | None = options.pop(name)
         if text is not None:
             found.append(Address(kind, text))
-    return found
+    profile: Profile | None = options.pop("profile")
+    command_config: Path | None = options.pop("command_config")
+    if profile is None:
+        return found, command_config
+    if command_config is not None:
+        raise click.UsageError("a profile has client properties: no --command-config beside it")
+    return [*found, profile.address], profile.path
 
 
 def _take_data_dir(overrides: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

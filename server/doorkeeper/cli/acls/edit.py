@@ -337,7 +337,7 @@ def _check_servers(options: dict[str, Any]) -> None:
         raise ValueError(
             "Only one of --bootstrap-server or --bootstrap-controller must be specified"
         )
-    others = (server, controller, options["address"], options["file"])
+    others = (server, controller, options["address"], options["profile"], options["file"])
     if all(each is None for each in others) and not options["overrides"]:
         raise ValueError("One of --bootstrap-server or --bootstrap-controller must be specified")
 

@@ -126,6 +126,24 @@ def test_client_properties_may_be_for_the_other_address() -> None:
     assert location("x.yaml", "--command-config", "f", others=["h:1"]).command_config == Path("f")
 
 
+def test_a_profile_is_shorthand_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands for an address and client properties, and excludes others."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "doorkeeper" / "prod.properties"
+    file.parent.mkdir()
+    file.write_text("bootstrap.servers=h:1\n")
+
+    assert location("--profile", "prod").words == ("kafka://h:1", "--command-config", str(file))
+    for words, said in (
+        (("--command-config", "f"), "no --command-config beside it"),
+        (("h:1",), "give one of ADDRESS"),
+        (("--config", "f"), "--config and --override are for stores"),
+    ):
+        with pytest.raises(click.UsageError) as caught:
+            location("--profile", "prod", *words)
+        assert said in str(caught.value)
+
+
 def test_a_jaas_file_in_the_environment_chooses_no_store(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is there for a server."""
     monkeypatch.setenv("DOORKEEPER_JAAS_FILE", "f")
