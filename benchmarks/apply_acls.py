@@ -2,11 +2,11 @@
 
     python benchmarks/apply_acls.py [--acls N] [--added N] [--commands N] [--kafka] [--quick]
 
-In one run, on one server: ``doorkeeper acls plan`` and ``apply`` of a file with ``owns:``, processes
-from start to end; as many other ACLs by ``doorkeeper acls add``, a process for each; and as many by
-a request for each, one after the other on one connection. ``--kafka`` measures a broker instead of
-Doorkeeper, and kafka-acls.sh too. Of commands ``--commands`` are measured, and the time of all is
-calculated.
+In one run, on one server: ``doorkeeper acls plan`` and ``apply`` of a file with ``owns:``, two
+processes from start to end; as many other ACLs by ``doorkeeper acls add``, a process for each; and
+as many by a request for each, one after the other on one connection. ``--kafka`` measures a broker
+instead of Doorkeeper, and kafka-acls.sh too. Of commands ``--commands`` are measured, and the time
+of all is calculated.
 """
 
 from __future__ import annotations
