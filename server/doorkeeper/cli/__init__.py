@@ -16,6 +16,7 @@ completion   doorkeeper completion, and the completions of values
 
 lazy         groups whose commands are imported when they are called
 options      options of several commands
+profiles     --profile: clusters and logins in files of the user
 terminal     output, messages, failures, progress
 interrupts   Ctrl-C
 files        files that are replaced as a whole
