@@ -15,10 +15,10 @@ import sys
 import time
 from collections import Counter
 from contextlib import closing
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import polars as pl
-import pyspark
 import pytest
 from kafka import KafkaProducer
 
@@ -222,7 +222,7 @@ def test_spark_without_its_source(site: Site, tmp_path: Path) -> None:
 
     assert done.returncode == 3
     told = done.stderr.splitlines()[-1]  # Spark has warnings of its own
-    wanted = f"add --packages org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
+    wanted = f"add --packages org.apache.spark:spark-sql-kafka-0-10_2.13:{version('pyspark')}"
     assert told == f"doorkeeper-pipeline: Spark has no source for topics: {wanted}"
 
 
