@@ -1,7 +1,7 @@
-"""Tables as plain data, and their schemas in Arrow and Spark.
+"""Tables as plain data, and their schemas in Arrow, Polars and Spark.
 
-Neither is imported before it is needed: Spark's workers need no Arrow schema, and a
-machine without Java no Spark.
+None is imported before it is needed: Spark's workers need no Arrow schema, a machine without Java
+no Spark, and a run with nothing new no Arrow, whose import takes a fifth of its time.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
@@ -78,12 +79,23 @@ CLUSTER = Column(
 )
 
 
+def stored_columns(table: Table) -> tuple[Column, ...]:
+    """Return the columns of a table's files: the jobs that make rows by cluster do not know it."""
+    return (*table.columns, CLUSTER) if table.by_cluster else table.columns
+
+
 def stored_schema(table: Table) -> pa.Schema:
-    """Return the schema of a table's files: the jobs that make rows by cluster do not know it."""
+    """Return the schema of a table's files for Arrow."""
     import pyarrow as pa  # noqa: PLC0415 - see the module
 
-    schema = arrow_schema(table)
-    return schema.append(_arrow_field(pa, CLUSTER)) if table.by_cluster else schema
+    return pa.schema([_arrow_field(pa, column) for column in stored_columns(table)])
+
+
+def polars_schema(table: Table) -> pl.Schema:
+    """Return the schema of a table's files for Polars."""
+    import polars as pl  # noqa: PLC0415 - see the module
+
+    return pl.Schema({each.name: _polars_type(pl, each.type) for each in stored_columns(table)})
 
 
 def spark_schema(table: Table) -> StructType:
@@ -118,6 +130,30 @@ def _arrow_scalars(pa: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
         "binary": pa.binary(),
         "date": pa.date32(),
         "timestamp": pa.timestamp("us", tz="UTC"),
+    }
+
+
+def _polars_type(pl: Any, column_type: ColumnType) -> Any:  # noqa: ANN401 - as above
+    match column_type:
+        case ListOf(item):
+            return pl.List(_polars_type(pl, item))
+        case StructOf(columns):
+            return pl.Struct({each.name: _polars_type(pl, each.type) for each in columns})
+        case _:
+            return _polars_scalars(pl)[column_type]
+
+
+def _polars_scalars(pl: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+    return {
+        "boolean": pl.Boolean(),
+        "int16": pl.Int16(),
+        "int32": pl.Int32(),
+        "int64": pl.Int64(),
+        "double": pl.Float64(),
+        "string": pl.String(),
+        "binary": pl.Binary(),
+        "date": pl.Date(),
+        "timestamp": pl.Datetime("us", "UTC"),
     }
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "DAYS",
     "DECISIONS",
     "DENIED",
+    "DISTINCT_DECISIONS",
     "DRIFT",
     "FILES",
     "GRANT_USAGE",
@@ -714,6 +715,49 @@ DENIED = Table(
     partitioned_by=(),
 )
 
+DISTINCT_DECISIONS = Table(
+    name="distinct_decisions",
+    layer="aggregate",
+    meaning="Equal decisions summed up: of each hour, of all hours before a day, and of the whole history. The gold tables are made of these sums. Each span has the same decisions again, so add up rows of one span only. Where a folder has several clusters, each has spans of its own, in files of its own: decisions has the column cluster.",
+    columns=(
+        Column(
+            name="span",
+            type="string",
+            meaning="The hour, as 2026-11-22T07; a day after 'before ', as before 2026-11-22; or 'all'.",
+        ),
+        Column(name="principal", type="string", meaning="The principal of the request, type:name."),
+        Column(name="host", type="string", meaning="The address it came from."),
+        Column(
+            name="operation",
+            type="string",
+            meaning="Kafka's name of the operation in capitals, such as DESCRIBE_CONFIGS.",
+        ),
+        Column(
+            name="resource_type",
+            type="string",
+            meaning="TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID, DELEGATION_TOKEN or USER.",
+        ),
+        Column(
+            name="resource_name",
+            type="string",
+            meaning="The name of the resource; never a pattern.",
+        ),
+        Column(name="outcome", type="string", meaning="ALLOWED or DENIED."),
+        Column(
+            name="api",
+            type="string",
+            meaning="Kafka's name of the request, such as Fetch; empty where the source does not say.",
+        ),
+        Column(name="rule", type="string", meaning="As in decisions."),
+        Column(name="rule_binding", type="string", meaning="As in decisions."),
+        Column(name="probe", type="boolean", meaning="As in decisions."),
+        Column(name="count", type="int64", meaning="How many decisions the row stands for."),
+        Column(name="first_ts", type="timestamp", meaning="When the first was made, UTC."),
+        Column(name="last_ts", type="timestamp", meaning="When the last was made, UTC."),
+    ),
+    partitioned_by=(),
+)
+
 DRIFT = Table(
     name="drift",
     layer="gold",
@@ -1397,6 +1441,7 @@ TABLES: dict[str, Table] = {
         DAYS,
         DECISIONS,
         DENIED,
+        DISTINCT_DECISIONS,
         DRIFT,
         FILES,
         GRANT_USAGE,

@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
       doorkeeper-pipeline backtest --out access --proposal acls.csv || echo no
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.jobs.agreement import basis_of, evidence  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.jobs.agreement import evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.backtest import backtest  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.sources.acl_sets import read_bindings  # noqa: PLC0415  heavy
@@ -86,7 +86,7 @@ def command(  # noqa: PLR0913  one for each option
     ) as engine:
         tell(f"asking the history about {len(proposed):,} proposed ACLs")
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
-        proof = evidence(asked, basis_of(asked), given.thresholds)
+        proof = evidence(asked, given.thresholds)
         found = backtest(asked, proposed)
     turned = found.to_pylist()
     for each in proof.causes:

@@ -105,7 +105,7 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper acls apply proposal.yaml kafka://b:9092 --whole
       doorkeeper-pipeline propose --out access --kind least-privilege --principal User:alice
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.jobs.agreement import basis_of, evidence  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.jobs.agreement import evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.propose import propose  # noqa: PLC0415  heavy
@@ -126,7 +126,7 @@ def command(  # noqa: PLR0913  one for each option
     ) as engine:
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         tell("comparing recorded outcomes with the ACLs")
-        proof = evidence(asked, basis_of(asked), given.thresholds, starting.now())
+        proof = evidence(asked, given.thresholds, starting.now())
         if proof.lacking and not accept_lost_access:
             raise PipelineError(refusal_of(proof))
         tell("looking for what was used, and what can go")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import polars as pl
-import pyarrow as pa
 
 from doorkeeper_pipeline.engines.contract import (
     TUPLE,
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    import pyarrow as pa
+
     from doorkeeper_pipeline.topics.lines import RecordLines
     from doorkeeper_pipeline.topics.ranges import RecordRange
 
@@ -35,6 +36,10 @@ class LocalEngine(Engine):
 
     name = "local"
     master = ""
+
+    def __init__(self) -> None:
+        """Begin with no decisions."""
+        self._last: tuple[tuple[tuple[str, ...], tuple[str, ...]], pa.Table] | None = None
 
     def map(
         self,
@@ -57,8 +62,18 @@ class LocalEngine(Engine):
         """Apply the function once, to all distinct decisions, sorted by principal."""
         if not files:
             return schema.empty_table()
-        tuples = distinct(_scan(files), by).sort(next(iter(by))).collect()
-        return function(shared, plain(tuples.to_arrow())).cast(schema)
+        return function(shared, self._distinct(tuple(files), tuple(by))).cast(schema)
+
+    def _distinct(self, files: tuple[str, ...], by: tuple[str, ...]) -> pa.Table:
+        """Return the distinct decisions of files; those of the last call again.
+
+        Files never change, and several jobs in succession ask for the same columns.
+        """
+        if self._last is None or self._last[0] != (files, by):
+            self._last = None  # the room of the last ones is needed
+            tuples = distinct(_scan(files), by).sort(by[0]).collect()
+            self._last = (files, by), plain(tuples.to_arrow())
+        return self._last[1]
 
     def list_remote(self, addresses: Sequence[str]) -> list[RemoteFile]:
         """Refuse addresses: only Spark has their file systems.
@@ -123,6 +138,8 @@ def _scan(files: Sequence[str]) -> pl.LazyFrame:
 
 def plain(table: pa.Table) -> pa.Table:
     """Return a table whose texts are plain strings, as Spark gives them too."""
+    import pyarrow as pa  # noqa: PLC0415  a run with nothing new does without
+
     fields = [
         pa.field(field.name, pa.string(), field.nullable)
         if pa.types.is_large_string(field.type) or pa.types.is_string_view(field.type)

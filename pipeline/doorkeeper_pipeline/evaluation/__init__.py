@@ -15,5 +15,6 @@ needs      the accesses that each principal had
 privileges the smallest set of bindings that allows these
 agreement  recorded outcomes beside those that the bindings lead to
 evidence   whether a history is enough for recommendations, and its contradictions
+literals   ids, texts and commands of many bindings, and the literal grants for many needs
 backtest   the decisions that another set of ACLs would change
 """

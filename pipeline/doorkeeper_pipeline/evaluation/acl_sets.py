@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from doorkeeper_pipeline.bindings import FIELDS, binding_of_row, row_of
+from doorkeeper_pipeline.bindings import FIELDS
+from doorkeeper_pipeline.evaluation.literals import bindings_of, frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +33,10 @@ def in_force(table: pa.Table) -> AclSet:
         FormatError: a word of a row is not Kafka's.
 
     """
-    rows = table.to_pylist()
-    found = {binding_of_row(row): row["binding_id"] for row in rows if row["valid_to"] is None}
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    frame = frame.filter(pl.col("valid_to").is_null())
+    found = dict(zip(bindings_of(frame), frame["binding_id"].to_list(), strict=True))
     bindings = tuple(sorted(found))
     return AclSet(bindings, tuple(found[each] for each in bindings))
 
@@ -41,11 +44,8 @@ def in_force(table: pa.Table) -> AclSet:
 def rows(acls: AclSet, numbers: Sequence[int] | None = None) -> pl.DataFrame:
     """Return the id and the seven fields of bindings, with their numbers in ``binding``."""
     chosen = range(len(acls.bindings)) if numbers is None else numbers
-    found = [row_of(acls.bindings[each], acls.ids[each]) for each in chosen]
-    names = ("binding_id", *FIELDS)
-    return pl.DataFrame(
-        {
-            BINDING: pl.Series(chosen, dtype=pl.Int32),
-            **{name: pl.Series([row[name] for row in found], dtype=pl.String) for name in names},
-        }
+    return frame_of(acls.bindings[each] for each in chosen).select(
+        pl.Series(BINDING, chosen, pl.Int32),
+        pl.Series("binding_id", [acls.ids[each] for each in chosen], pl.String),
+        *FIELDS,
     )

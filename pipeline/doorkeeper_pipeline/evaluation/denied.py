@@ -12,7 +12,7 @@ today, or the recorded one without ACLs:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,11 +20,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from doorkeeper.acl.decision import RuleKind
-from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
-from doorkeeper.acl.privileges import grant_of
-from doorkeeper_pipeline.bindings import command_of, text_of
+from doorkeeper.acl.model import WILDCARD
+from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.deciding import NO_BINDING, decisions
+from doorkeeper_pipeline.evaluation.literals import (
+    allow_literally,
+    commands_of,
+    is_grantable,
+    text,
+)
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
     FIRST,
@@ -44,6 +49,7 @@ from doorkeeper_pipeline.schemas import DENIED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from doorkeeper.acl.model import AclBinding
     from doorkeeper_pipeline.evaluation.index import Index
 
 OUTCOME, API, PROBE = "outcome", "api", "probe"
@@ -127,9 +133,25 @@ def refusals_of(shared: InForce, table: pa.Table) -> pa.Table:
 
 def denied_table(refusals: pa.Table, bindings: tuple[AclBinding, ...]) -> pa.Table:
     """Return the table ``denied``, sorted; bindings are those of the index."""
-    rows = [_row(refusal, bindings) for refusal in refusals.to_pylist()]
-    rows.sort(key=lambda row: tuple(row[name] for name in REFUSAL))
-    return pa.Table.from_pylist(rows, schema=arrow_schema(DENIED))
+    frame = pl.from_arrow(refusals)
+    assert isinstance(frame, pl.DataFrame)
+    denying = frame["binding"].drop_nulls().unique().to_list()
+    texts = {number: text_of(bindings[number]) for number in denying}
+    denied_by = pl.col("binding").replace_strict(texts, default=None, return_dtype=pl.String)
+    # No command for a DENY: to remove it may open far more than this request needs.
+    helps = pl.col("reason").is_in([_NO_ACL, _UNKNOWN])
+    frame = frame.sort(REFUSAL).with_columns(
+        denied_by.fill_null(pl.col(RULE_BINDING)).alias("denied_by"), *allow_literally(WILDCARD)
+    )
+    helped = frame.filter(helps)
+    helped = helped.filter(is_grantable(helped))
+    grants = helped.select(*REFUSAL, commands_of(helped), text().alias("grant_text"))
+    reasons = dict(enumerate(REASONS))
+    table = frame.join(grants, on=REFUSAL, how="left", maintain_order="left").with_columns(
+        pl.col("reason").replace_strict(reasons, return_dtype=pl.String),
+        pl.col("grant_text", "command").fill_null(""),
+    )
+    return table.select(DENIED.names).to_arrow().cast(arrow_schema(DENIED))
 
 
 def _current_reasons(index: Index, table: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -145,27 +167,3 @@ def _recorded_reasons(table: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.in
     reasons[rules == RuleKind.MATCHING_ACL.value] = _DENY
     reasons[rules == RuleKind.DEFAULT_DENY.value] = _NO_ACL
     return reasons, np.full(len(rules), NO_BINDING, np.int32)
-
-
-def _row(refusal: dict[str, Any], bindings: tuple[AclBinding, ...]) -> dict[str, Any]:
-    reason = REASONS[refusal["reason"]]
-    denying = None if refusal["binding"] is None else bindings[refusal["binding"]]
-    text, command = "", ""
-    # No command for a DENY: to remove it may open far more than this request needs.
-    if reason in ("NO_ACL", "UNKNOWN"):
-        grant = grant_of(
-            refusal[PRINCIPAL],
-            ResourceType[refusal[RESOURCE_TYPE]],
-            refusal[RESOURCE_NAME],
-            AclOperation[refusal[OPERATION]],
-        )
-        if grant is not None:
-            text, command = text_of(grant), command_of(grant)
-    return {
-        **{name: refusal[name] for name in (*REFUSAL, COUNT, FIRST, LAST)},
-        **{name: refusal[name] for name in ("hosts", "host_count", "apis")},
-        "reason": reason,
-        "denied_by": refusal[RULE_BINDING] if denying is None else text_of(denying),
-        "grant_text": text,
-        "command": command,
-    }

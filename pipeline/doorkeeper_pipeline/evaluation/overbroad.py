@@ -15,7 +15,6 @@ combination that did not occur.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,10 +31,22 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.acl.privileges import Need, history_names, least
+from doorkeeper.acl.privileges import Need
+from doorkeeper_pipeline.bindings import FIELDS
+from doorkeeper_pipeline.evaluation.literals import literal_grants
 from doorkeeper_pipeline.evaluation.matching import matches
 from doorkeeper_pipeline.evaluation.needs import NEED, NEEDS
-from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, encode, texts_of
+from doorkeeper_pipeline.evaluation.questions import (
+    COUNT,
+    FIRST,
+    HOST,
+    LAST,
+    OPERATION,
+    PRINCIPAL,
+    RESOURCE_NAME,
+    encode,
+    texts_of,
+)
 from doorkeeper_pipeline.evaluation.usage import BINDING, blocks_of
 
 if TYPE_CHECKING:
@@ -52,6 +63,14 @@ TOUCHES = pa.schema([pa.field(BINDING, pa.int32(), nullable=False), *NEEDS])
 """An access through a binding: its number, and the columns of a need, with the client's host."""
 
 
+_TOUCHED = {
+    PRINCIPAL: "touched_principals",
+    HOST: "touched_hosts",
+    OPERATION: "touched_operations",
+    RESOURCE_NAME: "touched_resources",
+}
+
+
 class Wide(NamedTuple):
     """An index, and which of its bindings may be too wide."""
 
@@ -59,18 +78,21 @@ class Wide(NamedTuple):
     candidates: NDArray[np.bool_]
 
 
-class Overbroad(NamedTuple):
-    """A binding, by number: why it is too wide, its used accesses, and its replacement."""
+class Excess(NamedTuple):
+    """The bindings that are too wide, in their order.
 
-    binding: int
-    excess: tuple[str, ...]
-    uses: int
-    touched: Mapping[str, tuple[str, ...]]
-    """All values by the column of a question."""
-    covered: int
-    """How many names of the history it covers."""
-    instead: tuple[AclBinding, ...]
-    """Empty where there would be more than ``INSTEAD_MAX``, or where no ACL can say it."""
+    Attributes:
+        grants: Their number in ``binding``, the reasons in ``excess``, their uses, all values that
+            were used in ``touched_principals``, ``touched_hosts``, ``touched_operations`` and
+            ``touched_resources``, and in ``covered_resource_count`` how many names of the history
+            each covers.
+        instead: For each number in ``binding`` the fields of the bindings that would do instead;
+            none where there would be more than ``INSTEAD_MAX``, or where no ACL can say it.
+
+    """
+
+    grants: pl.DataFrame
+    instead: pl.DataFrame
 
 
 class History(NamedTuple):
@@ -115,24 +137,29 @@ def touches_of(shared: Wide, table: pa.Table) -> pa.Table:
     return pa.concat_tables([TOUCHES.empty_table(), *found])
 
 
-def overbroad(
-    bindings: Sequence[AclBinding], touches: pa.Table, history: History
-) -> list[Overbroad]:
-    """Return the bindings that are too wide, in their order."""
+def overbroad(bindings: Sequence[AclBinding], touches: pa.Table, history: History) -> Excess:
+    """Return the bindings that are too wide, and their replacements."""
     frame = pl.from_arrow(touches)
     assert isinstance(frame, pl.DataFrame)
-    by_binding: dict[int, list[Need]] = defaultdict(list)
-    summed = frame.group_by(BINDING, *NEED).agg(
-        pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max()
+    touched = (
+        frame.group_by(BINDING)
+        .agg(
+            pl.col(COUNT).sum().alias("uses"),
+            *(pl.col(column).unique().sort().alias(name) for column, name in _TOUCHED.items()),
+        )
+        .sort(BINDING)
     )
-    for number, *need in summed.sort(BINDING, *NEED).iter_rows():
-        by_binding[number].append(need_of(need))
-    found = []
-    for number, needs in by_binding.items():
-        one = _judge(number, bindings[number], needs, history)
-        if one is not None:
-            found.append(one)
-    return found
+    excess, covered = [], []
+    for row in touched.iter_rows(named=True):
+        binding = bindings[row[BINDING]]
+        covered.append(history.covered_count(binding))
+        found = tuple(_excess(binding, row, covered[-1], history.principals))
+        excess.append([] if found == ("ALL_HOSTS",) else list(found))
+    grants = touched.with_columns(
+        pl.Series("excess", excess, pl.List(pl.String)),
+        pl.Series("covered_resource_count", covered, pl.Int64),
+    ).filter(pl.col("excess").list.len() > 0)
+    return Excess(grants, _instead(bindings, frame.join(grants, on=BINDING, how="semi")))
 
 
 def need_of(row: Sequence[Any]) -> Need:
@@ -141,54 +168,37 @@ def need_of(row: Sequence[Any]) -> Need:
     return Need(principal, host, ResourceType[resource_type], name, AclOperation[operation], *rest)
 
 
-def _judge(
-    number: int, binding: AclBinding, needs: Sequence[Need], history: History
-) -> Overbroad | None:
-    touched = {
-        "principal": tuple(sorted({need.principal for need in needs})),
-        "host": tuple(sorted({need.host for need in needs})),
-        "operation": tuple(sorted({need.operation.name for need in needs})),
-        "resource_name": tuple(sorted({need.name for need in needs})),
-    }
-    covered = history.covered_count(binding)
-    excess = tuple(_excess(binding, touched, covered, history.principals))
-    if not excess or excess == ("ALL_HOSTS",):
-        return None
-    return Overbroad(
-        number,
-        excess,
-        sum(need.uses for need in needs),
-        touched,
-        covered,
-        _instead(binding, needs),
-    )
-
-
 def _excess(
-    binding: AclBinding, touched: Mapping[str, tuple[str, ...]], covered: int, principals: int
+    binding: AclBinding, touched: Mapping[str, Any], covered: int, principals: int
 ) -> Iterable[str]:
     (resource_type, name, pattern_type), entry = binding
-    if len(touched["resource_name"]) < covered:
+    if len(touched["touched_resources"]) < covered:
         if pattern_type is PatternType.PREFIXED:
             yield "PREFIX"
         elif name == WILDCARD:
             yield "ALL_NAMES"
-    if entry.principal == WILDCARD_PRINCIPAL and len(touched["principal"]) < principals:
+    if entry.principal == WILDCARD_PRINCIPAL and len(touched["touched_principals"]) < principals:
         yield "ALL_PRINCIPALS"
-    if entry.host == WILDCARD and len(touched["host"]) == 1:
+    if entry.host == WILDCARD and len(touched["touched_hosts"]) == 1:
         yield "ALL_HOSTS"
     supported = {each.name for each in SUPPORTED_OPERATIONS.get(resource_type, ())}
-    if entry.operation is AclOperation.ALL and supported - set(touched["operation"]):
+    if entry.operation is AclOperation.ALL and supported - set(touched["touched_operations"]):
         yield "ALL_OPERATIONS"
 
 
-def _instead(binding: AclBinding, needs: Sequence[Need]) -> tuple[AclBinding, ...]:
+def _instead(bindings: Sequence[AclBinding], touches: pl.DataFrame) -> pl.DataFrame:
     """Return bindings that allow only the used accesses, for the hosts of the binding."""
-    host = binding.entry.host
-    together = [need._replace(host=host) for need in needs]
-    instead = tuple(each.binding for each in least(together, history_names({}, (), ())))
-    names = {need.name for need in needs} - {each.pattern.name for each in instead}
-    return () if names or len(instead) > INSTEAD_MAX else instead
+    hosts = {number: bindings[number].entry.host for number in touches[BINDING].unique()}
+    host = pl.col(BINDING).replace_strict(hosts, return_dtype=pl.String)
+    found = literal_grants(touches.with_columns(host.alias(HOST)), [BINDING])
+    names = touches.group_by(BINDING).agg(pl.col(RESOURCE_NAME).n_unique().alias("names"))
+    enough = (
+        found.group_by(BINDING)
+        .agg(pl.len(), pl.col(RESOURCE_NAME).n_unique())
+        .join(names, on=BINDING)
+        .filter((pl.col("len") <= INSTEAD_MAX) & (pl.col(RESOURCE_NAME) == pl.col("names")))
+    )
+    return found.join(enough, on=BINDING, how="semi").select(BINDING, *FIELDS)
 
 
 def _may_be_wide(binding: AclBinding) -> bool:

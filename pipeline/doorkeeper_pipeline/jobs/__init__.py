@@ -5,13 +5,15 @@ topics     the ranges of topics that a run reads
 belonging  inputs that must not be together in a folder are refused; the cluster of a run
 copies     decisions of several files, each counted once
 silver     bronze to decisions, an hour of a day a file
+sums       distinct decisions of hours, of old hours and of the whole history, kept and added to
 succession ACL sets and change logs to bindings, with when each came and went
 gold       the list of the jobs that make gold tables, and their input
 drift, new_access
            gold tables that need no evaluation
 grants, denied, least_privilege
            gold tables by the evaluator
-agreement  recorded outcomes beside recomputed ones, and whether the evidence is enough
+agreement  recorded outcomes beside recomputed ones
+basis      whether the evidence is enough, by the tables days and agreement
 findings   the most important rows, for the summary of a run
 observed   how long a history is, its names and its principals
 options    the options of a run, kept with its tables for the other commands

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+import pyarrow.compute as pc
 
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL
-from doorkeeper_pipeline.bindings import binding_of_row, text_of
-from doorkeeper_pipeline.evaluation.acl_sets import in_force
+from doorkeeper_pipeline.bindings import binding_of_row
 from doorkeeper_pipeline.evaluation.agreement import (
     COMPARED_BY,
     DISAGREEING,
@@ -25,8 +25,8 @@ from doorkeeper_pipeline.evaluation.agreement import (
     sum_outcomes,
 )
 from doorkeeper_pipeline.evaluation.deciding import decisions
-from doorkeeper_pipeline.evaluation.evidence import Observed, evidence_of
 from doorkeeper_pipeline.evaluation.index import compile_index
+from doorkeeper_pipeline.evaluation.literals import text
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
     FIRST,
@@ -35,11 +35,10 @@ from doorkeeper_pipeline.evaluation.questions import (
     encode,
     texts_of,
 )
-from doorkeeper_pipeline.jobs.observed import days, span_of
+from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
+from doorkeeper_pipeline.jobs.observed import days
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
 
     from doorkeeper_pipeline.evaluation.evidence import Evidence, Thresholds
@@ -60,15 +59,17 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
     Decisions that the ACLs in force at the end do not lead to are compared again, with those of
     their minute, where the times of changes are known.
     """
-    current = in_force(asked.bindings).bindings
+    current = asked.acls.bindings
     if not current:
         return {"agreement": PARTS.empty_table()}
-    rows = asked.bindings.to_pylist()
-    index = compile_index(current, asked.policy, networks=asked.networks)
-    given = Given(index, frozenset(text_of(binding_of_row(row)) for row in rows))
-    parts = asked.engine.over_tuples(asked.decisions, compare, given, PARTS, COMPARED_BY)
+    index = asked.index(current)
+    frame = pl.from_arrow(asked.bindings)
+    assert isinstance(frame, pl.DataFrame)
+    given = Given(index, frozenset(frame.select(text()).to_series().to_list()))
+    parts = asked.engine.over_tuples(asked.distinct, compare, given, PARTS, COMPARED_BY)
     corrections = _NO_CORRECTIONS
-    if _times(asked.bindings):
+    agrees = pc.all(pc.equal(parts.column(COUNT), parts.column("agreeing"))).as_py()
+    if _times(asked.bindings) and not agrees:
         left = asked.engine.over_tuples(
             asked.decisions, disagreeing, index, DISAGREEING, DISAGREEING_BY
         )
@@ -76,32 +77,17 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
     return {"agreement": sum_outcomes(parts, corrections)}
 
 
-def basis_of(asked: GoldInput) -> dict[str, pa.Table]:
-    """Return the tables days and agreement."""
-    return {**days(asked), **agreement(asked)}
-
-
-def evidence(
-    asked: GoldInput,
-    tables: Mapping[str, pa.Table],
-    thresholds: Thresholds,
-    now: dt.datetime | None = None,
-) -> Evidence:
-    """Return the evidence in a history, with its tables days and agreement.
+def evidence(asked: GoldInput, thresholds: Thresholds, now: dt.datetime | None = None) -> Evidence:
+    """Return the evidence in a history, of which the tables days and agreement are made.
 
     Decisions later than ``now`` make it worthless; None if times are not to be checked.
     """
-    found = span_of(tables["days"])
-    observed = Observed(
-        decisions=found.decisions,
-        allowed=found.allowed,
-        first=found.first,
-        last=found.last,
-        days=found.dates,
-        has_acls=asked.bindings.column("valid_to").null_count > 0,
-        now=now,
+    basis = Basis(
+        days(asked)["days"].to_pylist(),
+        agreement(asked)["agreement"].to_pylist(),
+        asked.bindings.column("valid_to").null_count > 0,
     )
-    return evidence_of(observed, tables["agreement"].to_pylist(), asked.policy, thresholds)
+    return evidence_in(basis, asked.policy, thresholds, now)
 
 
 def _times(bindings: pa.Table) -> list[dt.datetime]:

@@ -14,7 +14,6 @@ from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.engines.local import plain
 from doorkeeper_pipeline.engines.tuples import distinct as distinct_in
-from doorkeeper_pipeline.evaluation.acl_sets import in_force
 from doorkeeper_pipeline.evaluation.backtest import (
     CHANGED,
     RECORDED,
@@ -47,7 +46,7 @@ def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pa.Table:
         BadQuestions: the decisions hold words that are not Kafka's.
 
     """
-    before = in_force(asked.bindings).bindings
+    before = asked.acls.bindings
     after = distinct(proposed)
     found = changes_by(asked, before, after)
     return pa.Table.from_pylist(
@@ -67,7 +66,7 @@ def backtest(asked: GoldInput, proposed: Iterable[AclBinding]) -> pa.Table:
 
 
 def changes_by(
-    asked: GoldInput, before: Sequence[AclBinding], after: Sequence[AclBinding]
+    asked: GoldInput, before: tuple[AclBinding, ...], after: tuple[AclBinding, ...]
 ) -> pa.Table:
     """Return the decisions that another set changes, with numbers of bindings; see ``CHANGED``.
 
@@ -75,11 +74,7 @@ def changes_by(
     reads its own files, decides the distinct questions there and returns the changed decisions.
     """
     index = compile_index(after, asked.policy, networks=asked.networks)
-    shared = (
-        Sets(compile_index(before, asked.policy, networks=asked.networks), index)
-        if before
-        else index
-    )
+    shared = Sets(asked.index(before), index) if before else index
     parts = list(asked.engine.map(changes_in, _tasks(asked), shared))
     frame = pl.from_arrow(pa.concat_tables([CHANGED.empty_table(), *parts]))
     assert isinstance(frame, pl.DataFrame)
@@ -109,7 +104,7 @@ def changes_in(shared: Sets | Index, files: tuple[str, ...]) -> pa.Table:
 
 def _tasks(asked: GoldInput) -> list[tuple[str, ...]]:
     """Return the files of each task: here all at once, for Polars itself uses every core."""
-    files = asked.decisions
+    files = asked.distinct
     wanted = max(TASKS_MIN, len(files) // FILES_A_TASK)
     count = 1 if asked.engine.name == "local" else wanted
     found = [files[number::count] for number in range(count)]

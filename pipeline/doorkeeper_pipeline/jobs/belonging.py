@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import polars as pl
 
 from doorkeeper_pipeline.errors import Conflicting
-from doorkeeper_pipeline.sources import authorizer_log
 from doorkeeper_pipeline.tables import places
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Mapping
 
-    from doorkeeper_pipeline.tables.delta import Tables
+    from doorkeeper_pipeline.tables.delta import DataFile, Tables
 
     File = Mapping[str, Any]
 
 Rows = TypeVar("Rows", pl.DataFrame, pl.LazyFrame)
 
 LISTED_MAX = 5
+AUTHORIZER_LOG = "authorizer-log"
+"""The source of logs of Kafka's authorizer, as in ``sources.recognising``."""
 
 
 def check_logs(files: Iterable[File]) -> None:
@@ -40,9 +41,9 @@ def check_logs(files: Iterable[File]) -> None:
     """
     dated = [each for each in files if each["first_ts"] is not None]
     dated.sort(key=lambda each: (each["first_ts"], each["path"]))
-    logs = [each for each in dated if each["source"] == authorizer_log.SOURCE]
+    logs = [each for each in dated if each["source"] == AUTHORIZER_LOG]
     for audit in dated:
-        if audit["source"] == authorizer_log.SOURCE:
+        if audit["source"] == AUTHORIZER_LOG:
             continue
         for log in logs:
             begin = max(audit["first_ts"], log["first_ts"])
@@ -72,6 +73,10 @@ class Cluster(NamedTuple):
     def has_file(self, path: str) -> bool:
         """Return whether decisions at a path are of the cluster."""
         return not self.ids or places.is_of_cluster(path, self.name)
+
+    def files_of(self, parts: Iterable[DataFile]) -> list[DataFile]:
+        """Return those of some files of decisions that are of the cluster."""
+        return [part for part in parts if self.has_file(part.path)]
 
     def own(self, rows: Rows) -> Rows:
         """Return the rows of a table that are about the cluster."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper_pipeline.evaluation.acl_sets import in_force
 from doorkeeper_pipeline.evaluation.denied import ASKED, REFUSALS, InForce, refusals_of
 from doorkeeper_pipeline.evaluation.denied import denied_table as table_of
-from doorkeeper_pipeline.evaluation.index import compile_index
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,9 +15,7 @@ if TYPE_CHECKING:
 
 def denied_accesses(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table, sorted."""
-    bindings = in_force(asked.bindings).bindings
-    shared = InForce(
-        compile_index(bindings, asked.policy, networks=asked.networks) if bindings else None
-    )
-    refusals = asked.engine.over_tuples(asked.decisions, refusals_of, shared, REFUSALS, ASKED)
+    bindings = asked.acls.bindings
+    shared = InForce(asked.index(bindings) if bindings else None)
+    refusals = asked.engine.over_tuples(asked.distinct, refusals_of, shared, REFUSALS, ASKED)
     return {"denied": table_of(refusals, bindings)}

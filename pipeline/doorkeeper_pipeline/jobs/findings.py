@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from doorkeeper_pipeline.bindings import binding_of_row, text_of
+from doorkeeper_pipeline.bindings import FIELDS, binding_of_row, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-SUMMARIZED: Final = ("denied", "grant_usage", "unused_grants", "overbroad_grants")
-"""The tables that are summarized."""
-
 LISTED_MAX: Final = 3
 _ORDER: Final = ("principal", "resource_type", "resource_name", "pattern_type", "operation", "host")
+
+SUMMARIZED: Final = {
+    "denied": ("principal", "probe", "count", "reason", "denied_by"),
+    "grant_usage": (*FIELDS, "decisive_uses"),
+    "unused_grants": (*_ORDER, "proposal"),
+    "overbroad_grants": (*_ORDER, "excess", "uses"),
+}
+"""The tables that are summarized, and the columns for that."""
 
 
 def findings_of(tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:

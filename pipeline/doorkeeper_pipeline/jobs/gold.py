@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL
@@ -19,6 +19,39 @@ if TYPE_CHECKING:
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.model import AclBinding
     from doorkeeper_pipeline.engines.contract import Engine
+    from doorkeeper_pipeline.evaluation.acl_sets import AclSet
+    from doorkeeper_pipeline.evaluation.index import Index
+
+
+class Indexes:
+    """Sets of ACLs and their indexes, each made once for all jobs, and known by its object."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._sets: list[tuple[pa.Table, AclSet]] = []
+        self._indexes: list[tuple[tuple[AclBinding, ...], Policy, bool, Index]] = []
+
+    def in_force(self, table: pa.Table) -> AclSet:
+        """Return the set in force of a table bindings."""
+        from doorkeeper_pipeline.evaluation.acl_sets import in_force  # noqa: PLC0415  as below
+
+        for known, acls in self._sets:
+            if known is table:
+                return acls
+        acls = in_force(table)
+        self._sets.append((table, acls))
+        return acls
+
+    def index(self, bindings: tuple[AclBinding, ...], policy: Policy, *, networks: bool) -> Index:
+        """Return the index of a set."""
+        from doorkeeper_pipeline.evaluation.index import compile_index  # noqa: PLC0415  numpy
+
+        for known, *others, index in self._indexes:
+            if known is bindings and others == [policy, networks]:
+                return index
+        index = compile_index(bindings, policy, networks=networks)
+        self._indexes.append((bindings, policy, networks, index))
+        return index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +61,9 @@ class GoldInput:
     Attributes:
         engine: The engine for large work.
         decisions: The Parquet files of the table decisions that are asked about, all of them.
+        sums: The files of their distinct decisions; empty where they are not summed up.
+        known_days: Rows of the table days that hold; None if nothing is known.
+        undated: The files of decisions of the days that are not among them.
         bindings: The table bindings; ``current`` are those in force at the end.
         policy: Super users, and the default without ACLs.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
@@ -35,17 +71,36 @@ class GoldInput:
             history.
         lacking: Why the evidence is not enough to recommend a removal; empty where it is.
         doubtful: The principals with decisions that contradict the ACLs.
+        indexes: The indexes that were compiled already.
 
     """
 
     engine: Engine
     decisions: tuple[str, ...]
+    sums: tuple[str, ...] = ()
+    known_days: pa.Table | None = None
+    undated: tuple[str, ...] = ()
     bindings: pa.Table
     policy: Policy
     networks: bool = True
     since: dt.datetime | None = None
     lacking: tuple[str, ...] = ()
     doubtful: frozenset[str] = frozenset()
+    indexes: Indexes = field(default_factory=Indexes, repr=False, compare=False)
+
+    @property
+    def acls(self) -> AclSet:
+        """Return the set of ACLs in force at the end."""
+        return self.indexes.in_force(self.bindings)
+
+    def index(self, bindings: tuple[AclBinding, ...]) -> Index:
+        """Return the index of a set of ACLs."""
+        return self.indexes.index(bindings, self.policy, networks=self.networks)
+
+    @property
+    def distinct(self) -> tuple[str, ...]:
+        """Return the files to ask where minutes do not matter: the sums where there are some."""
+        return self.sums or self.decisions
 
     def is_doubtful(self, binding: AclBinding) -> bool:
         """Return whether a binding must stay because it applies to a doubtful principal.
@@ -125,8 +180,10 @@ class GoldJob(NamedTuple):
 
 _DECIDED = ("decisions", "bindings", "allow_everyone", "super_users", "networks")
 
+DAYS_JOB = GoldJob("observed:days", ("days",), ("decisions",))
+
 BASIS_JOBS: tuple[GoldJob, ...] = (
-    GoldJob("observed:days", ("days",), ("decisions",)),
+    DAYS_JOB,
     GoldJob("agreement:agreement", ("agreement",), _DECIDED),
 )
 """The jobs whose tables are the evidence on which those of the others depend."""

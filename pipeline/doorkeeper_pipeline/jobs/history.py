@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper_pipeline.columns import CLUSTER
 from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.sources import acl_sets
@@ -45,17 +47,19 @@ def history(
     """
     tables = Tables(out)
     chosen = cluster_in(tables, cluster)
-    parts = [part for part in tables.parts("decisions") if chosen.has_file(part.path)]
-    decisions = [tables.place_of(part) for part in parts]
+    decisions = list(map(tables.place_of, chosen.files_of(tables.parts("decisions"))))
     if not decisions:
         raise PipelineError(
             f"{out}: no decisions here; make them with: doorkeeper-pipeline run --audit ... --out"
             f" {out}"
         )
     bindings = acl_sets.read(acls) if acls else chosen.own(tables.read("bindings"))
+    days = chosen.own(tables.read("days")).drop(CLUSTER.name)
     return GoldInput(
         engine=engine,
         decisions=tuple(decisions),
+        sums=sums.files_of(tables, chosen),
+        known_days=days.to_arrow() if tables.parts("days") else None,
         bindings=bindings.to_arrow(),
         policy=policy,
         networks=networks,

@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
+import polars as pl
 
 from doorkeeper.acl.model import AclPermissionType
 from doorkeeper.acl.privileges import history_names, least
-from doorkeeper_pipeline.bindings import command_of, row_of
 from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.acl_sets import in_force
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
-from doorkeeper_pipeline.evaluation.index import compile_index, distinct
+from doorkeeper_pipeline.evaluation.index import distinct
+from doorkeeper_pipeline.evaluation.literals import (
+    bindings_of,
+    commands_of,
+    frame_of,
+    ids_of,
+    literal_grants,
+)
 from doorkeeper_pipeline.evaluation.needs import NEEDS, grants_of, logged_needs, needs_of, sum_needs
 from doorkeeper_pipeline.evaluation.overbroad import need_of
-from doorkeeper_pipeline.evaluation.questions import COUNT, PRINCIPAL, QUESTION
+from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, PRINCIPAL, QUESTION
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.observed import history
 from doorkeeper_pipeline.schemas import LEAST_PRIVILEGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
+
+    import pyarrow as pa
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.privileges import Need, Privilege
+    from doorkeeper.acl.privileges import Privilege
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
 _LOGGED = (*QUESTION, "outcome")
 
 
 class Least(NamedTuple):
-    """The privileges of all principals, and the principals with a need in the history."""
+    """The privileges of all principals, and the principals with a need in the history.
 
-    privileges: list[Privilege]
+    Privileges have the columns of their bindings and kind, support, names, covers, first_ts and
+    last_ts, in the order of the bindings.
+    """
+
+    privileges: pl.DataFrame
     principals: frozenset[str]
 
 
 def least_privilege(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table, of literals only: prefixes are an option of ``propose``."""
-    current = in_force(asked.bindings).bindings
+    current = asked.acls.bindings
     privileges = least_in(asked, current).privileges
     denies = [each for each in current if each.entry.permission_type is AclPermissionType.DENY]
-    proposed = distinct([*denies, *(each.binding for each in privileges)])
+    proposed = distinct([*denies, *bindings_of(privileges)])
     turns = changes_by(asked, current, proposed)
     return {"least_privilege": table_of(privileges, turns)}
 
@@ -57,45 +67,82 @@ def least_in(asked: GoldInput, current: tuple[AclBinding, ...], *, prefixes: boo
 
     """
     needs = needs_in(asked, current)
-    known = history_names(history(asked).names, needs, current)
-    found = least(needs, known, prefixes=prefixes)
-    return Least(found, frozenset(need.principal for need in needs))
+    principals = frozenset(needs[PRINCIPAL].unique().to_list())
+    if not prefixes:
+        return Least(_literals(literal_grants(needs)), principals)
+    found = [need_of(row) for row in needs.iter_rows()]
+    known = history_names(history(asked).names, found, current)
+    return Least(_frame_of(least(found, known, prefixes=True)), principals)
 
 
-def needs_in(asked: GoldInput, current: tuple[AclBinding, ...]) -> list[Need]:
+def needs_in(asked: GoldInput, current: tuple[AclBinding, ...]) -> pl.DataFrame:
     """Return the needs of the history under the set in force, or by the recorded outcomes."""
     if current:
-        shared = grants_of(compile_index(current, asked.policy, networks=asked.networks), current)
-        parts = asked.engine.over_tuples(asked.decisions, needs_of, shared, NEEDS, QUESTION)
+        shared = grants_of(asked.index(current), current)
+        parts = asked.engine.over_tuples(asked.distinct, needs_of, shared, NEEDS, QUESTION)
     else:
         parts = asked.engine.over_tuples(
-            asked.decisions, logged_needs, asked.policy.super_users, NEEDS, _LOGGED
+            asked.distinct, logged_needs, asked.policy.super_users, NEEDS, _LOGGED
         )
-    return [need_of(row) for row in sum_needs(parts).iter_rows()]
+    return sum_needs(parts)
 
 
-def table_of(privileges: Iterable[Privilege], turns: pa.Table) -> pa.Table:
+def table_of(privileges: pl.DataFrame, turns: pa.Table) -> pa.Table:
     """Return privileges as the table, with the changes of the whole proposal by principal."""
-    counts: Counter[tuple[str, str]] = Counter()
-    columns = (turns.column(name).to_pylist() for name in (PRINCIPAL, "turn", COUNT))
-    for principal, turn, count in zip(*columns, strict=True):
-        counts[principal, turn] += count
-    rows = [_row(each, counts) for each in privileges]
-    return pa.Table.from_pylist(rows, schema=arrow_schema(LEAST_PRIVILEGE))
+    changes = pl.from_arrow(turns.select([PRINCIPAL, "turn", COUNT]))
+    assert isinstance(changes, pl.DataFrame)
+    counts = changes.group_by(PRINCIPAL).agg(
+        pl.col(COUNT).filter(pl.col("turn") == turn).sum().alias(name)
+        for turn, name in ((DENY_TO_ALLOW, "newly_allows"), (ALLOW_TO_DENY, "newly_forbids"))
+    )
+    frame = (
+        privileges.with_columns(ids_of(privileges), commands_of(privileges))
+        .join(counts, on=PRINCIPAL, how="left", maintain_order="left")
+        .with_columns(
+            pl.col("newly_allows", "newly_forbids").fill_null(0),
+            pl.col("names").list.head(LISTED_MAX).alias("resources"),
+            pl.col("names").list.len().cast(pl.Int64).alias("resource_count"),
+            pl.col("covers").list.head(LISTED_MAX),
+            pl.col(FIRST).alias("first_used"),
+            pl.col(LAST).alias("last_used"),
+        )
+    )
+    return frame.select(LEAST_PRIVILEGE.names).to_arrow().cast(arrow_schema(LEAST_PRIVILEGE))
 
 
-def _row(privilege: Privilege, counts: Counter[tuple[str, str]]) -> dict[str, Any]:
-    principal = privilege.binding.entry.principal
-    return {
-        **row_of(privilege.binding),
-        "kind": privilege.kind,
-        "support": privilege.support,
-        "resources": privilege.names[:LISTED_MAX],
-        "resource_count": len(privilege.names),
-        "covers": privilege.covers[:LISTED_MAX],
-        "first_used": privilege.first,
-        "last_used": privilege.last,
-        "newly_allows": counts[principal, DENY_TO_ALLOW],
-        "newly_forbids": counts[principal, ALLOW_TO_DENY],
-        "command": command_of(privilege.binding),
-    }
+_NO_NAMES = pl.lit([], pl.List(pl.String))
+
+
+def _literals(grants: pl.DataFrame) -> pl.DataFrame:
+    """Return literal grants as privileges, each of its own name."""
+    return grants.with_columns(
+        pl.lit("LITERAL").alias("kind"),
+        pl.col(COUNT).alias("support"),
+        pl.concat_list("resource_name").alias("names"),
+        _NO_NAMES.alias("covers"),
+    )
+
+
+def _frame_of(privileges: Sequence[Privilege]) -> pl.DataFrame:
+    texts = pl.List(pl.String)
+    time = pl.Datetime("us", "UTC")
+    more = pl.DataFrame(
+        [
+            (each.kind, each.support, each.names, each.covers, each.first, each.last)
+            for each in privileges
+        ],
+        {
+            "kind": pl.String,
+            "support": pl.Int64,
+            "names": texts,
+            "covers": texts,
+            FIRST: time,
+            LAST: time,
+        },
+        orient="row",
+    )
+    return pl.concat([frame_of(each.binding for each in privileges), more], how="horizontal")
+
+
+NO_PRIVILEGES = _frame_of(())
+"""None, in the columns of privileges."""

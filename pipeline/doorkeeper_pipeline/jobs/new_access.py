@@ -25,9 +25,9 @@ _NAMES = ["principal", "host", "resource_type", "resource_name"]
 
 def new_access(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table new_access: accesses in the window that never occurred before it."""
-    if not asked.decisions:
+    if not asked.distinct:
         return {"new_access": contents.empty("new_access").to_arrow()}
-    seen = contents.scan("decisions", asked.decisions).filter(~pl.col("probe"))
+    seen = contents.scan("decisions", asked.distinct).filter(~pl.col("probe"))
     since = asked.since or last_day(seen)
     if since is None or not _has_earlier(seen, since):
         # Without an earlier history everything would be new.

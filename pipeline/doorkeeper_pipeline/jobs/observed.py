@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -13,67 +13,40 @@ from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.overbroad import History
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
-    FIRST,
-    LAST,
     PRINCIPAL,
     RESOURCE_NAME,
     RESOURCE_TYPE,
 )
+from doorkeeper_pipeline.jobs.basis import DAY, OUTCOME, span_of
 
 if TYPE_CHECKING:
-    import datetime as dt
-
+    from doorkeeper_pipeline.jobs.basis import Span
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
 NAME = (RESOURCE_TYPE, RESOURCE_NAME)
-DAY = "day"
-OUTCOME = "outcome"
 
 DAYS = arrow_schema(schemas.DAYS)
 
 
-class Span(NamedTuple):
-    """The days (UTC) that have decisions, their number, and the first and last time, or None."""
-
-    dates: frozenset[dt.date]
-    decisions: int
-    allowed: int
-    first: dt.datetime | None
-    last: dt.datetime | None
-
-    @property
-    def days(self) -> int:
-        """Return the number of days that have decisions."""
-        return len(self.dates)
-
-
 def days(asked: GoldInput) -> dict[str, pa.Table]:
-    """Return the table days, sorted."""
+    """Return the table days, sorted; days that are known already are not asked about."""
     by = (DAY, OUTCOME)
-    table = asked.engine.over_tuples(asked.decisions, columns_of, DAYS.names, DAYS, by)
+    known = asked.known_days
+    files = asked.decisions if known is None else asked.undated
+    table = asked.engine.over_tuples(files, columns_of, DAYS.names, DAYS, by)
+    if known is not None:
+        table = pa.concat_tables([known.cast(DAYS), table])
     return {"days": table.sort_by([(name, "ascending") for name in by])}
 
 
 def span(asked: GoldInput) -> Span:
     """Return how long a history is."""
-    return span_of(days(asked)["days"])
-
-
-def span_of(table: pa.Table) -> Span:
-    """Return how long a history is, by its table days."""
-    rows = table.to_pylist()
-    return Span(
-        frozenset(row[DAY] for row in rows),
-        sum(row[COUNT] for row in rows),
-        sum(row[COUNT] for row in rows if row[OUTCOME] == "ALLOWED"),
-        min((row[FIRST] for row in rows), default=None),
-        max((row[LAST] for row in rows), default=None),
-    )
+    return span_of(days(asked)["days"].to_pylist())
 
 
 def history(asked: GoldInput) -> History:
     """Return the names of a history by type, and how many principals it has."""
-    engine, files = asked.engine, asked.decisions
+    engine, files = asked.engine, asked.distinct
     schema = pa.schema([pa.field(name, pa.string(), nullable=False) for name in NAME])
     names: dict[ResourceType, set[str]] = defaultdict(set)
     table = engine.over_tuples(files, columns_of, NAME, schema, NAME)

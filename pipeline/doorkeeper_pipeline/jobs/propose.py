@@ -13,21 +13,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclPermissionType
 from doorkeeper_pipeline.errors import PipelineError
-from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force
-from doorkeeper_pipeline.evaluation.index import compile_index
+from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.evaluation.unused import closing, open_to_all
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
 from doorkeeper_pipeline.jobs.grants import overbroad_in, removable, usage
-from doorkeeper_pipeline.jobs.least_privilege import least_in, table_of
+from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.privileges import Privilege
+    from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 
 KINDS = ("least-privilege", "unused", "overbroad")
 
@@ -40,8 +41,8 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
 
     """
     _check(wanted)
-    acls = in_force(asked.bindings)
-    privileges: list[Privilege] = []
+    acls = asked.acls
+    privileges = NO_PRIVILEGES
     proposed = set(acls.bindings)
     if "unused" in wanted.kinds:
         proposed -= _unneeded_grants(asked, acls, wanted)
@@ -50,13 +51,16 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         proposed = _narrow(asked, acls, wanted, proposed)
     if "least-privilege" in wanted.kinds:
         least = least_in(asked, acls.bindings, prefixes=wanted.prefixes)
-        privileges = [each for each in least.privileges if _is_for(asked, wanted, each.binding)]
+        bindings = bindings_of(least.privileges)
+        chosen = [_is_for(asked, wanted, each) for each in bindings]
         if wanted.principals:
             # An ACL for one on what is open to all would shut it to the others.
             is_open = open_to_all(acls.bindings, asked.policy)
-            privileges = [each for each in privileges if not is_open(each.binding.pattern)]
+            pairs = zip(chosen, bindings, strict=True)
+            chosen = [each and not is_open(binding.pattern) for each, binding in pairs]
+        privileges = least.privileges.filter(pl.Series(chosen, dtype=pl.Boolean))
         proposed -= _replaced_grants(asked, acls.bindings, wanted, least.principals)
-        proposed |= {each.binding for each in privileges}
+        proposed |= set(bindings_of(privileges))
     going = set(acls.bindings) - proposed
     proposed |= closing(proposed, going, asked.policy)
     table = backtest(asked, sorted(proposed))
@@ -107,7 +111,7 @@ def _replaced_grants(
 
 
 def _unneeded_grants(asked: GoldInput, acls: AclSet, wanted: ProposalOptions) -> set[AclBinding]:
-    totals = usage(asked, compile_index(acls.bindings, asked.policy, networks=asked.networks))
+    totals = usage(asked, asked.index(acls.bindings))
     found = removable(asked, acls, totals)
     going = {acls.bindings[each.binding] for each in found if each.removable}
     return {each for each in going if _is_for(asked, wanted, each)}
@@ -117,11 +121,10 @@ def _narrow(
     asked: GoldInput, acls: AclSet, wanted: ProposalOptions, proposed: set[AclBinding]
 ) -> set[AclBinding]:
     narrowed = set(proposed)
-    for one in overbroad_in(
-        asked, acls, compile_index(acls.bindings, asked.policy, networks=asked.networks)
-    ):
-        binding = acls.bindings[one.binding]
-        if one.instead and binding in proposed and _is_for(asked, wanted, binding):
+    instead = overbroad_in(asked, acls).instead
+    for (number,), rows in instead.group_by("binding", maintain_order=True):
+        binding = acls.bindings[number]
+        if binding in proposed and _is_for(asked, wanted, binding):
             narrowed.discard(binding)
-            narrowed.update(one.instead)
+            narrowed.update(bindings_of(rows))
     return narrowed

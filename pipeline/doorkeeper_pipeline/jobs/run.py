@@ -9,16 +9,18 @@ import datetime as dt
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from functools import cache
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from doorkeeper.acl.decision import Policy
+from doorkeeper_pipeline.columns import CLUSTER
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds, describe_doubt
-from doorkeeper_pipeline.jobs import gold
-from doorkeeper_pipeline.jobs.agreement import evidence
+from doorkeeper_pipeline.jobs import gold, sums
+from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.belonging import (
     check_logs,
     check_name,
@@ -29,33 +31,24 @@ from doorkeeper_pipeline.jobs.belonging import (
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
 from doorkeeper_pipeline.jobs.options import RunOptions
-from doorkeeper_pipeline.jobs.read import (
-    ReadResult,
-    RemoteAsk,
-    identify_copy,
-    read_copy,
-    read_range,
-    read_records,
-    tasks_of,
-)
 from doorkeeper_pipeline.jobs.silver import HourTask, build_hour
 from doorkeeper_pipeline.jobs.succession import digest_of, follow_places
 from doorkeeper_pipeline.jobs.topics import TopicsRequest, compare_topics
 from doorkeeper_pipeline.sources.files import identify, list_files
-from doorkeeper_pipeline.sources.slices import SLICE_BYTES
 from doorkeeper_pipeline.tables import contents, manifest, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, clean
 from doorkeeper_pipeline.tables.locking import lock
 from doorkeeper_pipeline.topics.addresses import is_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
 
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.evidence import Evidence
+    from doorkeeper_pipeline.jobs.read import ReadResult
     from doorkeeper_pipeline.jobs.topics import TopicWork
     from doorkeeper_pipeline.tables.delta import DataFile
     from doorkeeper_pipeline.tables.source_file import SourceFile
@@ -63,6 +56,7 @@ if TYPE_CHECKING:
 FAILURES_TOLD = 10
 MAX_QUARANTINED = 5.0
 FEW_LINES = 10
+DAY_LENGTH = len("2026-11-22")
 _ACLS = "acls"
 """The name of the digest of the sets of ACLs that were given."""
 
@@ -89,7 +83,7 @@ class RunRequest:
         different_servers: Whether audit logs and authorizer logs of the same time are of different
             servers, and count both.
         command_config: A file with the properties of a Kafka client, for topics; empty for none.
-        slice_bytes: Bytes of a large file that a task reads.
+        slice_bytes: Bytes of a large file that a task reads; None for the usual ones.
 
     """
 
@@ -108,7 +102,7 @@ class RunRequest:
     cluster: str = ""
     different_servers: bool = False
     command_config: str = ""
-    slice_bytes: int = SLICE_BYTES
+    slice_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,8 +198,10 @@ class _Run:
         self._around.tell("committing the new tables")
         self._change.commit(self._around.checkpoint)
         gone = tuple(sorted(each["path"] for each in work.gone))
-        now = Tables(self._request.out)
-        tables = {name: self._cluster.own(now.read(name)) for name in SUMMARIZED}
+        tables = {
+            name: self._cluster.own(self._read_new(name, (*columns, CLUSTER.name)))
+            for name, columns in SUMMARIZED.items()
+        }
         return RunSummary(
             run=row, rows=rows, gone=gone, evidence=proof, findings=findings_of(tables)
         )
@@ -269,6 +265,10 @@ class _Run:
 
         A file is known by address, size and time: to look at its beginning is to fetch it.
         """
+        if not addresses:
+            return [], [], []
+        from doorkeeper_pipeline.jobs.read import RemoteAsk, identify_copy  # noqa: PLC0415  Arrow
+
         engine, request = self._around.engine, self._request
         rows = {(row["path"], row["size"], row["mtime_ns"]): row for row in self._known}
         known, asked = [], {}
@@ -298,6 +298,17 @@ class _Run:
         return manifest.options_text({"zone": self._request.zone, **pattern})
 
     def _read(self, work: manifest.Work) -> dict[str, list[ReadResult]]:
+        if not work.read:
+            return {}
+        # Arrow is imported here, which a run with nothing new does without.
+        from doorkeeper_pipeline.jobs.read import (  # noqa: PLC0415
+            read_copy,
+            read_range,
+            read_records,
+            tasks_of,
+        )
+        from doorkeeper_pipeline.sources.slices import SLICE_BYTES  # noqa: PLC0415  as above
+
         request = self._request
         for file_id, _ in work.read:
             for table in ("lines", "quarantine"):
@@ -306,7 +317,7 @@ class _Run:
             work.read,
             request.zone,
             self._tables.root,
-            request.slice_bytes,
+            request.slice_bytes or SLICE_BYTES,
             request.pattern,
         )
         results: dict[str, list[ReadResult]] = {file_id: [] for file_id, _ in work.read}
@@ -457,57 +468,114 @@ class _Run:
 
     def _own_decisions(self) -> list[DataFile]:
         """Return the files of the decisions of the cluster."""
-        return [
-            part for part in self._change.parts("decisions") if self._cluster.has_file(part.path)
-        ]
+        return self._cluster.files_of(self._change.parts("decisions"))
 
     def _gold(self, bindings: pl.DataFrame) -> tuple[dict[str, int], Evidence]:
         """Make the gold tables; keep those that depend on nothing that changed."""
         request = self._request
-        asked = GoldInput(
-            engine=self._around.engine,
-            decisions=tuple(map(self._tables.place_of, self._own_decisions())),
-            bindings=bindings.to_arrow(),
-            policy=request.policy,
-            networks=request.networks,
-            since=request.since,
-        )
         options = RunOptions(request.policy, request.networks, request.thresholds)
         self._asked = options.values()
         values = {
             **self._asked,
             "since": None if request.since is None else request.since.isoformat(),
             "decisions": _names_digest(self._own_decisions()),
-            "bindings": _rows_digest(bindings.drop("cluster")),
+            "bindings": _rows_digest(bindings.drop(CLUSTER.name)),
             "cluster": self._cluster.name,
             "version": self._around.version,
         }
         rows = {"bindings": len(bindings)}
+        for_basis = cache(lambda: self._gold_input(bindings))
         for job in gold.BASIS_JOBS:
-            rows.update(self._make(job, asked, values))
-        basis = {
-            name: self._cluster.own(
-                contents.read_files(self._tables.root, name, self._change.files(name))
-            ).to_arrow()
+            rows.update(self._make(job, for_basis, values))
+        found = {
+            name: self._cluster.own(self._read_new(name)).drop(CLUSTER.name)
             for job in gold.BASIS_JOBS
             for name in job.tables
         }
-        proof = evidence(asked, basis, request.thresholds, self._started)
-        asked = replace(asked, lacking=proof.lacking, doubtful=proof.doubtful)
+        basis = Basis(
+            found["days"].to_dicts(),
+            found["agreement"].to_dicts(),
+            bindings["valid_to"].null_count() > 0,
+        )
+        proof = evidence_in(basis, request.policy, request.thresholds, self._started)
         values.update(lacking=proof.lacking, doubtful=sorted(proof.doubtful))
+        for_gold = cache(
+            lambda: replace(
+                for_basis(),
+                known_days=found["days"].to_arrow(),
+                undated=(),
+                lacking=proof.lacking,
+                doubtful=proof.doubtful,
+            )
+        )
         for job in gold.GOLD_JOBS:
-            rows.update(self._make(job, asked, values))
+            rows.update(self._make(job, for_gold, values))
         return rows, proof
 
-    def _make(self, job: GoldJob, asked: GoldInput, values: dict[str, Any]) -> dict[str, int]:
+    def _read_new(self, table: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return a table, or some columns of it, as this change leaves it."""
+        return contents.read_files(self._tables.root, table, self._change.files(table), columns)
+
+    def _make(
+        self, job: GoldJob, asked: Callable[[], GoldInput], values: dict[str, Any]
+    ) -> dict[str, int]:
         """Make the tables of a job, or keep them; return their numbers of rows."""
         digest = job.digest(values)
         self._digests[job.function] = digest
         if self._made.get(job.function) == digest and all(map(self._tables.parts, job.tables)):
             self._around.tell(f"gold: nothing is new for {', '.join(job.tables)}")
-            return {name: len(self._cluster.own(self._tables.read(name))) for name in job.tables}
+            return {name: self._count(name) for name in job.tables}
+        found = asked()
         self._around.tell(f"gold: {', '.join(job.tables)}")
-        return self._write_gold(job.make(asked))
+        return self._write_gold(job.make(found))
+
+    def _count(self, table: str) -> int:
+        """Return how many rows of a table are about the cluster, as the last run left it."""
+        clusters = self._tables.read(table, (CLUSTER.name,))
+        return len(self._cluster.own(clusters))
+
+    def _gold_input(self, bindings: pl.DataFrame) -> GoldInput:
+        """Return the input of the jobs; sum up the distinct decisions that are new."""
+        self._around.tell("summing up distinct decisions")
+        request, engine = self._request, self._around.engine
+        asked = GoldInput(
+            engine=engine,
+            decisions=tuple(map(self._tables.place_of, self._own_decisions())),
+            sums=sums.up_to_date(self._change, engine, self._started.date(), self._cluster),
+            bindings=bindings.to_arrow(),
+            policy=request.policy,
+            networks=request.networks,
+            since=request.since,
+        )
+        return self._with_known_days(asked)
+
+    def _with_known_days(self, asked: GoldInput) -> GoldInput:
+        """Add the rows of the table days that the last run made of the same decisions."""
+        last = self._cluster.files_of(self._tables.parts("decisions"))
+        before, now = (
+            {day: list(parts) for day, parts in groupby(found, lambda part: part.path[:DAY_LENGTH])}
+            for found in (last, self._own_decisions())
+        )
+        values = {
+            "decisions": _names_digest(last),
+            "version": self._around.version,
+            "cluster": self._cluster.name,
+        }
+        job = gold.DAYS_JOB
+        if self._made.get(job.function) != job.digest(values):
+            return asked
+        same = {day for day, parts in now.items() if before.get(day) == parts}
+        days = self._cluster.own(self._tables.read("days")).drop(CLUSTER.name)
+        return replace(
+            asked,
+            known_days=days.filter(pl.col("day").cast(pl.String).is_in(same)).to_arrow(),
+            undated=tuple(
+                self._tables.place_of(part)
+                for day, parts in now.items()
+                if day not in same
+                for part in parts
+            ),
+        )
 
     def _write_gold(self, tables: Mapping[str, pa.Table]) -> dict[str, int]:
         rows = {}

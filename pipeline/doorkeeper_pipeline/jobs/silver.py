@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from doorkeeper_pipeline.jobs.copies import sum_files
+from doorkeeper_pipeline.jobs.sums import write_hour
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
 
@@ -32,10 +33,10 @@ class HourTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HourResult:
-    """The files of an hour, one for each cluster, and how many rows break which rules.
+    """The files of an hour, and how many rows break which rules of severity warning.
 
-    The rules are those of severity warning. ``copied`` are decisions that other files have too:
-    they count once.
+    For each cluster there are one of decisions and one of distinct ones. ``copied`` are decisions
+    that other files have too: they count once.
     """
 
     hour: str
@@ -66,8 +67,10 @@ def build_hour(_: None, task: HourTask) -> HourResult:
         return HourResult(hour=task.hour, parts=(), warnings=())
     decisions = contents.as_frame("decisions", rows)
     warnings = contents.check("decisions", decisions)
-    parts = tuple(
-        write_part(task.out, "decisions", found, places.of_hour(task.hour, str(cluster)))
-        for (cluster,), found in sorted(decisions.partition_by("cluster", as_dict=True).items())
+    parts: list[DataFile] = []
+    for (cluster,), found in sorted(decisions.partition_by("cluster", as_dict=True).items()):
+        part = write_part(task.out, "decisions", found, places.of_hour(task.hour, str(cluster)))
+        parts += (part, write_hour(task.out, found.lazy(), part.path))
+    return HourResult(
+        hour=task.hour, parts=tuple(parts), warnings=tuple(warnings.items()), copied=copied
     )
-    return HourResult(hour=task.hour, parts=parts, warnings=tuple(warnings.items()), copied=copied)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.engines.tuples import COUNTS, distinct
+from doorkeeper_pipeline.jobs.sums import SAME
 from doorkeeper_pipeline.tables import contents
-from doorkeeper_pipeline.tables.rules import KEYS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.streaming.batches import Batches
 
 FOLDER = "summary"
-_NOT_SUMMED = ("day", "minute", "source", "cluster")
-SAME = tuple(name for name in KEYS["decisions"] if name not in _NOT_SUMMED)
-"""The columns that distinguish decisions without their times."""
-
 _NAME = "through-{:08d}.parquet"
 
 

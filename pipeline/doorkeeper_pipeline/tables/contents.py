@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from doorkeeper_pipeline.columns import CLUSTER, stored_schema
+from doorkeeper_pipeline.columns import CLUSTER, polars_schema, stored_columns
 from doorkeeper_pipeline.errors import BrokenContract, Unreadable
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.places import is_address
@@ -26,9 +26,7 @@ EXAMPLES = 3
 
 def empty(table: str) -> pl.DataFrame:
     """Return a frame without rows in the schema of a table."""
-    frame = pl.from_arrow(stored_schema(TABLES[table]).empty_table())
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+    return pl.DataFrame(schema=polars_schema(TABLES[table]))
 
 
 def as_frame(table: str, rows: pa.Table | pl.DataFrame) -> pl.DataFrame:
@@ -82,17 +80,22 @@ def check(table: str, frame: pl.DataFrame) -> dict[str, int]:
     return broken
 
 
-def read_files(root: str, table: str, files: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of the files of a table; columns that came later are null in older files.
+def read_files(
+    root: str, table: str, files: Sequence[str], columns: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """Return the rows of the files of a table, or some columns of them.
+
+    Columns that came later are null in older files.
 
     Raises:
         Unreadable: a file is damaged.
 
     """
+    wanted = [each.name for each in stored_columns(TABLES[table])] if columns is None else columns
     if not files:
-        return empty(table)
+        return empty(table).select(wanted)
     try:
-        return as_frame(table, scan(table, files).collect())
+        return scan(table, files).select(wanted).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise Unreadable(f"{root}: table {table}: {str(error).splitlines()[0]}") from error
 

@@ -3,6 +3,7 @@
 bronze/lines/<file id>/00000-*.parquet              bronze/quarantine/<file id>/00000-*.parquet
 silver/decisions/2026-11-22/07-*.parquet            silver/bindings/bindings-*.parquet
 silver/decisions/2026-11-22/07~<digest>-*.parquet   of a cluster that the events name
+aggregate/distinct_decisions/...                    see ``jobs.sums``
 gold/<table>/<table>-*.parquet                      manifest/files/files-*.parquet, runs
 stream/batch=00000042/...                           files of ``stream``, see ``streaming``
 """
@@ -45,7 +46,7 @@ def of_hour(hour: str, cluster: str = "") -> str:
     Those of one cluster begin as those of all.
     """
     day, _, number = hour.partition("T")
-    return f"{day}/{number}{_mark_of(cluster)}"
+    return f"{day}/{number}{mark_of(cluster)}"
 
 
 def hour_of(path: str) -> str:
@@ -57,8 +58,9 @@ def hour_of(path: str) -> str:
 def is_of_cluster(path: str, cluster: str) -> bool:
     """Return whether decisions of a cluster, or of none that is named, are at a path."""
     name = path.rpartition("/")[2]
-    return name.startswith(f"{name[:2]}{_mark_of(cluster)}-")
+    return name.startswith(f"{name[:2]}{mark_of(cluster)}-")
 
 
-def _mark_of(cluster: str) -> str:
+def mark_of(cluster: str) -> str:
+    """Return the mark of a cluster in names of files and folders; empty without a name."""
     return f"~{hashlib.sha256(cluster.encode()).hexdigest()[:16]}" if cluster else ""

@@ -40,6 +40,7 @@ _BINDING = (
 RULES: dict[str, tuple[Rule, ...]] = {
     "lines": _DECISION,
     "decisions": _DECISION,
+    "distinct_decisions": _DECISION,
     "bindings": (
         *_BINDING,
         Rule(
@@ -124,6 +125,19 @@ KEYS: dict[str, tuple[str, ...]] = {
         "probe",
         "source",
         "cluster",
+    ),
+    "distinct_decisions": (
+        "span",
+        "principal",
+        "host",
+        "operation",
+        "resource_type",
+        "resource_name",
+        "outcome",
+        "api",
+        "rule",
+        "rule_binding",
+        "probe",
     ),
     "bindings": ("binding_id", "valid_from"),
     "days": ("day", "outcome"),

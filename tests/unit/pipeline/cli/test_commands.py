@@ -158,6 +158,38 @@ def test_without_the_extra(tmp_path: Path, arguments: list[str], status: int, te
     assert "Traceback" not in done.stderr
 
 
+NOTHING_NEW = """
+import sys
+for name in ("numpy", "pyarrow", "doorkeeper_pipeline.sources.authorizer_log", "doorkeeper.client"):
+    sys.modules[name] = None
+from doorkeeper_pipeline.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_a_run_with_nothing_new_imports_little(tmp_path: Path) -> None:
+    """Half of its time would be the import of what reads and computes."""
+    (tmp_path / "a.log").write_text(LINE)
+    (tmp_path / "acls.yaml").write_text(
+        "version: 1\nacls:\n- {resourceType: TOPIC, name: x, principal: 'U:a', operation: READ}\n"
+    )
+    asked = ["run", "--audit", "a.log", "--acls", "acls.yaml", "--out", "out"]
+    with chdir(tmp_path):
+        status, _, _ = called(*asked)
+
+    done = subprocess.run(
+        [sys.executable, "-c", NOTHING_NEW, *asked],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode == status, done.stderr
+    assert "gold: nothing is new for denied" in done.stderr
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_shows_its_examples_line_by_line(name: str) -> None:
     """Click's mark of such a paragraph is no part of the text; ``-h`` is ``--help``."""

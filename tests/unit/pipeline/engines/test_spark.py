@@ -45,7 +45,7 @@ def spark() -> Iterator[SparkEngine]:
 
 
 def ran(engine: Engine, logs: Path | str, out: Path, run_id: str = "run") -> dict[str, bytes]:
-    """Return the bytes of silver and gold after a run."""
+    """Return the bytes of silver, of the sums and of gold after a run."""
     # The log has more bad lines than a run allows by default.
     request = RunRequest(out=out, inputs=(str(logs),), slice_bytes=3000, max_quarantined=50)
     around = Surroundings(
@@ -56,7 +56,7 @@ def ran(engine: Engine, logs: Path | str, out: Path, run_id: str = "run") -> dic
     return {
         f"{name} {number}": Path(file).read_bytes()
         for name, table in TABLES.items()
-        if table.layer in {"silver", "gold"}
+        if table.layer in {"silver", "aggregate", "gold"}
         for number, file in enumerate(now.files(name))
     }
 
@@ -104,6 +104,25 @@ def test_a_run_gives_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: P
     assert len(here) > 5
     assert there == here
     assert len(delta.read(out, "quarantine")) == 30
+
+
+def test_news_give_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
+    """Sums of earlier runs, of either engine, are added to by the other."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    site = tmp_path / "logs"
+    site.mkdir()
+    text = (logs / "kafka-authorizer.log").read_text()
+    for number, engines in enumerate(
+        ((LocalEngine(), spark), (spark, LocalEngine()), (LocalEngine(), spark))
+    ):
+        # An hour that is new, and the last time hours that were there.
+        day = f"2026-11-2{3 + number}" if number < 2 else "2026-11-22"
+        (site / f"{number}.log").write_text(text.replace("2026-11-21", day))
+        here, there = (
+            ran(engine, site, out, f"run-{number}")
+            for engine, out in zip(engines, (first, second), strict=True)
+        )
+        assert here == there
 
 
 def test_files_at_addresses(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:

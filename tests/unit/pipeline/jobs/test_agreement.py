@@ -12,7 +12,7 @@ from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import ResourceType
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
-from doorkeeper_pipeline.jobs.agreement import agreement, basis_of, evidence
+from doorkeeper_pipeline.jobs.agreement import agreement, evidence
 from doorkeeper_pipeline.schemas import AGREEMENT
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.acl_tables import bindings_table
@@ -66,7 +66,7 @@ def test_a_log_and_its_own_acls_agree(tmp_path: Path) -> None:
         ("User:b", 3, 3, 0),
         ("User:c", 1, 1, 0),
     ]
-    proof = evidence(asked, basis_of(asked), NO_THRESHOLDS)
+    proof = evidence(asked, NO_THRESHOLDS)
     assert (proof.agreement, proof.lacking, proof.causes) == (100, (), ())
     assert proof.observed.allowed == 8
 
@@ -75,7 +75,7 @@ def test_acls_of_another_cluster(tmp_path: Path) -> None:
     """They decide otherwise, and do not contain what the log names."""
     asked = replace(asked_of(tmp_path, HISTORY, BINDINGS), bindings=bindings_table([OTHER]))
 
-    proof = evidence(asked, basis_of(asked), DEFAULT_THRESHOLDS)
+    proof = evidence(asked, DEFAULT_THRESHOLDS)
 
     assert proof.contradicts
     assert proof.agreement == 100 / 9
@@ -88,7 +88,7 @@ def test_a_missing_super_user_and_allow_everyone(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, [reads("a"), reads("z")], [OTHER], policy=policy)
     asked = replace(asked, policy=Policy())
 
-    proof = evidence(asked, basis_of(asked), NO_THRESHOLDS)
+    proof = evidence(asked, NO_THRESHOLDS)
 
     assert proof.agreement == 0
     assert [each.rpartition(": ")[2] for each in proof.causes[:2]] == [
@@ -139,4 +139,4 @@ def test_without_acls_the_table_is_empty(tmp_path: Path) -> None:
     asked = asked_of(tmp_path, HISTORY, BINDINGS, known=False)
 
     assert rows(asked) == []
-    assert evidence(asked, basis_of(asked), NO_THRESHOLDS).agreement is None
+    assert evidence(asked, NO_THRESHOLDS).agreement is None

@@ -78,7 +78,7 @@ def test_a_backtest_stands_before_every_proposal(
 ) -> None:
     """Where the removal set would turn a decision after all, nothing is proposed."""
     asked = asked_of(tmp_path, HISTORY, BINDINGS)
-    turning = changes_by(asked, BINDINGS, [])
+    turning = changes_by(asked, tuple(BINDINGS), ())
     assert turning.num_rows == 1
     monkeypatch.setattr(job, "changes_by", lambda *_: turning)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from doorkeeper.acl.decision import Question
 from doorkeeper.acl.model import ResourceType
-from doorkeeper_pipeline.jobs.observed import Span, history, span
+from doorkeeper_pipeline.jobs.basis import Span
+from doorkeeper_pipeline.jobs.observed import history, span
 from testkit.acl import READ
 from testkit.histories import BEGIN, Asking, asked_of
 

@@ -208,6 +208,38 @@ def test_a_run_with_nothing_new_computes_no_gold_table(site: Site, tmp_path: Pat
     assert again.rows | {"decisions files": 0} == first.rows | {"decisions files": 0}
 
 
+def test_news_read_no_decisions_of_earlier_days(site: Site) -> None:
+    """They are added to the sums of what was there: its own files need not even be readable."""
+    site.log("a.log", record("x", "2026-11-21 07:10:00,000"), record("y"))
+    site.run()
+    [old, _] = delta.files_of(site.out, "decisions")
+    Path(old).write_bytes(b"unreadable")
+    site.log("b.log", record("y", "2026-11-22 09:00:00,000"))
+
+    site.run()
+
+    denied = delta.read(site.out, "denied").select("resource_name", "count")
+    assert dict(denied.iter_rows()) == {"x": 1, "y": 2}
+    assert delta.read(site.out, "days")["count"].to_list() == [1, 2]
+    assert delta.read(site.out, "new_access")["resource_name"].to_list() == ["y"]
+
+
+def test_other_acls_read_no_decisions(site: Site, tmp_path: Path) -> None:
+    """The stored sums are decided again; they know no ACLs."""
+    site.log("a.log", record("x"), record("y"))
+    site.run()
+    for file in delta.files_of(site.out, "decisions"):
+        Path(file).write_bytes(b"unreadable")
+    listing = tmp_path / "acls.yaml"
+    acl = ACL.format(name="x").replace("U:a", "User:alice")
+    listing.write_text(f"version: 1\nacls:\n{acl}")
+
+    site.run(acls=(str(listing),))
+
+    reasons = delta.read(site.out, "denied").select("resource_name", "reason")
+    assert dict(reasons.iter_rows()) == {"x": "ALLOWED_NOW", "y": "NO_ACL"}
+
+
 DECIDED = {
     *("agreement", "grant_usage", "unused_grants", "overbroad_grants"),
     *("denied", "least_privilege"),
@@ -637,12 +669,12 @@ def test_the_audit_log_comes_after_the_other_was_read(site: Site) -> None:
     assert site.counts() == {"x": 1}
 
 
-def confluent_event(cluster: str, name: str) -> str:
+def confluent_event(cluster: str, name: str, time: str = "2026-11-22T07:10:00Z") -> str:
     """Return a refusal of Confluent's audit log."""
     return (
         '{"specversion": "1.0", "id": "' + name + '", "source": "crn://confluent.cloud/kafka='
         f'{cluster}", "type": "io.confluent.kafka.server/authorization",'
-        ' "time": "2026-11-22T07:10:00Z", "data": {"methodName": "kafka.Fetch",'
+        f' "time": "{time}", "data": {{"methodName": "kafka.Fetch",'
         ' "authenticationInfo": {"principal": "User:1"}, "authorizationInfo": {"granted": false,'
         ' "operation": "Read", "resourceType": "Topic", "resourceName": "' + name + '"}}}\n'
     )
@@ -681,6 +713,56 @@ def test_events_of_two_clusters(site: Site) -> None:
     told: list[str] = []
     site.run(inputs=(str(events),), cluster="lkc-1", tell=told.append)
     assert "gold: nothing is new for denied" in told
+
+
+def gold_of(out: Path, cluster: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows of all gold tables that are about a cluster."""
+    return {
+        name: delta.read(out, name).filter(pl.col("cluster") == cluster).rows()
+        for name, table in TABLES.items()
+        if table.layer == "gold"
+    }
+
+
+def test_clusters_of_one_folder_are_as_in_folders_of_their_own(site: Site, tmp_path: Path) -> None:
+    """Sums are by cluster, whichever of them has news, in which order they are asked about."""
+    clusters = ("lkc-1", "lkc-2")
+    apart = {}
+    for cluster in clusters:
+        (tmp_path / cluster).mkdir()
+        apart[cluster] = Site(tmp_path / cluster)
+        (tmp_path / f"{cluster}.yaml").write_text("version: 1\nacls:\n" + ACL.format(name="t17"))
+
+    def log(day: int, *news: str) -> None:
+        events = {
+            cluster: [
+                confluent_event(cluster, f"t{day}", f"2026-11-{day}T07:10:0{number}Z"),
+                confluent_event(cluster, f"{cluster}-{number}", f"2026-11-{day}T0{number}:00:00Z"),
+            ]
+            for number, cluster in enumerate(news)
+        }
+        name = f"{day}-{len(news)}.jsonl"
+        site.log(name, *(line for lines in events.values() for line in lines))
+        for cluster, lines in events.items():
+            apart[cluster].log(name, *lines)
+
+    def run_all(*asked: str) -> None:
+        for cluster in asked:
+            acls = (str(tmp_path / f"{cluster}.yaml"),)
+            site.run(cluster=cluster, acls=acls)
+            apart[cluster].run(cluster=cluster, acls=acls)
+        for cluster in clusters:
+            assert gold_of(site.out, cluster) == gold_of(apart[cluster].out, cluster)
+
+    for day in (16, 17, 18, 20, 21):
+        log(day, *clusters)
+    run_all(*clusters)
+    log(22, "lkc-1")
+    run_all("lkc-1")
+    run_all("lkc-2", "lkc-1")
+    log(17, "lkc-2")  # an old hour changes
+    run_all("lkc-2")
+    run_all("lkc-1")
 
 
 def test_a_log_beside_events_of_two_clusters(site: Site) -> None:

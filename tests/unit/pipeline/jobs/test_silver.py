@@ -32,12 +32,13 @@ def test_rows_of_all_files_in_the_hour(tmp_path: Path) -> None:
     parts = (str(tmp_path / "a"), str(tmp_path / "b"))
     out = str(tmp_path / "out")
 
-    [part] = build_hour(None, HourTask(hour="1970-01-01T01", parts=parts, out=out)).parts
+    part, sums = build_hour(None, HourTask(hour="1970-01-01T01", parts=parts, out=out)).parts
 
     assert part.rows == 2
     assert part.path.startswith("1970-01-01/01-")
     assert part.days == ("1970-01-01", "1970-01-01")
     written = pl.read_parquet(tmp_path / "out" / "silver" / "decisions" / part.path)
     assert written.select("resource_name", "count").rows() == [("t", 2), ("late", 1)]
+    assert (sums.rows, sums.path.partition("-")[0]) == (2, "hours/1970")
     assert build_hour(None, HourTask(hour="1970-01-01T05", parts=parts, out=out)).parts == ()
     assert build_hour(None, HourTask(hour="1970-01-01T05", parts=(), out=out)).parts == ()

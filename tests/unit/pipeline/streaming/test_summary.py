@@ -8,8 +8,9 @@ import polars as pl
 
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.tuples import distinct
+from doorkeeper_pipeline.jobs.sums import SAME
 from doorkeeper_pipeline.streaming.batches import Batches
-from doorkeeper_pipeline.streaming.summary import FOLDER, SAME, up_to_date
+from doorkeeper_pipeline.streaming.summary import FOLDER, up_to_date
 from testkit.trail_files import write_file
 
 if TYPE_CHECKING:

@@ -1,0 +1,280 @@
+"""Ids, texts and commands of many bindings at once, and the literal grants for many needs.
+
+The results are those of ``bindings`` and of ``doorkeeper.acl.privileges.least``, for the rows of a
+frame. The functions that know Kafka's rules are asked about each different part once: a principal,
+a host, a resource, an operation. The parts do not depend on each other, so the answers are joined.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.model import (
+    CLUSTER_NAME,
+    WILDCARD,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acl.operations import satisfied_by
+from doorkeeper.acl.privileges import grant_of
+from doorkeeper_pipeline.bindings import BOOTSTRAP, FIELDS, ID_LENGTH
+from doorkeeper_pipeline.evaluation.questions import (
+    COUNT,
+    FIRST,
+    HOST,
+    LAST,
+    OPERATION,
+    PRINCIPAL,
+    RESOURCE_NAME,
+    RESOURCE_TYPE,
+)
+from doorkeeper_pipeline.shell import word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+NAME = (RESOURCE_TYPE, RESOURCE_NAME)
+_SOMEBODY, _SOMETHING = "User:a", "a"
+_MASK = "operations"
+_AS = "as"
+
+
+def frame_of(bindings: Iterable[AclBinding]) -> pl.DataFrame:
+    """Return the seven fields of bindings, in their order."""
+    rows = [
+        (resource_type.name, name, pattern.name, who, host, does.name, permission.name)
+        for (resource_type, name, pattern), (who, host, does, permission) in bindings
+    ]
+    return pl.DataFrame(rows, dict.fromkeys(FIELDS, pl.String), orient="row")
+
+
+def bindings_of(frame: pl.DataFrame) -> list[AclBinding]:
+    """Return the bindings of rows.
+
+    Raises:
+        FormatError: a word is not Kafka's.
+
+    """
+    # The classes look names up in ten times the time of a dictionary.
+    types = {each.name: each for each in ResourceType}
+    patterns = {each.name: each for each in PatternType}
+    operations = {each.name: each for each in AclOperation}
+    permissions = {each.name: each for each in AclPermissionType}
+    try:
+        return [
+            AclBinding(
+                ResourcePattern(types[resource_type], name, patterns[pattern]),
+                AccessControlEntry(who, host, operations[does], permissions[permission]),
+            )
+            for resource_type, name, pattern, who, host, does, permission in frame.select(
+                FIELDS
+            ).iter_rows()
+        ]
+    except KeyError as error:
+        raise FormatError(f"ACLs: found the word {error}, which is none of Kafka's") from error
+
+
+def allow_literally(host: str | None = None) -> list[pl.Expr]:
+    """Return the columns that make an access (principal, operation, name) an ALLOW on it."""
+    return [
+        pl.lit(PatternType.LITERAL.name).alias("pattern_type"),
+        pl.lit(AclPermissionType.ALLOW.name).alias("permission_type"),
+        *([] if host is None else [pl.lit(host).alias(HOST)]),
+    ]
+
+
+def ids_of(frame: pl.DataFrame) -> pl.Series:
+    """Return the ids of bindings, as ``bindings.id_of`` does."""
+    fields = ("resource_type", "resource_name", "pattern_type", *FIELDS[3:])
+    parts = [
+        part
+        for name in fields
+        for part in (pl.col(name).str.len_chars().cast(pl.String), pl.lit(":"), pl.col(name))
+    ]
+    texts = frame.select(pl.concat_str(parts)).to_series().to_list()
+    encode, digest = base64.urlsafe_b64encode, hashlib.sha256
+    found = [encode(digest(text.encode()).digest())[:ID_LENGTH].decode("ascii") for text in texts]
+    return pl.Series("binding_id", found, pl.String)
+
+
+def text() -> pl.Expr:
+    """Return an expression for the texts of bindings, as ``bindings.text_of`` makes them."""
+    return pl.format(
+        "resourceType={}, resourceName={}, patternType={}, principal={}, host={}, operation={},"
+        " permissionType={}",
+        *map(pl.col, FIELDS),
+    )
+
+
+def commands_of(frame: pl.DataFrame, *, remove: bool = False) -> pl.Series:
+    """Return the kafka-acls.sh commands for bindings, as ``bindings.command_of`` does."""
+    asked: tuple[tuple[tuple[str, ...], Callable[..., str | None]], ...] = (
+        (("permission_type", PRINCIPAL), _principal_words),
+        (("permission_type", HOST), _host_words),
+        ((RESOURCE_TYPE, OPERATION), _operation_words),
+        ((RESOURCE_TYPE, RESOURCE_NAME, "pattern_type"), _resource_words),
+    )
+    for number, (names, function) in enumerate(asked):
+        frame = _with_answers(frame, names, function, pl.String(), f"words{number}")
+    tool = f"{KAFKA_ACLS} --bootstrap-server {BOOTSTRAP}"
+    does = pl.lit("--add")
+    if remove:
+        allows = pl.col("permission_type") == AclPermissionType.ALLOW.name
+        does = pl.when(allows).then(pl.lit("--remove --force")).otherwise(pl.lit("--remove"))
+    words = pl.concat_str(
+        pl.lit(f"{tool} "), does, *(f"words{number}" for number in range(len(asked)))
+    )
+    return frame.select(words.fill_null("").alias("command")).to_series()
+
+
+def is_grantable(frame: pl.DataFrame) -> pl.Series:
+    """Return for each access whether an ALLOW can say it, as ``privileges.grant_of`` does."""
+    asked: tuple[tuple[tuple[str, ...], Callable[..., bool]], ...] = (
+        ((PRINCIPAL,), lambda who: _grant(principal=who)),
+        ((HOST,), lambda host: _grant(host=host)),
+        ((RESOURCE_TYPE, OPERATION), lambda kind, does: _grant(kind, operation=does)),
+        (NAME, _grant),
+    )
+    for number, (names, function) in enumerate(asked):
+        frame = _with_answers(frame, names, function, pl.Boolean(), f"can{number}")
+    return frame.select(
+        pl.all_horizontal(f"can{number}" for number in range(len(asked)))
+    ).to_series()
+
+
+def literal_grants(needs: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
+    """Return the grants that needs come to, as ``privileges.least`` does without prefixes.
+
+    ``by`` are further columns of the needs that tell groups apart. The result has them, the fields
+    of a binding, count, first_ts and last_ts, sorted by the bindings within each group.
+    """
+    codes = {member.name: int(member) for member in AclOperation}
+    types = {member.name: int(member) for member in ResourceType}
+    access = [*by, PRINCIPAL, HOST, *NAME]
+    needs = needs.filter(is_grantable(needs))
+    bit = pl.lit(1, pl.Int64) * 2 ** pl.col(OPERATION).replace_strict(codes, return_dtype=pl.Int64)
+    masks = needs.group_by(access).agg(bit.cast(pl.Int64).unique().sum().alias(_MASK))
+    needs = needs.join(masks, on=access, how="left")
+    needs = _with_answers(needs, (OPERATION, _MASK), _implying_operation, pl.String(), _AS)
+    return (
+        needs.group_by(*access, pl.col(_AS).alias(OPERATION))
+        .agg(pl.col(COUNT).sum(), pl.col(FIRST).min(), pl.col(LAST).max())
+        .with_columns(*allow_literally())
+        .sort(
+            *by,
+            pl.col(RESOURCE_TYPE).replace_strict(types, return_dtype=pl.Int64),
+            RESOURCE_NAME,
+            PRINCIPAL,
+            HOST,
+            pl.col(OPERATION).replace_strict(codes, return_dtype=pl.Int64),
+        )
+        .select(*by, *FIELDS, COUNT, FIRST, LAST)
+    )
+
+
+def _with_answers(
+    frame: pl.DataFrame,
+    names: Sequence[str],
+    function: Callable[..., object],
+    kind: pl.DataType,
+    answer: str,
+) -> pl.DataFrame:
+    """Add a column of the answers of a function to each different combination of columns."""
+    asked = frame.select(names).unique()
+    found = [function(*row) for row in asked.iter_rows()]
+    answers = asked.with_columns(pl.Series(answer, found, kind))
+    return frame.join(answers, on=list(names), how="left", maintain_order="left")
+
+
+def _implying_operation(operation: str, operations: int) -> str:
+    """Return the operation of those used on a name for which another one counts."""
+    own = AclOperation[operation]
+    others = (
+        each
+        for each in AclOperation
+        if operations >> each & 1 and each is not own and satisfied_by(own, each)
+    )
+    return min(others, default=own).name
+
+
+def _grant(
+    kind: str = "TOPIC",
+    name: str | None = None,
+    *,
+    principal: str = _SOMEBODY,
+    host: str = WILDCARD,
+    operation: str = "DESCRIBE",
+) -> bool:
+    resource_type = ResourceType[kind]
+    if name is None:
+        name = CLUSTER_NAME if resource_type is ResourceType.CLUSTER else _SOMETHING
+    return grant_of(principal, resource_type, name, AclOperation[operation], host) is not None
+
+
+def _binding(
+    kind: ResourceType = ResourceType.TOPIC,
+    name: str | None = None,
+    pattern: PatternType = PatternType.LITERAL,
+    principal: str = _SOMEBODY,
+    host: str = WILDCARD,
+    operation: AclOperation = AclOperation.ALL,
+    permission: AclPermissionType = AclPermissionType.ALLOW,
+) -> AclBinding:
+    if name is None:
+        name = CLUSTER_NAME if kind is ResourceType.CLUSTER else _SOMETHING
+    return AclBinding(
+        ResourcePattern(kind, name, pattern),
+        AccessControlEntry(principal, host, operation, permission),
+    )
+
+
+_OPERATION = "--operation"
+
+
+def _principal_words(permission: str, principal: str) -> str | None:
+    binding = _binding(principal=principal, permission=AclPermissionType[permission])
+    options = options_of(binding)
+    return None if options is None else _words(options[: options.index(_OPERATION)])
+
+
+def _host_words(permission: str, host: str) -> str | None:
+    whose = AclPermissionType[permission]
+    options = options_of(_binding(host=host, permission=whose))
+    if options is None:
+        return None
+    begin = len(options_of(_binding(permission=whose)) or ()) - len(_ANY_RESOURCE)
+    return _words(options[begin : options.index(_OPERATION)])
+
+
+def _operation_words(kind: str, operation: str) -> str | None:
+    options = options_of(_binding(ResourceType[kind], operation=AclOperation[operation]))
+    if options is None:
+        return None
+    begin = options.index(_OPERATION)
+    return _words(options[begin : begin + 2])
+
+
+def _resource_words(kind: str, name: str, pattern: str) -> str | None:
+    options = options_of(_binding(ResourceType[kind], name, PatternType[pattern]))
+    return None if options is None else _words(options[options.index(_OPERATION) + 2 :])
+
+
+_ANY_RESOURCE = (_OPERATION, "All", "--topic", _SOMETHING)
+"""The last options of a binding of ``_binding`` without arguments."""
+
+
+def _words(options: Iterable[str]) -> str | None:
+    """Return words of bash, a blank before each; None where one can be none."""
+    found = [word(option) for option in options]
+    return None if None in found else "".join(f" {each}" for each in found)

@@ -1,0 +1,76 @@
+"""The evidence in a history, by its tables days and agreement.
+
+A run with nothing new asks for it too, so that neither Arrow nor an evaluator is imported here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doorkeeper_pipeline.evaluation.evidence import Observed, evidence_of
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Sequence
+
+    from doorkeeper.acl.decision import Policy
+    from doorkeeper_pipeline.evaluation.evidence import Evidence, Thresholds
+
+    Row = dict[str, Any]
+
+DAY = "day"
+OUTCOME = "outcome"
+
+
+class Span(NamedTuple):
+    """The days (UTC) that have decisions, their number, and the first and last time, or None."""
+
+    dates: frozenset[dt.date]
+    decisions: int
+    allowed: int
+    first: dt.datetime | None
+    last: dt.datetime | None
+
+    @property
+    def days(self) -> int:
+        """Return the number of days that have decisions."""
+        return len(self.dates)
+
+
+class Basis(NamedTuple):
+    """The tables days and agreement, as rows, and whether any ACL is in force."""
+
+    days: Sequence[Row]
+    agreement: Sequence[Row]
+    has_acls: bool
+
+
+def span_of(rows: Sequence[Row]) -> Span:
+    """Return how long a history is, by its table days."""
+    return Span(
+        frozenset(row[DAY] for row in rows),
+        sum(row["count"] for row in rows),
+        sum(row["count"] for row in rows if row[OUTCOME] == "ALLOWED"),
+        min((row["first_ts"] for row in rows), default=None),
+        max((row["last_ts"] for row in rows), default=None),
+    )
+
+
+def evidence_in(
+    basis: Basis, policy: Policy, thresholds: Thresholds, now: dt.datetime | None = None
+) -> Evidence:
+    """Return the evidence in a history.
+
+    Decisions later than ``now`` make it worthless; None if times are not to be checked.
+    """
+    found = span_of(basis.days)
+    observed = Observed(
+        decisions=found.decisions,
+        allowed=found.allowed,
+        first=found.first,
+        last=found.last,
+        days=found.dates,
+        has_acls=basis.has_acls,
+        now=now,
+    )
+    return evidence_of(observed, basis.agreement, policy, thresholds)

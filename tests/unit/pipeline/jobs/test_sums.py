@@ -1,0 +1,246 @@
+"""Sums of distinct decisions: what is added to them, and when they are made anew."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.engines.tuples import COUNTS, distinct
+from doorkeeper_pipeline.jobs import sums
+from doorkeeper_pipeline.jobs.belonging import Cluster
+from doorkeeper_pipeline.jobs.sums import SAME, TABLE, files_of, up_to_date, write_hour
+from doorkeeper_pipeline.tables import contents, delta, places
+from doorkeeper_pipeline.tables.delta import Change, Tables, write_part
+from testkit.report_tables import table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TODAY = dt.date(2026, 11, 22)
+UNNAMED = Cluster("")
+
+
+class History(LocalEngine):
+    """A folder with decisions by the hour, and the tasks that each change asked for."""
+
+    def __init__(self, out: Path) -> None:
+        """Begin with an empty folder."""
+        super().__init__()
+        self.out = str(out)
+        self.asked: list[Any] = []
+
+    def map(self, function: Any, tasks: Any, shared: Any) -> Any:
+        """Carry out tasks, and note them."""
+        self.asked += tasks
+        return super().map(function, tasks, shared)
+
+    def change(
+        self,
+        hours: Mapping[str, Sequence[str]],
+        *,
+        summed: bool = True,
+        cluster: Cluster = UNNAMED,
+    ) -> None:
+        """Write hours with a refusal of each name in place of what they were, and sum up.
+
+        The hours are of the cluster that is summed up.
+        """
+        self.asked.clear()
+        change = Change(Tables(self.out))
+        for hour, names in hours.items():
+            name = places.of_hour(hour, cluster.name if cluster.ids else "")
+            change.remove("decisions", f"{name}-")
+            if not names:
+                continue
+            at = dt.datetime.fromisoformat(f"{hour}:00:00+00:00")
+            rows = [
+                {"day": at.date(), "minute": at, "principal": "User:a", "resource_name": refused}
+                | {"outcome": "DENIED", "count": 1}
+                | dict.fromkeys(("first_ts", "last_ts"), at)
+                for refused in names
+            ]
+            frame = contents.as_frame("decisions", table_of("decisions", rows).collect())
+            change.add([write_part(self.out, "decisions", frame, name)])
+        if summed:
+            up_to_date(change, self, TODAY, cluster)
+        runs = table_of("runs", [{}]).collect()
+        change.replace("runs", contents.as_frame("runs", runs))
+        change.commit()
+
+    def files_read(self, folder: str) -> list[str]:
+        """Return the names of the spans of files of a folder that were added up."""
+        task = next(each for each in self.asked if getattr(each, "name", "").startswith(folder))
+        root = f"{self.out}/{places.folder_of(TABLE)}/"
+        return [name.removeprefix(root).rpartition("/")[0] for name in task.files]
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    """Return an empty history."""
+    return History(tmp_path)
+
+
+def counts(out: str, cluster: Cluster = UNNAMED) -> dict[str, int]:
+    """Return how often each name was refused, by the sum of the whole history."""
+    rows = contents.read_files(out, TABLE, files_of(Tables(out), cluster))
+    assert set(rows["span"]) <= {"all"}
+    return dict(rows.group_by("resource_name").agg(pl.col("count").sum()).iter_rows())
+
+
+def is_whole(out: str) -> bool:
+    """Return whether the sum is what all decisions add up to."""
+    decisions = delta.read(out, "decisions").lazy()
+    wanted = distinct(decisions, SAME).sort(SAME).select(*SAME, *COUNTS).collect()
+    found = contents.read_files(out, TABLE, files_of(Tables(out), UNNAMED)).select(*SAME, *COUNTS)
+    return bool(found.sort(SAME).equals(wanted))
+
+
+def test_new_hours_are_added(history: History) -> None:
+    """The sum of the last run and the new hour are read, and no older hour."""
+    history.change({f"2026-11-22T0{hour}": ["a", "b"] for hour in range(5)})
+
+    history.change({"2026-11-22T07": ["a", "c"]})
+
+    assert counts(history.out) == {"a": 6, "b": 5, "c": 1}
+    [beginning, new] = history.files_read("all/")
+    assert (beginning.partition("/")[0], new) == ("all", "hours/2026-11-22")
+    assert is_whole(history.out)
+
+
+def test_an_hour_of_the_last_two_days_that_changes(history: History) -> None:
+    """What was before these days is not read again."""
+    history.change({f"2026-11-{day}T03": ["a"] for day in range(10, 23)})
+
+    history.change({"2026-11-21T03": ["b"]})
+
+    assert counts(history.out) == {"a": 12, "b": 1}
+    assert history.files_read("all/")[1:] == ["hours/2026-11-21", "hours/2026-11-22"]
+    assert history.files_read("all/")[0].startswith("before/2026-11-21/")
+    assert is_whole(history.out)
+
+
+def test_an_old_hour_that_changes(history: History) -> None:
+    """All hours are added up again, of their sums and not of their decisions."""
+    history.change({f"2026-11-{day}T03": ["a"] for day in range(10, 23)})
+
+    history.change({"2026-11-12T03": ["b"], "2026-11-13T03": []})
+
+    assert counts(history.out) == {"a": 11, "b": 1}
+    assert len(history.files_read("before/")) == 10
+    assert not any(
+        isinstance(each, sums.HourFile) and "11-10" in each.path for each in history.asked
+    )
+    assert is_whole(history.out)
+
+
+def test_days_go_into_the_past(history: History) -> None:
+    """A day later the sum of old hours gets the day that became old, and no other."""
+    history.change({f"2026-11-{day}T03": ["a"] for day in range(10, 22)})
+
+    history.change({"2026-11-22T03": ["b"]})
+
+    [beginning, new] = history.files_read("before/")
+    assert (beginning.rpartition("/")[0], new) == ("before/2026-11-20", "hours/2026-11-20")
+    assert is_whole(history.out)
+
+
+def test_a_time_in_the_future_makes_nothing_old(history: History) -> None:
+    """A forged line of another century would make today's hours old ones for ever."""
+    history.change({"2126-01-01T00": ["x"], "2026-11-20T03": ["a"], "2026-11-22T03": ["a"]})
+
+    history.change({"2026-11-22T03": ["b"]})
+
+    assert history.files_read("all/")[0].startswith("before/2026-11-21/")
+    assert is_whole(history.out)
+
+
+def test_nothing_new_asks_for_nothing(history: History) -> None:
+    """The sum is there already."""
+    history.change({"2026-11-22T03": ["a"]})
+
+    history.change({})
+
+    assert history.asked == []
+    assert counts(history.out) == {"a": 1}
+
+
+def test_decisions_that_no_sum_knows(history: History) -> None:
+    """After a run of a release without sums they are made of the decisions; until then none are
+    taken for them."""
+    history.change({"2026-11-21T03": ["a"]})
+    history.change({"2026-11-21T03": ["b"], "2026-11-22T03": ["a"]}, summed=False)
+    assert files_of(Tables(history.out), UNNAMED) == ()
+
+    history.change({})
+
+    assert counts(history.out) == {"a": 1, "b": 1}
+    assert is_whole(history.out)
+
+
+def test_no_decisions(history: History) -> None:
+    """Nothing has no sum, also where there was something."""
+    history.change({"2026-11-21T03": ["a"]})
+
+    history.change({"2026-11-21T03": []})
+
+    assert files_of(Tables(history.out), UNNAMED) == ()
+
+
+def test_large_sums_are_cut(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each bucket is a task and a file; together they have each decision once."""
+    monkeypatch.setattr(sums, "ROWS_A_BUCKET", 10)
+
+    history.change({f"2026-11-22T0{hour}": list("abcdefghij") for hour in range(3)})
+
+    assert len(files_of(Tables(history.out), UNNAMED)) == 3
+    assert counts(history.out) == dict.fromkeys("abcdefghij", 3)
+    assert is_whole(history.out)
+
+
+def test_sums_are_by_cluster(history: History) -> None:
+    """News of one cluster are added to its sum, and that of the other stays."""
+    first, second = (Cluster(name, ("lkc-1", "lkc-2")) for name in ("lkc-1", "lkc-2"))
+    for cluster, name in ((first, "a"), (second, "b")):
+        days = {f"2026-11-{day}T03": [name] for day in range(18, 23)}
+        history.change(days, cluster=cluster)
+    other = files_of(Tables(history.out), second)
+
+    history.change({"2026-11-22T04": ["c"]}, cluster=first)
+
+    assert counts(history.out, first) == {"a": 5, "c": 1}
+    assert counts(history.out, second) == {"b": 5}
+    assert files_of(Tables(history.out), second) == other
+    assert len(history.files_read("all~")) == 2
+    assert len(delta.Tables(history.out).files(TABLE, "before~")) == 2
+
+
+def test_a_sum_of_another_name_goes(history: History) -> None:
+    """After the cluster got a name there is no sum without one."""
+    days = {f"2026-11-{day}T03": ["a"] for day in range(18, 23)}
+    history.change(days)
+    named = Cluster("payments", (), "payments")
+
+    history.change({}, cluster=named)
+
+    assert counts(history.out, named) == {"a": 5}
+    found = Tables(history.out)
+    assert not [*found.files(TABLE, "all/"), *found.files(TABLE, "before/")]
+
+
+def test_an_hour_keeps_the_contract(history: History) -> None:
+    """Its rows are named by their columns and its span."""
+    history.change({"2026-11-22T07": ["a", "a b", "b"]})
+
+    [file] = delta.Tables(history.out).files(TABLE, "hours/")
+    frame = contents.read_files(history.out, TABLE, [file])
+
+    assert contents.check(TABLE, frame) == {}
+    assert set(frame["span"]) == {"2026-11-22T07"}
+    assert write_hour(
+        history.out, delta.read(history.out, "decisions").lazy(), "2026-11-22/07-x.parquet"
+    ).path.startswith("hours/2026-11-22/07-x-")
