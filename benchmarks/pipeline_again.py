@@ -3,10 +3,12 @@
     python benchmarks/pipeline_again.py [--lines N] [--full] [--engine local|spark]
 
 A made-up log in 24 files is read by ``doorkeeper-pipeline run``, all tables made: once, once more
-with nothing new, and once more with one new file of a twenty-fourth of the lines. Each run is a
+with nothing new, and once more with one new file of a twenty-fourth of the lines. Then the news of
+a day, a tenth of the lines, are read after a history of one day and after one of ten. Each run is a
 process of its own; ``cpu`` is its processor time with that of its children, which says more than
 ``wall`` on a machine that does something else too. Goals, in processor time: nothing new at most 2
-percent of the first run, a twenty-fourth at most 8.
+percent of the first run, a twenty-fourth at most 8; after ten days at most 1.2 times what the same
+news cost after one.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import NamedTuple
 
 LINES, LINES_FULL = 500_000, 5_000_000
 FILES = 24
+DAYS = 10
 
 
 class Cost(NamedTuple):
@@ -40,20 +43,26 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help=f"{LINES_FULL:,} lines")
     parser.add_argument("--engine", choices=("local", "spark"), default="local")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="doorkeeper-again-") as folder:
-        measure(Path(folder), LINES_FULL if given.full else given.lines, given.engine)
+    lines = LINES_FULL if given.full else given.lines
+    for part in (measure, measure_histories):
+        with tempfile.TemporaryDirectory(prefix="doorkeeper-again-") as folder:
+            part(Path(folder), lines, given.engine)
 
 
-def measure(folder: Path, lines: int, engine: str) -> None:
-    """Write a log, run three times, print the costs and their ratios."""
+def write(folder: Path, lines: int, files: int, days: int) -> tuple[list[Path], Path]:
+    """Write a log in some files, and ACLs; return the files in the order of time, and the ACLs."""
     from doorkeeper_pipeline.worlds.shape import Shape  # noqa: PLC0415  the runs' start is theirs
     from doorkeeper_pipeline.worlds.traffic import world_of  # noqa: PLC0415  as above
     from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log  # noqa: PLC0415
 
     world = world_of(Shape())
-    write_log(world, folder / "all", Log(lines=lines, files=FILES, days=1))
-    acls = write_acls(world, folder)["yaml"]
-    *first, last = sorted((folder / "all").iterdir())
+    written = write_log(world, folder / "all", Log(lines=lines, files=files, days=days))
+    return list(written.paths), write_acls(world, folder)["yaml"]
+
+
+def measure(folder: Path, lines: int, engine: str) -> None:
+    """Write a log, run three times, print the costs and their ratios."""
+    (*first, last), acls = write(folder, lines, FILES, 1)
     logs = folder / "logs"
     logs.mkdir()
     for path in first:
@@ -68,6 +77,25 @@ def measure(folder: Path, lines: int, engine: str) -> None:
         wall, cpu, peak = costs[-1]
         ratios = f"{wall / costs[0].wall_s:6.1%} {cpu / costs[0].cpu_s:6.1%}"
         print(f"{name:12} {wall:8.1f} {cpu:8.1f} {peak:8.0f}   {ratios}", flush=True)
+
+
+def measure_histories(folder: Path, lines: int, engine: str) -> None:
+    """Run with the news of a day after a history of one day, and of ten; print the ratio."""
+    day = lines // DAYS
+    (*earlier, last), acls = write(folder, day * (DAYS + 1), DAYS + 1, DAYS + 1)
+    costs = []
+    for days in (1, DAYS):
+        logs, out = folder / f"logs{days}", folder / f"out{days}"
+        logs.mkdir()
+        for path in earlier[-days:]:
+            shutil.copy2(path, logs)
+        run(logs, acls, out, engine)
+        shutil.copy2(last, logs)
+        costs.append(run(logs, acls, out, engine))
+        wall, cpu, peak = costs[-1]
+        ratio = f"{wall / costs[0].wall_s:6.2f} {cpu / costs[0].cpu_s:6.2f}"
+        name = f"after {days} days" if days > 1 else f"{day:,} lines"
+        print(f"{name:14} {wall:6.1f} {cpu:8.1f} {peak:8.0f}   of one day: {ratio}", flush=True)
 
 
 def run(logs: Path, acls: Path, out: Path, engine: str) -> Cost:

@@ -299,14 +299,15 @@ def spark_sql(folder: Path, query: str) -> Way:
 def by_index(folder: Path, engine: Engine) -> Way:
     """Return the job of the pipeline."""
     before, after = (_bindings(folder / f"{version}.json") for version in ("before", "after"))
-    asked = GoldInput(
-        engine=engine,
-        decisions=tuple(sorted(map(str, (folder / "decisions").glob("*.parquet")))),
-        bindings=None,
-        policy=POLICY,
-    )
 
     def run() -> pl.DataFrame:
+        # Made each time: it keeps the indexes of sets that it was asked about.
+        asked = GoldInput(
+            engine=engine,
+            decisions=tuple(sorted(map(str, (folder / "decisions").glob("*.parquet")))),
+            bindings=None,
+            policy=POLICY,
+        )
         found = pl.from_arrow(changes_by(asked, before, after))
         assert isinstance(found, pl.DataFrame)
         return found.select(*SORTED_BY, "turn", "count", "first_ts", "last_ts")

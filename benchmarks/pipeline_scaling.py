@@ -53,11 +53,11 @@ def main() -> None:
         files = written(world, PARTS[-1] * part, Path(folder))
         print(f"{len(world.bindings):,} ACLs; parts of {part:,} events; us an event")
         print(f"{'':18}" + "".join(f"{parts * part:>13,}" for parts in PARTS) + "   ten of one")
-        measure("local", LocalEngine(), world, files, part)
+        measure("local", LocalEngine, world, files, part)
         if not given.quick:
             engine = spark()
             if engine is not None:
-                measure("spark", engine, world, files, part)
+                measure("spark", lambda: engine, world, files, part)
                 engine.close()
 
 
@@ -88,13 +88,15 @@ def spark() -> Engine | None:
     return engine
 
 
-def measure(name: str, engine: Engine, world: World, files: tuple[str, ...], part: int) -> None:
-    """Print what an event costs in each history."""
+def measure(
+    name: str, engine: Callable[[], Engine], world: World, files: tuple[str, ...], part: int
+) -> None:
+    """Print what an event costs in each history; the local engine remembers nothing of it."""
     proposed = proposal_of(world.bindings)
 
     def asked(parts: int) -> GoldInput:
         return GoldInput(
-            engine=engine,
+            engine=engine(),
             decisions=files[: parts * FILES_A_PART],
             bindings=None,
             policy=world.policy,
