@@ -106,6 +106,8 @@ def test_a_run_gives_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: P
     assert len(delta.read(out, "quarantine")) == 30
 
 
+# Spark starts some hundred tasks: two minutes on a machine with other work.
+@pytest.mark.timeout(600)
 def test_news_give_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
     """Sums of earlier runs, of either engine, are added to by the other."""
     first, second = tmp_path / "first", tmp_path / "second"
