@@ -228,17 +228,20 @@ Examples:
     help="Properties of a Java client for --to.",
 )
 @click.option("--dry-run", is_flag=True, help="Only print the ACLs that would be added.")
+@output_option
 def adopt(
     file: Path,
     names: tuple[str, ...],
     to: Address | None,
     command_config: Path | None,
     dry_run: bool,  # noqa: FBT001  click's
+    output: str,
 ) -> None:
     """Add the ACLs of the scope that clusters have, and the store lacks, to the store."""
+    clusters = _clusters_of(file, names)
 
     async def run() -> list[AclBinding]:
-        _, found = await _compare(file, _clusters_of(file, names))
+        _, found = await _compare(file, clusters)
         for each in found:
             if each.failure or len(each.drifts) < len(each.brokers):
                 fail(f"{each.config.name}: {text}" for text in _failures(each))
@@ -254,6 +257,15 @@ def adopt(
         return extra
 
     adopted = _run(run())
+    if output == "json":
+        show_json(
+            {
+                "clusters": [each.name for each in clusters],
+                "dry_run": dry_run,
+                "adopted": [binding_text(each) for each in adopted],
+            }
+        )
+        return
     show([paint(f"+ {printable(binding_text(each))}", "green") for each in adopted])
     say(f"{len(adopted)} ACLs {'would be ' if dry_run else ''}adopted")
 

@@ -17,7 +17,7 @@ from doorkeeper.clusters.drift import binding_text, known_bindings
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
@@ -85,8 +85,12 @@ class SentBatch(NamedTuple):
 class RemoteCluster:
     """A client of a cluster. It is made anew after an error, with the secrets as they are then."""
 
-    def __init__(self, config: ClusterConfig) -> None:
+    def __init__(
+        self, config: ClusterConfig, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        """``sleep`` passes the time between batches."""
         self._config = config
+        self._sleep = sleep
         self._client: AdminClient | None = None
         self._readers: dict[int, DescriptionReader] = {}
         self._latest: frozenset[AclBinding] = frozenset()
@@ -144,7 +148,7 @@ class RemoteCluster:
                 errors = await (self._add if adds else self._remove)(batch)
             yield SentBatch(adds, batch, errors)
             if limits.per_second:
-                await asyncio.sleep(len(batch) / limits.per_second)
+                await self._sleep(len(batch) / limits.per_second)
 
     async def _add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         return [each.error for each in await self._open().create_acls(bindings)]

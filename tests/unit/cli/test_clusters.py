@@ -103,6 +103,19 @@ def test_adopt_takes_over_what_is_there(config: Path, kafka: DoorkeeperServer) -
     assert "User:carol" not in listed
 
 
+def test_adopt_prints_json(config: Path) -> None:
+    """The ACLs, and whether they were added; nothing else is printed."""
+    row = "ALLOW WRITE on LITERAL TOPIC 'pay-out' for User:bob from *"
+    words = ("clusters", "adopt", "--config", str(config), "--output", "json")
+
+    code, text, errors = run(*words, "--dry-run")
+    assert (code, errors) == (0, "")
+    assert json.loads(text) == {"clusters": ["a"], "dry_run": True, "adopted": [row]}
+
+    assert json.loads(run(*words)[1]) == {"clusters": ["a"], "dry_run": False, "adopted": [row]}
+    assert json.loads(run(*words)[1]) == {"clusters": ["a"], "dry_run": False, "adopted": []}
+
+
 def test_an_unreachable_cluster_is_no_traceback(config: Path, kafka: DoorkeeperServer) -> None:
     """Nothing is adopted from what cannot be read."""
     kafka.stop()

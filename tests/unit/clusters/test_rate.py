@@ -1,0 +1,51 @@
+"""The rate of changes, on a clock of the test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
+from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits
+from doorkeeper.clusters.enforcement import AclEdits
+from doorkeeper.clusters.remote import RemoteCluster
+from testkit.acl import READ, allow, topic
+from testkit.loop_clock import LoopClock
+from testkit.synchronized import target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper.testing import DoorkeeperServer
+
+BINDINGS = tuple(allow(f"user-{number}", READ, topic("pay-in")) for number in range(25))
+
+
+@pytest.fixture
+def kafka() -> Iterator[DoorkeeperServer]:
+    with target(BINDINGS[:5]) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("rate", "pauses_s"), [(0, []), (10, [1.0, 1.0, 0.5]), (100, [0.1, 0.1, 0.05])]
+)
+async def test_a_batch_is_followed_by_the_time_of_its_acls(
+    kafka: DoorkeeperServer, rate: int, pauses_s: list[float]
+) -> None:
+    """Of additions and removals alike: 10 ACLs at 10 in a second take one; 0 is no limit."""
+    limits = EnforcementLimits(per_second=rate, batch=10)
+    config = ClusterConfig(
+        "a", kafka.bootstrap_servers, {}, SelectorUnion((EVERYTHING,)), limits=limits
+    )
+    edits = AclEdits(added=BINDINGS[5:], removed=BINDINGS[:5])
+    clock = LoopClock(0.0)
+    remote = RemoteCluster(config, clock.sleep)
+
+    done_s = [clock.now_s async for _ in remote.send(edits)]
+
+    assert clock.pauses_s == pytest.approx(pauses_s)
+    assert done_s == pytest.approx([0.0, sum(pauses_s[:1]), sum(pauses_s[:2])])
+    await remote.close()
+    assert set(kafka.acls()) == set(BINDINGS[5:])
