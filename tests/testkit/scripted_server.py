@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from doorkeeper_wire import interpreted
 from doorkeeper_wire.headers import RequestHeader, decode_request_header, encode_response
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
@@ -18,9 +19,11 @@ from doorkeeper_wire.messages.api_versions import (
 from doorkeeper_wire.messages.create_acls import CreateAclsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
+from doorkeeper_wire.messages.describe_quorum import DescribeQuorumRequest
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
 )
+from doorkeeper_wire.messages.fetch import FetchRequest
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -28,21 +31,48 @@ from doorkeeper_wire.messages.metadata import (
 )
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
+from doorkeeper_wire.unserved import UNSERVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper_wire.message import Message
 
-    Answer = Message | bytes | None
-    Script = Callable[[Any], Answer | asyncio.Future[Answer]]
+
+class FetchSnapshotRequest:
+    """The request of an API without generated code; it decodes to its values by Kafka's names."""
+
+    API_KEY = 59
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+
+    @staticmethod
+    def decode(frame: bytes, at: int, version: int) -> tuple[interpreted.Values, int]:
+        return interpreted.decode(UNSERVED[59].request, frame, at, version, flexible=True)
+
+
+class FetchSnapshotResponse:
+    """Its response, from values."""
+
+    def __init__(self, **values: Any) -> None:
+        self._values = values
+
+    def encode(self, version: int) -> bytes:
+        return interpreted.encode(UNSERVED[59].response, self._values, version, flexible=True)
+
+
+Answer: TypeAlias = "Message | FetchSnapshotResponse | bytes | None"
+Script: TypeAlias = "Callable[[Any], Answer | asyncio.Future[Answer]]"
 
 REQUESTS: tuple[type[Any], ...] = (
     ApiVersionsRequest,
     CreateAclsRequest,
     DeleteAclsRequest,
     DescribeAclsRequest,
+    DescribeQuorumRequest,
     DescribeUserScramCredentialsRequest,
+    FetchRequest,
+    FetchSnapshotRequest,
     MetadataRequest,
     SaslAuthenticateRequest,
     SaslHandshakeRequest,
@@ -140,7 +170,7 @@ def _row(key: int, least: int, most: int) -> ApiVersion:
     return ApiVersion(api_key=key, min_version=least, max_version=most)
 
 
-def _encoded(answer: Message | bytes, header: RequestHeader) -> bytes:
+def _encoded(answer: Message | FetchSnapshotResponse | bytes, header: RequestHeader) -> bytes:
     if isinstance(answer, bytes):
         return answer
     body = answer.encode(header.api_version)

@@ -354,8 +354,13 @@ def _status_lines(found: ClusterComparison, revision: int | None) -> list[str]:
     name = f"{found.config.name} ({found.config.mode.value})"
     if found.is_in_force:
         brokers = ", ".join(map(str, found.brokers))
-        return [paint(f"{name}: revision {revision} is in force on brokers {brokers}", "green")]
-    return [f"{name}: {paint(printable(text), 'red')}" for text in _failures(found)]
+        lines = [paint(f"{name}: revision {revision} is in force on brokers {brokers}", "green")]
+    else:
+        lines = [f"{name}: {paint(printable(text), 'red')}" for text in _failures(found)]
+    if found.config.controllers and found.polled_because:
+        reason = printable(found.polled_because)
+        lines.append(f"{name}: polled, since its metadata log cannot be followed: {reason}")
+    return lines
 
 
 def _failures(found: ClusterComparison) -> list[str]:

@@ -2,6 +2,8 @@
 
 config           the file of clusters: addresses, modes, scopes, limits
 remote           one cluster through its admin API, each broker by itself
+log_acls         the ACLs of a metadata log, from its records
+following        the task that follows a metadata log
 drift            the difference between a cluster and the desired ACLs, and its age
 enforcement      the changes that remove a drift, within the limits; repeated reverts
 receipts         the revision that all brokers of a cluster enforce, and waiting for one

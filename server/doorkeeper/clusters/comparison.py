@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.clusters.drift import NO_DRIFT, AclDrift, binding_text, common, compare
+from doorkeeper.clusters.following import log_refusal
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ class ClusterComparison(NamedTuple):
     config: ClusterConfig
     brokers: Mapping[int, AclDrift | str]
     failure: str = ""
+    polled_because: str = ""
+    """Why the metadata log cannot be followed; empty if it can."""
 
     @property
     def drifts(self) -> list[AclDrift]:
@@ -46,6 +49,7 @@ class ClusterComparison(NamedTuple):
             "revision": revision,
             "in_force": self.is_in_force,
             "failure": self.failure or None,
+            "polls_because": self.polled_because or None,
             "brokers": {str(broker): _broker_text(each) for broker, each in self.brokers.items()},
             "outside": drift.outside,
             "missing": [binding_text(each) for each in sorted(drift.missing)],
@@ -66,7 +70,8 @@ async def compare_cluster(config: ClusterConfig, desired: Bindings) -> ClusterCo
     try:
         brokers = await remote.brokers()
         found = await asyncio.gather(*map(one, brokers))
-        return ClusterComparison(config, dict(zip(brokers, found, strict=True)))
+        reason = await log_refusal(config)
+        return ClusterComparison(config, dict(zip(brokers, found, strict=True)), "", reason)
     except ClusterError as error:
         return ClusterComparison(config, {}, str(error))
     finally:

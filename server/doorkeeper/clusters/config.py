@@ -30,7 +30,7 @@ ALL: Final = "everything"
 """The scope of a cluster whose ACLs all belong to Doorkeeper."""
 
 _KEYS: Final = (
-    *("name", "bootstrap", "properties", "mode", "scope", "order", "foreign"),
+    *("name", "bootstrap", "controllers", "properties", "mode", "scope", "order", "foreign"),
     *("interval.ms", "limits"),
 )
 _REQUIRED: Final = ("name", "bootstrap", "scope")
@@ -82,6 +82,8 @@ class ClusterConfig(NamedTuple):
     foreign: Foreign = Foreign.REVERT
     interval_s: float = _INTERVAL_MS / 1000
     limits: EnforcementLimits = EnforcementLimits()
+    controllers: str = ""
+    """Addresses of controllers, whose log is followed; empty to poll."""
 
     @property
     def is_enforced(self) -> bool:
@@ -130,6 +132,7 @@ def _cluster(value: YamlValue) -> ClusterConfig | None:
     if name is not None and not _NAME.fullmatch(name):
         fields["name"].fault(f"found {name!r}; allowed: letters, digits, dots, _ and -")
     bootstrap = _bootstrap(fields["bootstrap"]) if "bootstrap" in fields else None
+    controllers = _bootstrap(fields["controllers"]) if "controllers" in fields else ""
     properties = _properties(fields["properties"]) if "properties" in fields else {}
     if bootstrap and "properties" in fields:
         _check_client(bootstrap, properties, fields["properties"])
@@ -151,6 +154,7 @@ def _cluster(value: YamlValue) -> ClusterConfig | None:
         foreign,
         interval_ms / 1000,
         limits,
+        controllers or "",
     )
 
 

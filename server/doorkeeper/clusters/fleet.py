@@ -191,5 +191,7 @@ def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
         "held": cluster.held or None,
         "refused": cluster.refused or None,
         "reads": cluster.reads,
+        "follows_log": cluster.follower.is_following,
+        "polls_because": cluster.follower.reason or None,
         "drift": rows,
     }

@@ -2,7 +2,9 @@
 
     a change here       the changes are sent at once, from the last reading; then all brokers are
                         read until they enforce them
-    every interval      one broker is read; only if it shows a drift, all are
+    every interval      one broker is read; only if it shows a drift, all are; without a drift none
+                        is read while the metadata log is followed
+    a change in the log the ACLs that it names are looked up on all brokers
     an unknown outcome  nothing is concluded; the next reading decides
 
 A reading counts only if it is complete. The desired ACLs are those of one ``State``: with an order,
@@ -26,6 +28,7 @@ from doorkeeper.clusters.drift import (
 )
 from doorkeeper.clusters.enforcement import Enforcement
 from doorkeeper.clusters.events import ClusterEvent, EventKind
+from doorkeeper.clusters.following import LogFollower
 from doorkeeper.clusters.receipts import Receipt, ReceiptBook
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 
@@ -91,6 +94,7 @@ class ClusterSynchronization:
         self._clock = asyncio.get_running_loop().time
         self._remote = RemoteCluster(config)
         self._news = asyncio.Event()
+        self.follower = LogFollower(config, self._note_log)
         self._desired = DesiredBindings(config.scope)
         self._present: Bindings | None = None
         """The ACLs of the scope that are there, as read and then changed; None if not known."""
@@ -103,6 +107,7 @@ class ClusterSynchronization:
         self._hurry_until_s = 0.0
         """Until then missing receipts are looked for after short pauses."""
         self._attempts = 0
+        self._log_attempts = 0
 
     def note(self, committed: Committed) -> None:
         """Take a change of ACLs."""
@@ -111,6 +116,11 @@ class ClusterSynchronization:
 
     def wake(self) -> None:
         """Look at the target again: it may have changed."""
+        self._news.set()
+
+    def _note_log(self) -> None:
+        """Look at the changes of the log."""
+        self._log_attempts = 0
         self._news.set()
 
     def _need_receipt(self) -> None:
@@ -138,6 +148,7 @@ class ClusterSynchronization:
                     failures += 1
                 await self._pause(failures)
         finally:
+            await self.follower.close()
             await self._remote.close()
             await self._lease.release()
 
@@ -152,6 +163,10 @@ class ClusterSynchronization:
             rest_s = _PENDING_S[min(self._attempts, len(_PENDING_S)) - 1]
         elif self.is_holder:
             rest_s -= now_s - self._read_s
+        if self._log_attempts:
+            # Brokers apply a change a little after it is in the log.
+            attempts_s = _PENDING_S[min(self._log_attempts, len(_PENDING_S)) - 1]
+            rest_s = min(rest_s, attempts_s)
         with suppress(TimeoutError):
             async with asyncio.timeout(max(rest_s, 0)):
                 await self._news.wait()
@@ -173,12 +188,18 @@ class ClusterSynchronization:
             return
         desired = await self._goal_of(target)
         if not self.is_holder:
+            await self.follower.close()
             if self.receipts.waiters or self.is_followed:
                 await self._confirm(desired, target)
             return
+        self.follower.start()
         is_due = self._clock() - self._read_s >= self.config.interval_s
+        if is_due and self._is_quiet():
+            is_due, self._read_s = False, self._clock()
         if self._present is None or is_due:
             await self._observe(desired)
+        elif self.follower.is_following and (self.follower.changes or self.follower.is_new):
+            await self._look_up(desired, self._present)
         elif not self.config.is_enforced:
             await self._conclude(desired, self._present)
         if self.config.is_enforced:
@@ -214,6 +235,56 @@ class ClusterSynchronization:
         self._read_s = self._clock()
         present = await asyncio.to_thread(lambda: (desired - drift.missing) | drift.extra)
         await self._conclude(desired, present, drift.outside)
+
+    def _is_quiet(self) -> bool:
+        """Return whether nothing is to be read: the log is followed, and all is as it should be."""
+        follower = self.follower
+        is_read = follower.is_following and not (follower.is_new or follower.changes)
+        return is_read and not (self.differences.drift or self.held or self.refused or self.failure)
+
+    async def _look_up(self, desired: Bindings, present: Bindings) -> None:
+        """Look up the changes of the log on all brokers.
+
+        The log is ahead of the brokers, and behind this server's own changes: what it says is
+        concluded only where each broker that answers says the same.
+        """
+        if self.follower.is_new:
+            self.follower.compare(present)
+        changes = self.follower.changes
+        selects = self.config.scope.selects
+        for each, is_there in list(changes.items()):
+            if (each in present) is is_there or not selects(each):
+                changes.pop(each)
+        asked = dict(changes)
+        if not asked:
+            self._log_attempts = 0
+            await self._conclude(desired, present)
+            return
+        self._log_attempts += 1
+        if len(asked) > _FEW:
+            changes.clear()
+            self._log_attempts = 0
+            await self._observe(desired)
+            return
+        wanted = frozenset(asked)
+        brokers = self._brokers or await self._remote.brokers()
+        found = await asyncio.gather(*(self._holds(each, wanted) for each in brokers))
+        answers = [each for each in found if not isinstance(each, ClusterError)]
+        if not answers:
+            raise ClusterError("; ".join(dict.fromkeys(map(str, found))))
+        seen = {
+            each: is_there
+            for each, is_there in asked.items()
+            # The log may have gone on meanwhile.
+            if changes.get(each) is is_there and all((each in one) is is_there for one in answers)
+        }
+        for each in seen:
+            changes.pop(each)
+        if not changes:
+            self._log_attempts = 0
+        if seen:
+            added = {each for each, is_there in seen.items() if is_there}
+            await self._conclude(desired, (present - seen.keys()) | added)
 
     async def _compare(self, broker: int, desired: Bindings) -> AclDrift:
         self.reads += 1
@@ -348,13 +419,19 @@ class ClusterSynchronization:
         self, broker: int, changed: Bindings, desired: Bindings
     ) -> AclDrift | ClusterError:
         """Return the drift of a few ACLs on a broker."""
+        present = await self._holds(broker, changed)
+        if isinstance(present, ClusterError):
+            return present
+        return compare(desired & changed, present, self.config.scope)
+
+    async def _holds(self, broker: int, bindings: Bindings) -> Bindings | ClusterError:
+        """Return which of a few ACLs a broker has."""
         try:
-            answers = await asyncio.gather(*(self._remote.has(broker, each) for each in changed))
+            answers = await asyncio.gather(*(self._remote.has(broker, each) for each in bindings))
         except ClusterError as error:
             return error
-        pairs = zip(changed, answers, strict=True)
-        present = frozenset(each for each, is_there in pairs if is_there)
-        return compare(desired & changed, present, self.config.scope)
+        pairs = zip(bindings, answers, strict=True)
+        return frozenset(each for each, is_there in pairs if is_there)
 
     def _receive(self, target: State, brokers: tuple[int, ...], read_s: float) -> None:
         is_new = self.receipts.confirm(

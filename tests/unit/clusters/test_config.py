@@ -68,6 +68,7 @@ def test_every_key_is_read() -> None:
     )
     assert (production.order, production.interval_s) == (2, 5.0)
     assert production.limits == EnforcementLimits(20, 500, 200)
+    assert (production.controllers, audit.controllers) == ("localhost:9294", "")
     assert production.client_config().client_id == "doorkeeper-production"
     assert audit.mode is Mode.OBSERVE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 from urllib.request import urlopen
@@ -10,6 +11,7 @@ import pytest
 
 from doorkeeper.client import AdminClient, ClientConfig
 from testkit.acl import READ, WRITE, allow, topic
+from testkit.scripted_controller import ScriptedController, added, removed
 from testkit.synchronized import cluster, doorkeeper, eventually, status, synchronization, target
 
 if TYPE_CHECKING:
@@ -240,6 +242,56 @@ def test_a_canary_goes_first(tmp_path: Path) -> None:
         eventually(lambda: has(first, ALICE))
         eventually(lambda: has(second, ALICE))
         eventually(lambda: status(server, 0)["revision"] == 0)
+
+
+@pytest.mark.parametrize("mode", ["observe", "enforce"])
+async def test_a_change_of_the_log_is_looked_up_at_once(tmp_path: Path, mode: str) -> None:
+    """On the brokers, which decide; an idle cluster is not described at the intervals."""
+    with target([ALICE]) as kafka:
+        async with ScriptedController() as controller:
+            controller.append(added(1, ALICE))
+            entry = cluster("a", kafka.bootstrap_servers, mode=mode, controllers=controller.address)
+
+            def change() -> None:
+                eventually(lambda: status(server)["follows_log"], lambda: status(server))
+                eventually(lambda: not synchronization(server).follower.is_new)
+                eventually(lambda: not synchronization(server).follower.changes)
+                task = synchronization(server)
+                reads = status(server)["reads"]
+                for _ in range(2):
+                    read_s = task._read_s
+                    eventually(lambda read_s=read_s: task._read_s > read_s)  # type: ignore[misc]
+                assert status(server)["reads"] == reads
+                kafka.add_acls([BOB])
+                loop.call_soon_threadsafe(controller.append, added(2, BOB))
+                if mode == "enforce":
+                    eventually(lambda: has(kafka, ALICE), kafka.acls)
+                else:
+                    eventually(lambda: status(server)["extra"] == 1, lambda: status(server))
+                    kafka.remove_acls([BOB])
+                loop.call_soon_threadsafe(controller.append, removed(2))
+                eventually(lambda: status(server)["extra"] == 0, lambda: status(server))
+
+            loop = asyncio.get_running_loop()
+            with doorkeeper(tmp_path, entry, acls=[ALICE]) as server:
+                await asyncio.to_thread(change)
+
+
+async def test_a_cluster_is_polled_where_its_log_may_not_be_read(tmp_path: Path) -> None:
+    """The status says why."""
+    with target([ALICE]) as kafka:
+        async with ScriptedController() as controller:
+            controller.error = 31
+            entry = cluster("a", kafka.bootstrap_servers, controllers=controller.address)
+
+            def change() -> None:
+                eventually(lambda: "uthorization" in str(status(server)["polls_because"]))
+                kafka.add_acls([BOB])
+                eventually(lambda: has(kafka, ALICE), kafka.acls)
+                assert not status(server)["follows_log"]
+
+            with doorkeeper(tmp_path, entry, acls=[ALICE]) as server:
+                await asyncio.to_thread(change)
 
 
 def is_in_conflict(server: DoorkeeperServer) -> bool:

@@ -1,0 +1,236 @@
+"""The metadata log of a cluster, ``__cluster_metadata``, read from the leader of its controllers.
+
+A reader is no replica (replica id -1), but names the epoch of the record before its offset, as
+replicas do. The principal needs CLUSTER_ACTION on the cluster, and DESCRIBE to find the leader.
+
+Source: ``KafkaRaftClient.handleFetchRequest`` and ``handleFetchSnapshotRequest`` (4.3.1); KIP-595,
+KIP-630.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, cast
+
+from doorkeeper.client.connection import ClientConnection
+from doorkeeper.client.errors import ApiFailure, ConnectionLost, Unreachable
+from doorkeeper.errors import ErrorCode
+from doorkeeper_wire.interpreted import decode, encode
+from doorkeeper_wire.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    PartitionRequest,
+    TopicRequest,
+)
+from doorkeeper_wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from doorkeeper_wire.unserved import UNSERVED
+
+if TYPE_CHECKING:
+    from doorkeeper.client.config import ClientConfig
+    from doorkeeper_wire.interpreted import Values
+
+TOPIC: Final = "__cluster_metadata"
+TOPIC_ID: Final = bytes(15) + b"\1"
+
+_BYTES: Final = 8 << 20
+_SNAPSHOT_BYTES_MAX: Final = 1 << 30
+_FETCH, _FETCH_SNAPSHOT = 1, 59
+
+
+class LogPosition(NamedTuple):
+    """The offset of the next record, and the epoch of the record before it."""
+
+    offset: int
+    epoch: int
+
+
+BEGIN: Final = LogPosition(0, 0)
+
+
+class LogPart(NamedTuple):
+    """Batches of records from a position on; those from the high watermark on are not committed.
+
+    With a ``snapshot`` there are none: the log begins behind it. ``is_other`` says that the log has
+    another record before the position.
+    """
+
+    records: bytes
+    high_watermark: int
+    snapshot: LogPosition | None
+    is_other: bool
+
+
+class MetadataLog:
+    """A connection to the leader of the controllers."""
+
+    def __init__(self, connection: ClientConnection, leader_epoch: int) -> None:
+        self._connection = connection
+        self._leader_epoch = leader_epoch
+
+    @classmethod
+    async def connect(cls, config: ClientConfig) -> MetadataLog:
+        """Connect to that of the addresses which is the leader.
+
+        Raises:
+            ApiFailure: the quorum may not be described.
+            ClientError: none of them can be asked, or none is the leader.
+        """
+        problems = []
+        for address in config.addresses():
+            try:
+                connection = await ClientConnection.connect(address, config)
+            except (Unreachable, ConnectionLost) as error:
+                problems.append(str(error))
+                continue
+            try:
+                return cls(connection, await _leader_epoch(connection))
+            except ApiFailure as error:
+                await connection.close()
+                if error.code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                    raise
+                problems.append(f"{address} is not the leader")
+            except BaseException:
+                await connection.close()
+                raise
+        raise Unreachable("; ".join(problems))
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    async def fetch(self, position: LogPosition, known_end: int, wait_ms: int) -> LogPart:
+        """Return records from a position on; without any, wait for them.
+
+        ``known_end`` is the high watermark that the caller knows: a later one ends the wait too,
+        since Fetch version 18.
+
+        Raises:
+            ApiFailure: it may not be read, or the node is not the leader any more.
+            ClientError: there is no readable answer.
+        """
+        request = FetchRequest(
+            max_wait_ms=wait_ms,
+            min_bytes=1,
+            max_bytes=_BYTES,
+            topics=(
+                FetchTopic(
+                    topic_id=TOPIC_ID,
+                    partitions=(
+                        FetchPartition(
+                            partition=0,
+                            current_leader_epoch=self._leader_epoch,
+                            fetch_offset=position.offset,
+                            last_fetched_epoch=position.epoch,
+                            partition_max_bytes=_BYTES,
+                            high_watermark=known_end,
+                        ),
+                    ),
+                ),
+            ),
+        )
+        answer = await self._call(request, _FETCH)
+        found = _partition(answer, "Responses")
+        snapshot, other = found["SnapshotId"], found["DivergingEpoch"]
+        return LogPart(
+            found["Records"] or b"",
+            found["HighWatermark"],
+            None if snapshot is None or snapshot["EndOffset"] < 0 else _position(snapshot),
+            is_other=other is not None and other["EndOffset"] >= 0,
+        )
+
+    async def snapshot(self, wanted: LogPosition) -> bytes:
+        """Return the batches of a snapshot.
+
+        Raises:
+            ApiFailure: it may not be read, or is not there any more.
+            ClientError: there is no readable answer.
+        """
+        parts: list[bytes] = []
+        at = 0
+        while True:
+            request = _SnapshotRequest(wanted, self._leader_epoch, at)
+            found = _partition(await self._call(request, _FETCH_SNAPSHOT), "Topics")
+            part, size = found["UnalignedRecords"], found["Size"]
+            if found["Position"] != at or not 0 < size <= _SNAPSHOT_BYTES_MAX:
+                raise ConnectionLost(f"the snapshot {wanted} is not readable at byte {at}")
+            parts.append(part)
+            at += len(part)
+            if at >= size:
+                return b"".join(parts)
+            if not part:
+                raise ConnectionLost(f"the snapshot {wanted} ends at byte {at} of {size}")
+
+    async def _call(self, request: Any, key: int) -> Values:  # noqa: ANN401  a request
+        reader = cast("type[Any]", _Answer(key))
+        found: Values = await self._connection.call(request, reader)
+        return found
+
+
+class _Answer:
+    """Decodes responses by the declarations of Kafka's messages, in the place of a class."""
+
+    def __init__(self, key: int) -> None:
+        self._key = key
+
+    def decode(self, frame: bytes, at: int, version: int) -> tuple[Values, int]:
+        return decode(UNSERVED[self._key].response, frame, at, version, flexible=True)
+
+
+class _SnapshotRequest:
+    """A FetchSnapshot request, written by its declaration."""
+
+    API_KEY: ClassVar[int] = _FETCH_SNAPSHOT
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+
+    def __init__(self, wanted: LogPosition, leader_epoch: int, at: int) -> None:
+        self._values = {
+            "MaxBytes": _BYTES,
+            "Topics": [
+                {
+                    "Name": TOPIC,
+                    "Partitions": [
+                        {
+                            "Partition": 0,
+                            "CurrentLeaderEpoch": leader_epoch,
+                            "SnapshotId": {"EndOffset": wanted.offset, "Epoch": wanted.epoch},
+                            "Position": at,
+                        }
+                    ],
+                }
+            ],
+        }
+
+    def encode(self, version: int) -> bytes:
+        return encode(UNSERVED[_FETCH_SNAPSHOT].request, self._values, version, flexible=True)
+
+
+async def _leader_epoch(connection: ClientConnection) -> int:
+    request = DescribeQuorumRequest(
+        topics=(TopicRequest(topic_name=TOPIC, partitions=(PartitionRequest(partition_index=0),)),)
+    )
+    answer = await connection.call(request, DescribeQuorumResponse)
+    _check(answer.error_code)
+    for topic in answer.topics:
+        for found in topic.partitions:
+            _check(found.error_code)
+            return found.leader_epoch
+    raise ConnectionLost(f"{connection.address}: the answer does not describe the quorum")
+
+
+def _partition(answer: Values, topics: str) -> Values:
+    """Return the one partition of an answer."""
+    _check(answer["ErrorCode"])
+    for topic in answer[topics]:
+        for found in topic["Partitions"]:
+            _check(found["ErrorCode"])
+            partition: Values = found
+            return partition
+    raise ConnectionLost("the answer has no partition of the metadata log")
+
+
+def _position(found: Values) -> LogPosition:
+    return LogPosition(found["EndOffset"], found["Epoch"])
+
+
+def _check(code: int) -> None:
+    if code:
+        raise ApiFailure(code, None)

@@ -1,0 +1,138 @@
+"""The ACLs of a metadata log: its records of ACLs, up to the high watermark.
+
+Of each record only its type is read; records of all types but those of ACLs are skipped unread, so
+that no credential of the log is ever decoded or kept.
+
+A record: frame version, type and version, each an unsigned varint; then the message, flexible.
+
+Source: ``MetadataRecordSerde``, ``AccessControlEntryRecord`` and ``RemoveAccessControlEntryRecord``
+of Kafka 4.3.1; KIP-868 for transactions.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePattern
+from doorkeeper.api.codes import operation, pattern_type, permission_type, resource_type
+from doorkeeper.client.errors import UnreadableRecords
+from doorkeeper.client.metadata_log import BEGIN, LogPosition
+from doorkeeper.client.record_batches import read_batches
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.reading import compact_text, octets, uvarint
+
+_FRAME: Final = 1
+_ADDED, _REMOVED = 18, 19
+_BEGIN_TRANSACTION, _END_TRANSACTION, _ABORT_TRANSACTION = 23, 24, 25
+_KNOWN: Final = frozenset({_ADDED, _REMOVED})
+
+
+class LogAcls:
+    """The ACLs after the records up to ``position``, by their ids in the log."""
+
+    def __init__(self) -> None:
+        self.position = BEGIN
+        self.bindings: dict[bytes, AclBinding] = {}
+        self.changes: dict[AclBinding, bool] = {}
+        """The bindings that have changed, and whether they are there now."""
+        self._transaction: list[tuple[bytes, AclBinding | None]] | None = None
+
+    def load(self, snapshot: bytes, position: LogPosition) -> None:
+        """Replace everything by the records of a snapshot.
+
+        Raises:
+            UnreadableRecords, Malformed: the snapshot is damaged.
+        """
+        before = set(self.bindings.values())
+        self.bindings, self._transaction = {}, None
+        for batch in read_batches(snapshot):
+            if not batch.is_control:
+                for _, _, value in batch.records(_plain(batch.compression, batch.body)):
+                    self._apply(value or b"")
+        now = set(self.bindings.values())
+        self.changes |= dict.fromkeys(before - now, False) | dict.fromkeys(now - before, True)
+        self.position = position
+
+    def apply(self, records: bytes, high_watermark: int) -> None:
+        """Apply the committed ones of the records behind the position.
+
+        Raises:
+            UnreadableRecords, Malformed: a batch or a record is damaged.
+        """
+        for batch in read_batches(records):
+            if batch.first >= high_watermark:
+                return
+            if not batch.is_control:
+                for offset, _, value in batch.records(_plain(batch.compression, batch.body)):
+                    if self.position.offset <= offset < high_watermark:
+                        self._apply(value or b"")
+            behind = min(batch.last + 1, high_watermark)
+            if behind > self.position.offset:
+                self.position = LogPosition(behind, batch.epoch)
+
+    def _apply(self, record: bytes) -> None:
+        frame, at = uvarint(record, 0, "frame version")
+        if frame != _FRAME:
+            raise Malformed("frame version", 0, f"{frame}; known is {_FRAME}")
+        kind, at = uvarint(record, at, "type")
+        if kind == _BEGIN_TRANSACTION:
+            self._transaction = []
+        elif kind == _ABORT_TRANSACTION:
+            self._transaction = None
+        elif kind == _END_TRANSACTION:
+            changes, self._transaction = self._transaction or [], None
+            for change in changes:
+                self._change(*change)
+        elif kind in _KNOWN:
+            change = _decode(record, at, kind)
+            if self._transaction is None:
+                self._change(*change)
+            else:
+                self._transaction.append(change)
+
+    def _change(self, key: bytes, binding: AclBinding | None) -> None:
+        before = self.bindings.pop(key, None)
+        if before is not None:
+            self.changes[before] = False
+        if binding is not None:
+            self.bindings[key] = binding
+            self.changes[binding] = True
+
+
+def _decode(record: bytes, at: int, kind: int) -> tuple[bytes, AclBinding | None]:
+    """Return the id of an ACL, and the ACL; None where it is removed."""
+    version, at = uvarint(record, at, "version")
+    if version:
+        raise Malformed("version", at, f"version {version} of type {kind}; known is 0")
+    key, at = octets(record, at, 16, "id")
+    if kind == _REMOVED:
+        return key, None
+    type_code, at = _code(record, at, "resource type")
+    name, at = _text(record, at, "resource name")
+    pattern_code, at = _code(record, at, "pattern type")
+    principal, at = _text(record, at, "principal")
+    host, at = _text(record, at, "host")
+    operation_code, at = _code(record, at, "operation")
+    permission_code, at = _code(record, at, "permission type")
+    return key, AclBinding(
+        ResourcePattern(resource_type(type_code), name, pattern_type(pattern_code)),
+        AccessControlEntry(
+            principal, host, operation(operation_code), permission_type(permission_code)
+        ),
+    )
+
+
+def _code(record: bytes, at: int, field: str) -> tuple[int, int]:
+    (value,), at = octets(record, at, 1, field)
+    return value, at
+
+
+def _text(record: bytes, at: int, field: str) -> tuple[str, int]:
+    (first,), at = octets(record, at, 1, field)
+    return compact_text(record, at, first, field)
+
+
+def _plain(compression: int, body: bytes) -> bytes:
+    if compression:
+        raise UnreadableRecords("a compressed batch; controllers write none")
+    return body

@@ -1,0 +1,210 @@
+"""The metadata log of a scripted controller, followed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
+from doorkeeper.client.errors import UnreadableRecords
+from doorkeeper.clusters.config import ClusterConfig
+from doorkeeper.clusters.following import LogFollower, log_refusal
+from doorkeeper.clusters.log_acls import LogAcls
+from testkit.acl import READ, allow, topic
+from testkit.scripted_controller import (
+    CREDENTIAL,
+    EPOCH,
+    ScriptedController,
+    added,
+    batch,
+    removed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+A, B, C = (allow(name, READ, topic("pay-in")) for name in ("alice", "bob", "carol"))
+
+
+@pytest.fixture
+async def controller() -> AsyncIterator[ScriptedController]:
+    async with ScriptedController() as found:
+        yield found
+
+
+class Followed:
+    """A follower, and the changes that it has told."""
+
+    def __init__(self, *addresses: str) -> None:
+        config = ClusterConfig(
+            "a", "k:1", {}, SelectorUnion((EVERYTHING,)), controllers=",".join(addresses)
+        )
+        self.told = asyncio.Event()
+        self.follower = LogFollower(config, self.told.set)
+
+    async def until(self, holds: Callable[[LogFollower], bool]) -> None:
+        """Wait until something holds."""
+        self.follower.start()
+        async with asyncio.timeout(20):
+            while not holds(self.follower):
+                await self.told.wait()
+                self.told.clear()
+
+
+async def test_changes_come_from_the_log(controller: ScriptedController) -> None:
+    """Additions and removals, in one long-polling Fetch for each; other records are skipped."""
+    controller.append(added(1, A), CREDENTIAL, added(2, B))
+    found = Followed(controller.address)
+    try:
+        await found.until(lambda each: each.is_following)
+        assert found.follower.changes == {A: True, B: True}
+        found.follower.changes.clear()
+
+        controller.append(removed(1), added(3, C))
+        await found.until(lambda each: bool(each.changes))
+        assert found.follower.changes == {A: False, C: True}
+        fetches = [each for each in controller.asked if hasattr(each, "max_wait_ms")]
+        (last,) = fetches[-1].topics[0].partitions
+        assert (last.fetch_offset, last.last_fetched_epoch) == (3, EPOCH)
+        assert last.current_leader_epoch == EPOCH
+        assert fetches[-1].replica_id == -1
+    finally:
+        await found.follower.close()
+
+
+async def test_only_committed_records_count(controller: ScriptedController) -> None:
+    """What is behind the high watermark may yet be lost with its leader."""
+    controller.append(added(1, A))
+    controller.append(added(2, B), is_committed=False)
+    found = Followed(controller.address)
+    try:
+        await found.until(lambda each: each.is_following)
+        assert found.follower.changes == {A: True}
+        controller.commit()
+        await found.until(lambda each: B in each.changes)
+    finally:
+        await found.follower.close()
+
+
+async def test_a_snapshot_stands_for_the_records_before_it(controller: ScriptedController) -> None:
+    """It comes in parts that end within a batch."""
+    controller.start = controller.high_watermark = 40
+    controller.snapshot = batch(0, added(1, A), CREDENTIAL) + batch(2, added(2, B))
+    controller.append(removed(1))
+    found = Followed(controller.address)
+    try:
+        await found.until(lambda each: each.is_following)
+        assert found.follower.changes == {A: False, B: True}
+    finally:
+        await found.follower.close()
+
+
+@pytest.mark.parametrize("code", [29, 31])
+async def test_a_refusal_means_polling(controller: ScriptedController, code: int) -> None:
+    """The reason is there for operators."""
+    controller.error = code
+    found = Followed(controller.address)
+    try:
+        await found.until(lambda each: each.reason != "not started")
+        assert not found.follower.is_following
+        assert "uthorization" in found.follower.reason
+    finally:
+        await found.follower.close()
+
+
+async def test_following_ends_with_the_right_to_it(controller: ScriptedController) -> None:
+    """Then the cluster is polled."""
+    found = Followed(controller.address)
+    try:
+        await found.until(lambda each: each.is_following)
+        controller.error = 31
+        controller.wake()
+        await found.until(lambda each: not each.is_following)
+    finally:
+        await found.follower.close()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        b"",
+        b"\x02\x12\x00",
+        b"\x01\x12\x01" + added(1, A)[3:],
+        added(1, A)[:-9],
+        b"\x01\x13\x00" + bytes(15),
+    ],
+)
+async def test_a_malformed_record_means_polling(
+    controller: ScriptedController, record: bytes
+) -> None:
+    """Of an unknown version, or cut off: nothing is guessed."""
+    controller.append(record)
+    found = Followed(controller.address)
+    try:
+        await found.until(lambda each: each.reason != "not started")
+        assert found.follower.reason.startswith("the log cannot be read: ")
+        assert found.follower.changes == {}
+    finally:
+        await found.follower.close()
+
+
+async def test_the_leader_is_found(controller: ScriptedController) -> None:
+    """Another controller answers that it is not, or not at all."""
+    async with ScriptedController() as gone:
+        pass
+    async with ScriptedController() as other:
+        other.quorum_error = 6
+        found = Followed(gone.address, other.address, controller.address)
+        try:
+            await found.until(lambda each: each.is_following)
+        finally:
+            await found.follower.close()
+
+
+async def test_without_an_address_clusters_are_polled() -> None:
+    """As with one that does not answer."""
+    found = Followed()
+    found.follower.start()
+
+    assert found.follower.reason == "no controllers are configured"
+    config = ClusterConfig("a", "k:1", {}, SelectorUnion((EVERYTHING,)))
+    assert await log_refusal(config) == "no controllers are configured"
+    async with ScriptedController() as gone:
+        pass
+    assert "refused" in await log_refusal(config._replace(controllers=gone.address))
+
+
+def test_transactions_are_applied_when_they_end() -> None:
+    """And never if they are aborted."""
+    begin, end, abort = b"\x01\x17\x00\0", b"\x01\x18\x00\0", b"\x01\x19\x00\0"
+    acls = LogAcls()
+
+    acls.apply(batch(0, begin, added(1, A)), 2)
+    assert acls.bindings == {}
+    acls.apply(batch(2, end, begin, added(2, B), abort, added(3, C)), 7)
+
+    assert set(acls.bindings.values()) == {A, C}
+    assert acls.position == (7, EPOCH)
+
+
+def test_a_batch_is_applied_once_and_up_to_the_high_watermark() -> None:
+    """A Fetch from the middle of a batch brings it whole."""
+    acls = LogAcls()
+    data = batch(0, added(1, A), removed(1), added(2, B))
+
+    acls.apply(data, 2)
+    assert (acls.bindings, acls.position.offset) == ({}, 2)
+    acls.apply(data, 3)
+    assert list(acls.bindings.values()) == [B]
+    acls.apply(data[:-1], 3)
+    assert acls.position.offset == 3
+
+
+def test_a_compressed_batch_is_refused() -> None:
+    """Controllers write none."""
+    data = batch(0, added(1, A))
+
+    with pytest.raises(UnreadableRecords):
+        LogAcls().apply(data[:22] + b"\x01" + data[23:], 1)
