@@ -11,6 +11,8 @@ nodes        discovery of nodes, connections to them, retries
 config       addresses, timeouts, credentials; properties reads a Java client's file, with the
              variables of config_providers
 topics       records of topics, for readers without a group
+metadata_log the log of metadata, from the leader of the controllers
+record_batches  batches of records, as topics and the log of metadata have them
 connection   one connection: versions, login, pipelined requests
 logins       the client's side of the SASL mechanisms; bearer_tokens: tokens for OAUTHBEARER
 watching     changes as they are made, from an operations port

@@ -81,6 +81,7 @@ class MetadataLog:
             except (Unreachable, ConnectionLost) as error:
                 problems.append(str(error))
                 continue
+            # Controllers that are not the leader refuse; they need not know who is.
             try:
                 return cls(connection, await _leader_epoch(connection))
             except ApiFailure as error:
@@ -106,6 +107,7 @@ class MetadataLog:
             ApiFailure: it may not be read, or the node is not the leader any more.
             ClientError: there is no readable answer.
         """
+        # No fetch session: one partition has nothing to gain from it.
         request = FetchRequest(
             max_wait_ms=wait_ms,
             min_bytes=1,
@@ -118,8 +120,10 @@ class MetadataLog:
                             partition=0,
                             current_leader_epoch=self._leader_epoch,
                             fetch_offset=position.offset,
+                            # Without it a controller answers INVALID_REQUEST (42).
                             last_fetched_epoch=position.epoch,
                             partition_max_bytes=_BYTES,
+                            # Version 17 has no such field: the encoder leaves it out.
                             high_watermark=known_end,
                         ),
                     ),
@@ -149,12 +153,14 @@ class MetadataLog:
             request = _SnapshotRequest(wanted, self._leader_epoch, at)
             found = _partition(await self._call(request, _FETCH_SNAPSHOT), "Topics")
             part, size = found["UnalignedRecords"], found["Size"]
+            # A size from the wire bounds how much is collected.
             if found["Position"] != at or not 0 < size <= _SNAPSHOT_BYTES_MAX:
                 raise ConnectionLost(f"the snapshot {wanted} is not readable at byte {at}")
             parts.append(part)
             at += len(part)
             if at >= size:
                 return b"".join(parts)
+            # A part without bytes would be asked for again for ever.
             if not part:
                 raise ConnectionLost(f"the snapshot {wanted} ends at byte {at} of {size}")
 

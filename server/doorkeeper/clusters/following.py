@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.plan import SelectorUnion
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings
@@ -66,11 +67,18 @@ class LogFollower:
         """The bindings that have changed, and whether they are there; the caller removes them."""
         return self._acls.changes
 
-    def compare(self, present: Bindings) -> None:
-        """Add the difference of all ACLs that were read from those of the log to the changes."""
-        logged = frozenset(known_bindings(self._acls.bindings.values()))
-        self.changes.update(dict.fromkeys(present - logged, False))
+    async def compare(self, present: Bindings, scope: SelectorUnion) -> None:
+        """Add the difference of the ACLs that were read from those of the log to the changes."""
+        rows = list(self._acls.bindings.values())
         self.is_new = False
+
+        def difference() -> dict[AclBinding, bool]:
+            logged = frozenset(filter(scope.selects, known_bindings(rows)))
+            return dict.fromkeys(present - logged, False) | dict.fromkeys(logged - present, True)
+
+        # A hundred thousand ACLs take a part of a second. Later changes of the log count.
+        for each, is_there in (await asyncio.to_thread(difference)).items():
+            self.changes.setdefault(each, is_there)
 
     def start(self) -> None:
         """Follow the log, if controllers are configured."""
@@ -100,6 +108,7 @@ class LogFollower:
                 finally:
                     await log.close()
             except ApiFailure as error:
+                # A refusal lasts until an administrator ends it; an election takes moments.
                 is_elsewhere = error.code in _ELSEWHERE
                 failures = max(failures, 0 if is_elsewhere else len(_RETRY_S) - 1)
                 self._stop(str(error))
@@ -117,8 +126,7 @@ class LogFollower:
             failures += 1
 
     async def _catch_up(self, log: MetadataLog) -> None:
-        """Read what is there, then begin to follow."""
-        # What was there is compared with a reading of the brokers, which comes later.
+        """Read the present log, then begin to follow."""
         while await self._fetch(log, 0):
             pass
         self.reason = ""
@@ -139,13 +147,16 @@ class LogFollower:
             self._begin_anew()
             raise ClientError("the metadata log is another one now")
         if part.snapshot is not None:
+            # The log was truncated behind the position, or this is the first Fetch.
             content = await log.snapshot(part.snapshot)
             await asyncio.to_thread(acls.load, content, part.snapshot)
         else:
             before = acls.position
             acls.apply(part.records, part.high_watermark)
+            # Such a Fetch does not wait, and would be repeated without a pause.
             if part.records and acls.position == before:
                 await asyncio.sleep(_UNCOMMITTED_S)
+        # While it catches up, one call at the end is enough.
         if acls.changes and self.is_following:
             self._on_change()
         return acls.position.offset < part.high_watermark or part.snapshot is not None

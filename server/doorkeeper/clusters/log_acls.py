@@ -62,10 +62,13 @@ class LogAcls:
         for batch in read_batches(records):
             if batch.first >= high_watermark:
                 return
+            # Control batches have the leader's markers and no metadata.
             if not batch.is_control:
                 for offset, _, value in batch.records(_plain(batch.compression, batch.body)):
+                    # A Fetch from the middle of a batch returns the whole batch.
                     if self.position.offset <= offset < high_watermark:
                         self._apply(value or b"")
+            # The high watermark may be within a batch, whose rest comes with the next Fetch.
             behind = min(batch.last + 1, high_watermark)
             if behind > self.position.offset:
                 self.position = LogPosition(behind, batch.epoch)
@@ -91,6 +94,7 @@ class LogAcls:
                 self._transaction.append(change)
 
     def _change(self, key: bytes, binding: AclBinding | None) -> None:
+        # A removal names the id alone, and an id may be written again by a snapshot.
         before = self.bindings.pop(key, None)
         if before is not None:
             self.changes[before] = False
@@ -102,6 +106,7 @@ class LogAcls:
 def _decode(record: bytes, at: int, kind: int) -> tuple[bytes, AclBinding | None]:
     """Return the id of an ACL, and the ACL; None where it is removed."""
     version, at = uvarint(record, at, "version")
+    # A later version may have other fields: the cluster is polled rather than guessed at.
     if version:
         raise Malformed("version", at, f"version {version} of type {kind}; known is 0")
     key, at = octets(record, at, 16, "id")

@@ -35,6 +35,7 @@ from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from doorkeeper.acl.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings
     from doorkeeper.clusters.remote import SentBatch
@@ -50,6 +51,9 @@ _PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 # reading all costs less and also shows the changes of others.
 _FEW: Final = 8
 """Changes up to this number are looked up on each broker, instead of reading all ACLs."""
+
+_LOOK_UPS_MAX: Final = 50
+"""A change that brokers do not have after so many look-ups is looked up at the intervals only."""
 
 # Most failures are a connection that ended: the first attempts follow at once.
 _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
@@ -198,6 +202,8 @@ class ClusterSynchronization:
             is_due, self._read_s = False, self._clock()
         if self._present is None or is_due:
             await self._observe(desired)
+            if self.follower.is_following and (self.follower.changes or self.follower.is_new):
+                self._log_attempts = len(_PENDING_S) - 1
         elif self.follower.is_following and (self.follower.changes or self.follower.is_new):
             await self._look_up(desired, self._present)
         elif not self.config.is_enforced:
@@ -245,25 +251,22 @@ class ClusterSynchronization:
     async def _look_up(self, desired: Bindings, present: Bindings) -> None:
         """Look up the changes of the log on all brokers.
 
-        The log is ahead of the brokers, and behind this server's own changes: what it says is
-        concluded only where each broker that answers says the same.
+        The log is ahead of the brokers, and behind this server's own changes: a change counts only
+        where each broker that answers has it.
         """
-        if self.follower.is_new:
-            self.follower.compare(present)
-        changes = self.follower.changes
-        selects = self.config.scope.selects
-        for each, is_there in list(changes.items()):
-            if (each in present) is is_there or not selects(each):
-                changes.pop(each)
-        asked = dict(changes)
+        changes, asked = self.follower.changes, await self._differences_of_log(present)
         if not asked:
+            # Most are changes of this server, which come back in the log.
             self._log_attempts = 0
             await self._conclude(desired, present)
             return
         self._log_attempts += 1
         if len(asked) > _FEW:
+            # A reading may be of brokers that lag: the next round compares it with the log again.
+            self.follower.is_new = True
             changes.clear()
-            self._log_attempts = 0
+            if self._log_attempts >= len(_PENDING_S):
+                self._log_attempts = 0
             await self._observe(desired)
             return
         wanted = frozenset(asked)
@@ -280,11 +283,21 @@ class ClusterSynchronization:
         }
         for each in seen:
             changes.pop(each)
-        if not changes:
+        if not changes or self._log_attempts >= _LOOK_UPS_MAX:
             self._log_attempts = 0
         if seen:
             added = {each for each, is_there in seen.items() if is_there}
             await self._conclude(desired, (present - seen.keys()) | added)
+
+    async def _differences_of_log(self, present: Bindings) -> dict[AclBinding, bool]:
+        """Return the changes of the log that the known ACLs lack; drop all others."""
+        follower, selects = self.follower, self.config.scope.selects
+        if follower.is_new:
+            await follower.compare(present, self.config.scope)
+        for each, is_there in list(follower.changes.items()):
+            if (each in present) is is_there or not selects(each):
+                follower.changes.pop(each)
+        return dict(follower.changes)
 
     async def _compare(self, broker: int, desired: Bindings) -> AclDrift:
         self.reads += 1

@@ -277,6 +277,31 @@ async def test_a_change_of_the_log_is_looked_up_at_once(tmp_path: Path, mode: st
                 await asyncio.to_thread(change)
 
 
+async def test_many_changes_of_the_log_are_read_as_a_whole(tmp_path: Path) -> None:
+    """With one reading of the brokers, and another where they lag behind the log."""
+    many = [allow(f"user-{number}", READ, topic("pay-in")) for number in range(20)]
+    with target([ALICE]) as kafka:
+        async with ScriptedController() as controller:
+            controller.append(added(1, ALICE))
+            keys = {"mode": "observe", "controllers": controller.address}
+            entry = cluster("a", kafka.bootstrap_servers, **keys)
+
+            def change() -> None:
+                eventually(lambda: status(server)["follows_log"], lambda: status(server))
+                eventually(lambda: not synchronization(server).follower.is_new)
+                records = [added(number, each) for number, each in enumerate(many, 2)]
+                loop.call_soon_threadsafe(controller.append, *records)
+                eventually(lambda: synchronization(server).follower.is_new)
+                kafka.add_acls(many)
+                eventually(lambda: status(server)["extra"] == len(many), lambda: status(server))
+                eventually(lambda: not synchronization(server).follower.is_new)
+                assert not synchronization(server).follower.changes
+
+            loop = asyncio.get_running_loop()
+            with doorkeeper(tmp_path, entry, acls=[ALICE]) as server:
+                await asyncio.to_thread(change)
+
+
 async def test_a_cluster_is_polled_where_its_log_may_not_be_read(tmp_path: Path) -> None:
     """The status says why."""
     with target([ALICE]) as kafka:
