@@ -50,7 +50,6 @@ class LogFollower:
         """``on_change`` is called after changes of ACLs, and when following begins or ends."""
         self.reason = "not started" if config.controllers else _NO_ADDRESS
         """Why the log is not followed; empty while it is."""
-        self.fetches = 0
         self.is_new = True
         """Whether the ACLs that are there were not compared with all those of the log yet."""
         self._config = config
@@ -141,7 +140,6 @@ class LogFollower:
         """
         acls = self._acls
         part = await log.fetch(acls.position, acls.position.offset, wait_ms)
-        self.fetches += 1
         if part.is_other:
             # Committed records do not change: this is another log, as after a cluster made anew.
             self._begin_anew()
