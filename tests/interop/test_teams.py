@@ -11,7 +11,10 @@ from testkit.kafka_tools import KafkaTools
 from testkit.teams import Desk, check_teams
 
 
-@pytest.mark.parametrize("make", [kafka_target, doorkeeper_target])
+# tests/e2e/test_teams.py has the same on Doorkeeper, with a stand-in for the tool.
+@pytest.mark.parametrize(
+    "make", [kafka_target, pytest.param(doorkeeper_target, marks=pytest.mark.slow)]
+)
 def test_three_teams(make: Callable[[], Target], tools: KafkaTools, tmp_path: Path) -> None:
     """Overlaps are refused, removals need the owner, drift is repaired, roles are as the flags."""
 
