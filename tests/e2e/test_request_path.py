@@ -29,7 +29,7 @@ MODULES_MAX = {
     "audited DeleteAcls": 31,
 }
 FUNCTIONS_MAX = {
-    "CreateAcls": 95,
+    "CreateAcls": 96,
     "DescribeAcls": 78,
     "DeleteAcls": 100,
     "denied DescribeAcls": 80,
