@@ -1,4 +1,4 @@
-"""Record batches of magic 2, as bytes: their header, their records, and batches of markers.
+"""Record batches of magic 2, as bytes: their header, and batches of markers.
 
 A batch stays as the producer sent it. Only its base offset and leader epoch are written, which its
 checksum does not cover; with LogAppendTime also its times.
@@ -8,16 +8,12 @@ Source: ``DefaultRecordBatch``, ``ControlRecordType`` and ``LogValidator`` of Ka
 
 from __future__ import annotations
 
-import zlib
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from google_crc32c import value as crc32c
 
 from doorkeeper.errors import ApiError, ErrorCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LEADER_EPOCH: Final = 0
 NO_PRODUCER: Final = -1
@@ -28,16 +24,18 @@ _PREFIX_BYTES: Final = 12
 _CRC_FROM: Final = 21
 _START: Final = Struct(">q")
 _EPOCH: Final = Struct(">i")
-_LENGTH: Final = slice(8, 12)
+_LENGTH_MIN: Final = 14
+"""That of the oldest format; a broker looks at the magic after it."""
+_MAGIC: Final = 16
+_MAGIC_2: Final = 2
+_INT_MAX: Final = 0x7FFFFFFF
 _CRC: Final = slice(17, 21)
 
 _COMPRESSION: Final = 0x07
 _LOG_APPEND_TIME: Final = 0x08
 _TRANSACTIONAL: Final = 0x10
 _CONTROL: Final = 0x20
-_NONE, _GZIP, _ZSTD = 0, 1, 4
-_WITH_GZIP_HEADER: Final = 31
-_DECOMPRESSED_BYTES_MAX: Final = 16_777_216
+_ZSTD: Final = 4
 
 _MAX_TIME: Final = slice(35, 43)
 _MARKER_KEY: Final = Struct(">hh")
@@ -58,6 +56,18 @@ class Batch(NamedTuple):
     records: int
 
     @property
+    def base_offset(self) -> int:
+        return int.from_bytes(self.data[:8], signed=True)
+
+    @property
+    def compression(self) -> int:
+        return self.attributes & _COMPRESSION
+
+    @property
+    def has_append_time(self) -> bool:
+        return bool(self.attributes & _LOG_APPEND_TIME)
+
+    @property
     def is_transactional(self) -> bool:
         return bool(self.attributes & _TRANSACTIONAL)
 
@@ -74,20 +84,25 @@ class Batch(NamedTuple):
 def read_batch(records: bytes, version: int) -> Batch:
     """Return the one batch of a partition in a Produce request; ``check_batch`` comes later.
 
+    Bytes behind it that are less than a batch are left out, as by a broker.
+
     Raises:
         ApiError: there is no batch or more than one, or it cannot be read.
     """
     start = f"Produce requests with version {version}"
-    if len(records) < _PREFIX_BYTES:
+    size = _next_size(records, 0)
+    if size is None:
         raise ApiError(ErrorCode.INVALID_RECORD, f"{start} must have at least one record batch")
-    size = _PREFIX_BYTES + int.from_bytes(records[_LENGTH], signed=True)
-    if not HEADER_BYTES <= size <= len(records):
+    if records[_MAGIC] != _MAGIC_2:
+        only = "are only allowed to contain record batches with magic version 2"
+        raise ApiError(ErrorCode.INVALID_RECORD, f"{start} {only}")
+    if size < HEADER_BYTES:
         raise ApiError(ErrorCode.CORRUPT_MESSAGE)
     (
         _,
         _,
         _,
-        magic,
+        _,
         _,
         attributes,
         last_delta,
@@ -98,17 +113,18 @@ def read_batch(records: bytes, version: int) -> Batch:
         base_sequence,
         count,
     ) = _HEADER.unpack_from(records)
-    if magic != 2:
-        only = "are only allowed to contain record batches with magic version 2"
-        raise ApiError(ErrorCode.INVALID_RECORD, f"{start} {only}")
-    if size != len(records):
-        only = "are only allowed to contain exactly one record batch per partition"
-        raise ApiError(ErrorCode.INVALID_RECORD, f"{start} {only}")
-    if attributes & _COMPRESSION == _ZSTD and version < 7:
+    compression = attributes & _COMPRESSION
+    if compression > _ZSTD:
+        text = f"Unknown compression type id: {compression}"
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
+    if compression == _ZSTD and version < 7:
         text = f"{start} are not allowed to use ZStandard compression"
         raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, text)
+    if _next_size(records, size) is not None:
+        only = "are only allowed to contain exactly one record batch per partition"
+        raise ApiError(ErrorCode.INVALID_RECORD, f"{start} {only}")
     return Batch(
-        records,
+        records[:size],
         attributes,
         last_delta,
         base_time,
@@ -120,23 +136,48 @@ def read_batch(records: bytes, version: int) -> Batch:
     )
 
 
+def _next_size(records: bytes, at: int) -> int | None:
+    """Return the size of the batch at a place; None if there is no whole one.
+
+    Raises:
+        ApiError: what is there is no batch.
+    """
+    left = len(records) - at
+    if left < _PREFIX_BYTES:
+        return None
+    length = int.from_bytes(records[at + 8 : at + 12], signed=True)
+    if length < _LENGTH_MIN:
+        text = f"Record size {length} is less than the minimum record overhead ({_LENGTH_MIN})"
+        raise ApiError(ErrorCode.CORRUPT_MESSAGE, text)
+    if left <= _MAGIC:
+        return None
+    magic = int.from_bytes(records[at + _MAGIC : at + _MAGIC + 1], signed=True)
+    if not 0 <= magic <= _MAGIC_2:
+        raise ApiError(ErrorCode.CORRUPT_MESSAGE, f"Invalid magic found in record: {magic}")
+    size = _PREFIX_BYTES + length
+    if size > _INT_MAX:
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)  # A broker's sum is a negative number.
+    return size if size <= left else None
+
+
 def check_batch(batch: Batch) -> None:
     """Check the checksum of a client's batch, and the fields of its header.
 
     Raises:
         ApiError: one of them is wrong.
     """
+    if batch.base_offset != 0:
+        text = f"The base offset of a record batch should be 0, but it is {batch.base_offset}"
+        raise ApiError(ErrorCode.INVALID_RECORD, text)
     if crc32c(batch.data[_CRC_FROM:]) != int.from_bytes(batch.data[_CRC]):
         raise ApiError(ErrorCode.CORRUPT_MESSAGE)
-    if batch.attributes & _COMPRESSION > _ZSTD:
-        raise ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     if batch.records <= 0 or batch.last_offset_delta != batch.records - 1:
         text = f"Inconsistent batch offset range: {batch.records} records"
         raise ApiError(ErrorCode.INVALID_RECORD, text)
     if batch.is_control:
         text = "Clients are not allowed to write control records"
         raise ApiError(ErrorCode.INVALID_RECORD, text)
-    if batch.producer_id >= 0 and (batch.base_sequence < 0 or batch.producer_epoch < 0):
+    if batch.producer_id >= 0 and batch.base_sequence < 0:
         text = f"Invalid sequence number {batch.base_sequence} in record batch"
         raise ApiError(ErrorCode.INVALID_RECORD, text)
     if batch.is_transactional and batch.producer_id < 0:
@@ -171,65 +212,6 @@ def marker(producer_id: int, producer_epoch: int, now_ms: int, *, commits: bool)
     data = _HEADER.pack(0, HEADER_BYTES - _PREFIX_BYTES + len(record), 0, 2, 0, *fields) + record
     crc = crc32c(data[_CRC_FROM:]).to_bytes(4)
     return Batch(data[:17] + crc + data[_CRC_FROM:], *fields)
-
-
-def find_record(batch: Batch, timestamp: int) -> tuple[int, int] | None:
-    """Return offset delta and time of the first record of a time or a later one.
-
-    Batches compressed with LZ4 or Snappy are not opened: their first record stands for all.
-    """
-    if batch.attributes & _LOG_APPEND_TIME:
-        return (0, batch.max_timestamp) if batch.max_timestamp >= timestamp else None
-    records = _decompress(batch)
-    if records is None:
-        return (0, batch.max_timestamp) if batch.max_timestamp >= timestamp else None
-    for delta, time_delta in _deltas(records, batch.records):
-        if batch.base_timestamp + time_delta >= timestamp:
-            return delta, batch.base_timestamp + time_delta
-    return None
-
-
-def _decompress(batch: Batch) -> bytes | None:
-    """Return the records of a batch; None if they cannot be read."""
-    body = batch.data[HEADER_BYTES:]
-    compression = batch.attributes & _COMPRESSION
-    if compression == _NONE:
-        return body
-    if compression != _GZIP:
-        return None
-    try:
-        # Bounded: a batch of a megabyte may hold a gigabyte of zeros.
-        return zlib.decompressobj(_WITH_GZIP_HEADER).decompress(body, _DECOMPRESSED_BYTES_MAX)
-    except zlib.error:
-        return None
-
-
-def _deltas(records: bytes, count: int) -> Iterator[tuple[int, int]]:
-    """Yield offset and time of each record, relative to those of its batch."""
-    at = 0
-    try:
-        for _ in range(count):
-            size, at = _read_varint(records, at)
-            time_delta, next_at = _read_varint(records, at + 1)
-            delta, _ = _read_varint(records, next_at)
-            yield delta, time_delta
-            at += size
-    except IndexError:
-        # The checksum is right, so the producer has written this: it has no further records.
-        return
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a zigzag varint of up to 64 bits."""
-    value = shift = 0
-    while shift < 70:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
-        shift += 7
-    return (value >> 1) ^ -(value & 1), at
 
 
 def _varint(value: int) -> bytes:

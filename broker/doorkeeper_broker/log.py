@@ -10,7 +10,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.api.records import TimedOffset
-from doorkeeper_broker.batches import NO_PRODUCER, find_record, place
+from doorkeeper_broker.batches import NO_PRODUCER, place
+from doorkeeper_broker.contents import find_record
 from doorkeeper_broker.producers import Producers
 
 if TYPE_CHECKING:

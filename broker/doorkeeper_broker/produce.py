@@ -2,7 +2,8 @@
 
 A batch must be of magic 2 and alone in its partition (87), whole, and right by its checksum (2),
 not larger than ``max.message.bytes`` of the topic (10), and compressed in a way that the version
-knows (76). The acknowledgements that a client asks for are 0, 1 or -1 (21), and Kafka's own topics
+knows (76). Its records must be those that its header claims (87), and can be decompressed (-1),
+as far as ``contents`` opens it. The acknowledgements that a client asks for are 0, 1 or -1 (21), and Kafka's own topics
 are written by a client named ``__admin_client`` alone (17). Sequence numbers are checked (45, 47),
 and that a transactional batch is part of its producer's transaction (47, 48, 49).
 
@@ -20,6 +21,7 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers import produce
 from doorkeeper.topics.names import INTERNAL_TOPICS
 from doorkeeper_broker.batches import check_batch, read_batch, with_append_time
+from doorkeeper_broker.contents import check_records
 from doorkeeper_broker.transactions import Producer
 from doorkeeper_wire.messages.produce import PartitionProduceResponse
 
@@ -102,10 +104,11 @@ class Producing:
                 (topic.name, data.index),
                 adds=context.authorizable.request_version >= ADDS_PARTITIONS_FROM,
             )
-        check_batch(batch)
         rules = self._rules_of(topic, node)
         if len(batch.data) > rules.bytes_max:
             raise ApiError(ErrorCode.MESSAGE_TOO_LARGE, _too_large(batch, rules))
+        check_batch(batch)
+        check_records(batch)
         append_time_ms = -1
         if rules.append_time:
             append_time_ms = node.now_ms()

@@ -8,12 +8,12 @@ from crc32c import crc32c
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_broker.batches import (
     check_batch,
-    find_record,
     marker,
     place,
     read_batch,
     with_append_time,
 )
+from doorkeeper_broker.contents import find_record
 from testkit.batches import batch, batch_bytes
 
 GZIP, SNAPPY, ZSTD = 1, 2, 4

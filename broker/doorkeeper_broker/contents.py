@@ -1,0 +1,194 @@
+"""What is in a record batch: whether its records are records, and which has a time.
+
+Batches that are uncompressed or compressed with gzip are opened; of others nothing is known.
+
+Source: ``DefaultRecord``, ``DefaultRecordBatch`` and ``LogValidator`` of Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper_broker.batches import HEADER_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from doorkeeper_broker.batches import Batch
+
+_NONE, _GZIP = 0, 1
+_WITH_GZIP_HEADER: Final = 31
+_OPENED_BYTES_MAX: Final = 16_777_216
+
+_INT_BYTES, _LONG_BYTES = 5, 10
+
+
+class _Endless(Exception):
+    """A number has more bytes than its type."""
+
+
+class _Opened(NamedTuple):
+    """The records of a batch as bytes.
+
+    ``is_damaged`` where the compression ends in an error; ``is_cut`` where there is more than is
+    looked at.
+    """
+
+    data: bytes
+    is_damaged: bool = False
+    is_cut: bool = False
+
+
+def check_records(batch: Batch) -> None:
+    """Check that a client's batch has the records that its header claims, and nothing else.
+
+    Raises:
+        ApiError: it has not, or cannot be opened.
+    """
+    opened = _open(batch)
+    if opened is None:
+        return
+    data, is_compressed = opened.data, batch.compression != _NONE
+    try:
+        end = _skip_records(data, batch.records, is_compressed)
+    except IndexError:
+        if opened.is_cut:
+            return
+        # A broker meets the end of what can be decompressed when it asks for the next record.
+        code = ErrorCode.UNKNOWN_SERVER_ERROR if opened.is_damaged else ErrorCode.INVALID_RECORD
+        raise ApiError(code, f"The batch has fewer than {batch.records} records") from None
+    if opened.is_damaged:
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "Failed to decompress record stream")
+    if end != len(data):
+        text = "Incorrect declared batch size, records still remaining in file"
+        raise ApiError(ErrorCode.INVALID_RECORD, text)
+
+
+def find_record(batch: Batch, timestamp: int) -> tuple[int, int] | None:
+    """Return offset delta and time of the first record of a time or a later one.
+
+    Of a batch that cannot be opened the first record stands for all.
+    """
+    opened = None if batch.has_append_time else _open(batch)
+    if opened is None or opened.is_damaged:
+        return (0, batch.max_timestamp) if batch.max_timestamp >= timestamp else None
+    for delta, time_delta in _deltas(opened.data, batch.records):
+        if batch.base_timestamp + time_delta >= timestamp:
+            return delta, batch.base_timestamp + time_delta
+    return None
+
+
+def _open(batch: Batch) -> _Opened | None:
+    """Return the records of a batch; None if its compression is not opened."""
+    body = batch.data[HEADER_BYTES:]
+    if batch.compression == _NONE:
+        return _Opened(body)
+    if batch.compression != _GZIP:
+        return None
+    unzip, data = zlib.decompressobj(_WITH_GZIP_HEADER), b""
+    try:
+        # Bounded: a batch of a megabyte may hold a gigabyte of zeros.
+        data = unzip.decompress(body, _OPENED_BYTES_MAX)
+    except zlib.error:
+        return _Opened(data, is_damaged=True)
+    is_cut = not unzip.eof and len(data) == _OPENED_BYTES_MAX
+    return _Opened(data, is_damaged=not unzip.eof and not is_cut, is_cut=is_cut)
+
+
+def _skip_records(data: bytes, count: int, is_compressed: bool) -> int:  # noqa: FBT001
+    """Return where so many records end.
+
+    Raises:
+        ApiError: one of them is no record.
+        IndexError: the bytes end before.
+    """
+    at = 0
+    for index in range(count):
+        try:
+            size, start = _read_int(data, at)
+        except _Endless:
+            # A broker's iterator of uncompressed records takes this for an error of its own.
+            code = ErrorCode.INVALID_RECORD if is_compressed else ErrorCode.UNKNOWN_SERVER_ERROR
+            raise ApiError(code, f"Record {index} of the batch has no size") from None
+        try:
+            delta, at = _skip_record(data, start)
+        except _Endless:
+            at = -1
+        if at != start + size:
+            text = f"Record {index} of the batch is not one of {size} bytes"
+            raise ApiError(ErrorCode.INVALID_RECORD, text)
+        if is_compressed and delta != index:
+            # A broker would have to compress such a batch again, and fails at that.
+            text = f"Record {index} of the batch has offset {delta}"
+            raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
+    return at
+
+
+def _skip_record(data: bytes, at: int) -> tuple[int, int]:
+    """Return the offset delta of the record behind its size, and its end; -1 if it is wrong."""
+    _, at = _read_long(data, at + 1)
+    delta, at = _read_int(data, at)
+    for _ in ("key", "value"):
+        size, at = _read_int(data, at)
+        if size > 0:
+            at += size
+    headers, at = _read_int(data, at)
+    if headers == 0:
+        return delta, at
+    if not 0 < headers <= len(data) - at:
+        return delta, -1
+    for _ in range(headers):
+        size, at = _read_int(data, at)
+        if size < 0:
+            return delta, -1
+        size, at = _read_int(data, at + size)
+        if size > 0:
+            at += size
+    return delta, at
+
+
+def _deltas(records: bytes, count: int) -> Iterator[tuple[int, int]]:
+    """Yield offset and time of each record, relative to those of its batch."""
+    at = 0
+    try:
+        for _ in range(count):
+            size, at = _read_int(records, at)
+            time_delta, next_at = _read_long(records, at + 1)
+            delta, _ = _read_int(records, next_at)
+            yield delta, time_delta
+            at += size
+    except (IndexError, _Endless):
+        return  # What is larger than is opened ends here.
+
+
+def _read_int(data: bytes, at: int) -> tuple[int, int]:
+    """Read a zigzag varint of 32 bits."""
+    value = data[at]
+    if value < 0x80:
+        return (value >> 1) ^ -(value & 1), at + 1
+    value, at = _read_unsigned(data, at, _INT_BYTES)
+    value &= 0xFFFFFFFF
+    return (value >> 1) ^ -(value & 1), at
+
+
+def _read_long(data: bytes, at: int) -> tuple[int, int]:
+    """Read a zigzag varint of 64 bits."""
+    value = data[at]
+    if value < 0x80:
+        return (value >> 1) ^ -(value & 1), at + 1
+    value, at = _read_unsigned(data, at, _LONG_BYTES)
+    value &= 0xFFFFFFFFFFFFFFFF
+    return (value >> 1) ^ -(value & 1), at
+
+
+def _read_unsigned(data: bytes, at: int, bytes_max: int) -> tuple[int, int]:
+    value = shift = 0
+    for end in range(at, at + bytes_max):
+        byte = data[end]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, end + 1
+        shift += 7
+    raise _Endless
