@@ -23,6 +23,7 @@ _WITH_GZIP_HEADER: Final = 31
 _OPENED_BYTES_MAX: Final = 16_777_216
 
 _INT_BYTES, _LONG_BYTES = 5, 10
+_TWO_BYTES_MAX: Final = 0x3FFF
 
 
 class _Endless(Exception):
@@ -106,24 +107,75 @@ def _skip_records(data: bytes, count: int, is_compressed: bool) -> int:  # noqa:
     """
     at = 0
     for index in range(count):
-        try:
-            size, start = _read_int(data, at)
-        except _Endless:
-            # A broker's iterator of uncompressed records takes this for an error of its own.
-            code = ErrorCode.INVALID_RECORD if is_compressed else ErrorCode.UNKNOWN_SERVER_ERROR
-            raise ApiError(code, f"Record {index} of the batch has no size") from None
-        try:
-            delta, at = _skip_record(data, start)
-        except _Endless:
-            at = -1
-        if at != start + size:
-            text = f"Record {index} of the batch is not one of {size} bytes"
-            raise ApiError(ErrorCode.INVALID_RECORD, text)
+        delta, end = _skip_plain(data, at)
+        if end < 0:
+            delta, end = _skip_any(data, at, index, is_compressed)
         if is_compressed and delta != index:
             # A broker would have to compress such a batch again, and fails at that.
             text = f"Record {index} of the batch has offset {delta}"
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, text)
+        at = end
     return at
+
+
+def _skip_plain(data: bytes, at: int) -> tuple[int, int]:
+    """Return offset delta and end of a record as most are; an end of -1 for any other.
+
+    Its numbers have one or two bytes, and it has no headers. One function that calls none, because
+    it is run for each record.
+    """
+    size, at = data[at], at + 1
+    if size > 0x7F:
+        size, at = size & 0x7F | data[at] << 7, at + 1
+    end = at + (size >> 1)
+    at += 2
+    if data[at - 1] > 0x7F:
+        if data[at] > 0x7F:
+            return 0, -1
+        at += 1
+    delta, at = data[at], at + 1
+    if delta > 0x7F:
+        delta, at = delta & 0x7F | data[at] << 7, at + 1
+    key, at = data[at], at + 1
+    if key > 0x7F:
+        key, at = key & 0x7F | data[at] << 7, at + 1
+    if (size | delta | key) > _TWO_BYTES_MAX:
+        return 0, -1
+    if not key & 1:
+        at += key >> 1
+    value, at = data[at], at + 1
+    if value > 0x7F:
+        value, at = value & 0x7F | data[at] << 7, at + 1
+        if value > _TWO_BYTES_MAX:
+            return 0, -1
+    if not value & 1:
+        at += value >> 1
+    if data[at] != 0 or at + 1 != end or (size | delta) & 1:
+        return 0, -1
+    return delta >> 1, end
+
+
+def _skip_any(data: bytes, at: int, index: int, is_compressed: bool) -> tuple[int, int]:  # noqa: FBT001
+    """Return offset delta and end of a record.
+
+    Raises:
+        ApiError: it is no record.
+        IndexError: the bytes end before.
+    """
+    try:
+        size, start = _read_int(data, at)
+    except _Endless:
+        # A broker's iterator of uncompressed records takes this for an error of its own.
+        code = ErrorCode.INVALID_RECORD if is_compressed else ErrorCode.UNKNOWN_SERVER_ERROR
+        raise ApiError(code, f"Record {index} of the batch has no size") from None
+    try:
+        delta, end = _skip_record(data, start)
+    except _Endless:
+        end = -1
+    if end != start + size:
+        text = f"Record {index} of the batch is not one of {size} bytes"
+        raise ApiError(ErrorCode.INVALID_RECORD, text)
+    return delta, end
 
 
 def _skip_record(data: bytes, at: int) -> tuple[int, int]:

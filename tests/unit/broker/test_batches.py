@@ -52,14 +52,17 @@ GOOD = batch_bytes(b"a", b"b")
     [
         (b"", 9, ErrorCode.INVALID_RECORD),
         (GOOD[:11], 9, ErrorCode.INVALID_RECORD),
-        (GOOD[:-1], 9, ErrorCode.CORRUPT_MESSAGE),
-        (GOOD[:60], 9, ErrorCode.CORRUPT_MESSAGE),
+        (GOOD[:-1], 9, ErrorCode.INVALID_RECORD),
+        (GOOD[:60], 9, ErrorCode.INVALID_RECORD),
+        (changed(GOOD, 8, (48).to_bytes(4)), 9, ErrorCode.CORRUPT_MESSAGE),
         (changed(GOOD, 8, b"\xff\xff\xff\xff"), 9, ErrorCode.CORRUPT_MESSAGE),
-        (changed(GOOD, 8, b"\x7f\xff\xff\xff"), 9, ErrorCode.CORRUPT_MESSAGE),
+        (changed(GOOD, 8, b"\x7f\xff\xff\xff"), 9, ErrorCode.UNKNOWN_SERVER_ERROR),
         (changed(GOOD, 70, b"!", sum_is_right=False), 9, ErrorCode.CORRUPT_MESSAGE),
         (changed(GOOD, 16, b"\1"), 9, ErrorCode.INVALID_RECORD),
+        (changed(GOOD, 16, b"\3"), 9, ErrorCode.CORRUPT_MESSAGE),
+        (batch_bytes(b"a", base_offset=5), 9, ErrorCode.INVALID_RECORD),
         (GOOD + GOOD, 9, ErrorCode.INVALID_RECORD),
-        (changed(GOOD, 22, b"\5"), 9, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
+        (changed(GOOD, 22, b"\5"), 9, ErrorCode.UNKNOWN_SERVER_ERROR),
         (changed(GOOD, 22, b"\4"), 6, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE),
         (changed(GOOD, 22, b"\x20"), 9, ErrorCode.INVALID_RECORD),
         (changed(GOOD, 22, b"\x10"), 9, ErrorCode.INVALID_RECORD),
@@ -74,6 +77,11 @@ def test_a_wrong_batch_is_refused(data: bytes, version: int, code: ErrorCode) ->
         check_batch(read_batch(data, version))
 
     assert refused.value.code is code
+
+
+def test_bytes_behind_a_batch_are_left_out() -> None:
+    """Where they are less than a batch, as on a broker."""
+    assert read_batch(GOOD + b"\0\0\0", 9).data == GOOD
 
 
 def test_a_batch_is_placed_without_another_checksum() -> None:

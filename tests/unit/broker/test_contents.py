@@ -1,0 +1,94 @@
+"""The records in a batch: right ones of any size, and what is refused instead of appended."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper_broker.batches import read_batch
+from doorkeeper_broker.contents import check_records
+from testkit.batches import batch, record, varint
+from testkit.wrong_batches import BODY, GZIP, LZ4, RIGHT, pack, record_of, with_body
+
+NUMBERS = st.sampled_from([0, 1, 62, 63, 64, 65, 8190, 8191, 8192, 8193, 70_000])
+
+
+def code_of(data: bytes) -> ErrorCode:
+    try:
+        check_records(read_batch(data, 9))
+    except ApiError as error:
+        return error.code
+    return ErrorCode.NONE
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_records(name: str) -> None:
+    """However they are compressed."""
+    assert code_of(RIGHT[name]) is ErrorCode.NONE
+
+
+@st.composite
+def records(draw: st.DrawFn) -> list[bytes]:
+    """Return records with numbers of all lengths, keys and headers."""
+    found = []
+    for index in range(draw(st.integers(1, 4))):
+        fields = [b"\0", varint(draw(NUMBERS) * draw(st.sampled_from([1, -1, 10**9])))]
+        fields.append(varint(index))
+        for _ in ("key", "value"):
+            size = draw(NUMBERS | st.none())
+            fields += [b"\1"] if size is None else [varint(size), bytes(size)]
+        headers = draw(st.integers(0, 2))
+        fields += [varint(headers), *([varint(1), b"h", b"\1"] * headers)]
+        found.append(record_of(*fields))
+    return found
+
+
+@given(records(), st.sampled_from([0, GZIP]))
+def test_records_of_any_size(found: list[bytes], compression: int) -> None:
+    """The short way through most records says the same as the long one."""
+    body = b"".join(found)
+
+    def code(data: bytes) -> ErrorCode:
+        return code_of(with_body(pack(compression, data), compression, count=len(found)))
+
+    assert code(body) is ErrorCode.NONE
+    assert code(body + b"\0") is ErrorCode.INVALID_RECORD
+    assert code(body[:-1]) is ErrorCode.INVALID_RECORD
+
+
+def test_many_records() -> None:
+    """Their offsets take two and three bytes."""
+    check_records(batch(*[b"x"] * 9000))
+
+
+def test_what_is_larger_than_is_looked_at() -> None:
+    """A broker reads all of it; here it is accepted as far as it was read."""
+    large = record(0, bytes(20_000_000)) + record(1, b"")
+
+    assert code_of(with_body(pack(GZIP, large), GZIP)) is ErrorCode.NONE
+    assert code_of(with_body(pack(GZIP, b"\2" + large), GZIP)) is ErrorCode.INVALID_RECORD
+
+
+def test_what_is_not_opened() -> None:
+    """There is no module in Python for it: it is appended as it is."""
+    assert code_of(with_body(b"nonsense", LZ4)) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("end", [1, 8, 20])
+def test_gzip_that_is_cut_off(end: int) -> None:
+    """The answer of a broker to what cannot be decompressed."""
+    whole = pack(GZIP, BODY)
+
+    assert code_of(with_body(whole[:-end], GZIP)) is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_a_bomb() -> None:
+    """A gigabyte of zeros in a megabyte is not unpacked."""
+    squeezed = zlib.compressobj(9, zlib.DEFLATED, 31)
+    zeros = b"".join(squeezed.compress(bytes(1 << 24)) for _ in range(8)) + squeezed.flush()
+
+    assert code_of(with_body(zeros, GZIP)) is ErrorCode.INVALID_RECORD
