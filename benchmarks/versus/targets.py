@@ -150,6 +150,12 @@ class Target:
         line = next(each for each in status.splitlines() if each.startswith("VmRSS:"))
         return int(line.split()[1]) / 1024
 
+    def processor_s(self) -> float:
+        """Return the processor time that it has used, in seconds."""
+        assert self._process is not None
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def close(self) -> None:
         """Leave nothing: no process, no folder."""
         self.stop()

@@ -5,7 +5,7 @@ offsets to those that a server has already. Records are kept in memory, up to a 
 when the server stops. The server does not import this package; it opens it by its name where
 ``doorkeeper.test.broker`` is true.
 
-batches       record batches as bytes
+batches       record batches as bytes; contents: the records in them
 log           the log of a partition
 producers     sequence numbers and transactions of the producers of a log
 records       the logs of all partitions, and their memory

@@ -137,7 +137,7 @@ def read_batch(records: bytes, version: int) -> Batch:
 
 
 def _next_size(records: bytes, at: int) -> int | None:
-    """Return the size of the batch at a place; None if there is no whole one.
+    """Return the size of the batch at a place; None if it is not whole.
 
     Raises:
         ApiError: what is there is no batch.

@@ -1,4 +1,4 @@
-"""What is in a record batch: whether its records are records, and which has a time.
+"""The records in a batch: a check that they are records, and the search for one by its time.
 
 Batches that are uncompressed or compressed with gzip are opened; of others nothing is known.
 
@@ -118,7 +118,7 @@ def _skip_records(data: bytes, count: int, is_compressed: bool) -> int:  # noqa:
     return at
 
 
-def _skip_plain(data: bytes, at: int) -> tuple[int, int]:
+def _skip_plain(data: bytes, at: int) -> tuple[int, int]:  # noqa: C901
     """Return offset delta and end of a record as most are; an end of -1 for any other.
 
     Its numbers have one or two bytes, and it has no headers. One function that calls none, because
@@ -171,7 +171,7 @@ def _skip_any(data: bytes, at: int, index: int, is_compressed: bool) -> tuple[in
     try:
         delta, end = _skip_record(data, start)
     except _Endless:
-        end = -1
+        delta, end = 0, -1
     if end != start + size:
         text = f"Record {index} of the batch is not one of {size} bytes"
         raise ApiError(ErrorCode.INVALID_RECORD, text)

@@ -2,10 +2,10 @@
 
 A batch must be of magic 2 and alone in its partition (87), whole, and right by its checksum (2),
 not larger than ``max.message.bytes`` of the topic (10), and compressed in a way that the version
-knows (76). Its records must be those that its header claims (87), and can be decompressed (-1),
-as far as ``contents`` opens it. The acknowledgements that a client asks for are 0, 1 or -1 (21), and Kafka's own topics
-are written by a client named ``__admin_client`` alone (17). Sequence numbers are checked (45, 47),
-and that a transactional batch is part of its producer's transaction (47, 48, 49).
+knows (76). It has the records that its header claims (87), which can be decompressed (-1), as far
+as ``contents`` opens it. The acknowledgements that a client asks for are 0, 1 or -1 (21), and
+Kafka's own topics are written by a client named ``__admin_client`` alone (17). Sequence numbers are
+checked (45, 47), and that a transactional batch is part of its producer's transaction (47, 48, 49).
 
 The times of records are not checked, and a compacted topic takes records without a key.
 
