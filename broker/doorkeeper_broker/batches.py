@@ -140,7 +140,7 @@ def _next_size(records: bytes, at: int) -> int | None:
     """Return the size of the batch at a place; None if it is not whole.
 
     Raises:
-        ApiError: what is there is no batch.
+        ApiError: these bytes are no batch.
     """
     left = len(records) - at
     if left < _PREFIX_BYTES:
