@@ -253,7 +253,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few records and rounds")
     quick = parser.parse_args().quick
-    records, rounds, cycles = (10_000, 1, 3) if quick else (100_000, 3, 15)
+    records, rounds, cycles = (10_000, 1, 3) if quick else (100_000, 7, 15)
     with ExitStack() as stack:
         targets: list[Target] = [Doorkeeper({"doorkeeper.test.broker": "true"})]
         try:
@@ -265,7 +265,7 @@ def main() -> None:
             target.start()
         run, load = Run(targets, records=records), load_average()
         found = libraries()
-        for number in range(-1, rounds):  # The first warms up.
+        for number in range(-2, rounds):  # The first two warm up.
             for name, library in found.items():
                 run.bulk(name, library, counts=number >= 0)
         for number in range(-2, cycles):
