@@ -206,7 +206,7 @@ def marker(producer_id: int, producer_epoch: int, now_ms: int, *, commits: bool)
     value = _MARKER_VALUE.pack(0, LEADER_EPOCH)
     # Attributes, time and offset of the record are 0: one byte each; no headers.
     body = b"\0\0\0" + _bytes(key) + _bytes(value) + b"\0"
-    record = _varint(len(body)) + body
+    record = varint(len(body)) + body
     attributes = _TRANSACTIONAL | _CONTROL
     fields = (attributes, 0, now_ms, now_ms, producer_id, producer_epoch, -1, 1)
     data = _HEADER.pack(0, HEADER_BYTES - _PREFIX_BYTES + len(record), 0, 2, 0, *fields) + record
@@ -214,7 +214,7 @@ def marker(producer_id: int, producer_epoch: int, now_ms: int, *, commits: bool)
     return Batch(data[:17] + crc + data[_CRC_FROM:], *fields)
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
     """Return a zigzag varint of a small non-negative number."""
     value <<= 1
     out = bytearray()
@@ -226,4 +226,4 @@ def _varint(value: int) -> bytes:
 
 
 def _bytes(data: bytes) -> bytes:
-    return _varint(len(data)) + data
+    return varint(len(data)) + data

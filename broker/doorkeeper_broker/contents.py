@@ -7,11 +7,13 @@ Source: ``DefaultRecord``, ``DefaultRecordBatch`` and ``LogValidator`` of Kafka 
 
 from __future__ import annotations
 
+import re
 import zlib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper_broker.batches import HEADER_BYTES
+from doorkeeper_broker.batches import HEADER_BYTES, varint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +26,13 @@ _OPENED_BYTES_MAX: Final = 16_777_216
 
 _INT_BYTES, _LONG_BYTES = 5, 10
 _TWO_BYTES_MAX: Final = 0x3FFF
+
+_MANY: Final = 500
+"""With fewer records it takes longer to compile a pattern than to look at each of them."""
+
+_PATTERNS_MAX: Final = 64
+_NUMBERS: Final = {count: rb"[\x80-\xff]" * (count - 1) + rb"[\x00-\x7f]" for count in (1, 2, 3)}
+"""Patterns of a number of so many bytes."""
 
 
 class _Endless(Exception):
@@ -52,6 +61,8 @@ def check_records(batch: Batch) -> None:
     if opened is None:
         return
     data, is_compressed = opened.data, batch.compression != _NONE
+    if not is_compressed and batch.records >= _MANY and _are_alike(data, batch.records):
+        return
     try:
         end = _skip_records(data, batch.records, is_compressed)
     except IndexError:
@@ -96,6 +107,48 @@ def _open(batch: Batch) -> _Opened | None:
         return _Opened(data, is_damaged=True)
     is_cut = not unzip.eof and len(data) == _OPENED_BYTES_MAX
     return _Opened(data, is_damaged=not unzip.eof and not is_cut, is_cut=is_cut)
+
+
+def _are_alike(data: bytes, count: int) -> bool:
+    """Say whether these are so many records whose keys and values have the sizes of the first.
+
+    Most batches of many records are, and a pattern sees it ten times faster than a loop.
+    """
+    try:
+        _, at = _read_int(data, 0)
+        _, at = _read_long(data, at + 1)
+        _, at = _read_int(data, at)
+        key_size, at = _read_int(data, at)
+        value_size, _ = _read_int(data, at + max(key_size, 0))
+    except (IndexError, _Endless):
+        return False
+    if not -1 <= key_size < len(data) or not -1 <= value_size < len(data):
+        return False
+    found = _pattern(key_size, value_size).findall(data)
+    # They leave nothing between them.
+    return len(found) == count and sum(map(len, found)) == len(data)
+
+
+@lru_cache(_PATTERNS_MAX)
+def _pattern(key_size: int, value_size: int) -> re.Pattern[bytes]:
+    """Return a pattern for records without headers, with times of one or two bytes."""
+    end, end_size = b"", 1
+    for size in (key_size, value_size):
+        number, bytes_count = _size(size), max(size, 0)
+        end += re.escape(number) + b".{%d}" % bytes_count
+        end_size += len(number) + bytes_count
+    starts = []
+    for total in range(2, 6):
+        numbers = (
+            _NUMBERS[time] + _NUMBERS[total - time] for time in (1, 2) if total - time in _NUMBERS
+        )
+        size = re.escape(varint(1 + total + end_size))
+        starts.append(size + b".(?:" + b"|".join(numbers) + b")")
+    return re.compile(b"(?:" + b"|".join(starts) + b")" + end + b"\\x00", re.DOTALL)
+
+
+def _size(size: int) -> bytes:
+    return varint(size) if size >= 0 else b"\1"
 
 
 def _skip_records(data: bytes, count: int, is_compressed: bool) -> int:  # noqa: FBT001
