@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import zlib
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper_broker import contents
 from doorkeeper_broker.batches import read_batch
 from doorkeeper_broker.contents import check_records
 from testkit.batches import batch, record, varint
@@ -63,6 +65,24 @@ def test_records_of_any_size(found: list[bytes], compression: int) -> None:
 def test_many_records() -> None:
     """Their offsets take two and three bytes."""
     check_records(batch(*[b"x"] * 9000))
+
+
+ALIKE = b"".join(record(number, bytes(20), number % 70) for number in range(9000))
+
+
+@given(
+    st.integers(0, len(ALIKE) - 1) | st.integers(0, 60),
+    st.binary(max_size=2),
+    st.integers(0, 2),
+    st.sampled_from([9000, 9000, 8999]),
+)
+def test_many_alike(at: int, new: bytes, left_out: int, count: int) -> None:
+    """Damage anywhere is answered as where each record is looked at."""
+    data = with_body(ALIKE[:at] + new + ALIKE[at + left_out :], count=count)
+    with patch.object(contents, "_MANY", 10_000):
+        expected = code_of(data)
+
+    assert code_of(data) is expected
 
 
 def test_what_is_larger_than_is_looked_at() -> None:
