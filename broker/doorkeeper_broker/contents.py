@@ -142,8 +142,8 @@ def _pattern(key_size: int, value_size: int) -> re.Pattern[bytes]:
         numbers = (
             _NUMBERS[time] + _NUMBERS[total - time] for time in (1, 2) if total - time in _NUMBERS
         )
-        size = re.escape(varint(1 + total + end_size))
-        starts.append(size + b".(?:" + b"|".join(numbers) + b")")
+        length = re.escape(varint(1 + total + end_size))
+        starts.append(length + b".(?:" + b"|".join(numbers) + b")")
     return re.compile(b"(?:" + b"|".join(starts) + b")" + end + b"\\x00", re.DOTALL)
 
 
