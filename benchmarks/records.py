@@ -8,7 +8,7 @@ kafka-python and with librdkafka (confluent-kafka), each with its default settin
 with doorkeeper.test.broker=true and on a broker of one node in turn. The broker is warmed up, and
 does not wait for further members of a group (group.initial.rebalance.delay.ms=0).
 Goals: records at most in the broker's time; a cycle in a fifth of it. "computes" is the processor
-time of a server, and of the client, in a cycle: in the rest of it the client waits by itself.
+time of a server, and of the client, in a cycle; the rest of it is waiting.
 Without Java only ours is measured.
 """
 
