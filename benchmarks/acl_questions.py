@@ -97,7 +97,7 @@ def questions(name: str, found: DecisionState, rounds: int) -> None:
         measure(f"{what}: assert only", rounds, counterexamples, found, rule)
 
 
-def measured(count: int, rounds: int) -> None:
+def measure_questions(count: int, rounds: int) -> None:
     """Measure with so many ACLs."""
     print(f"{count:,} ACLs {'':45s} {'CPU s':>8s} {'clock s':>8s}   found")
     plain, hosts = teams(count, everywhere), teams(count, somewhere)
@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="5,000 ACLs")
     chosen = parser.parse_args()
-    measured(5_000 if chosen.quick else chosen.acls, chosen.rounds)
+    measure_questions(5_000 if chosen.quick else chosen.acls, chosen.rounds)
 
 
 if __name__ == "__main__":

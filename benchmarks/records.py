@@ -172,7 +172,7 @@ def libraries() -> Mapping[str, type[Library]]:
     return found
 
 
-def timed(work: Callable[[], None]) -> float:
+def seconds_of(work: Callable[[], None]) -> float:
     """Return how long it takes, in seconds."""
     begin_s = time.perf_counter()
     work()
@@ -180,7 +180,7 @@ def timed(work: Callable[[], None]) -> float:
 
 
 class Run:
-    """What was measured: seconds by kind, library and server."""
+    """Seconds by kind, library and server."""
 
     def __init__(self, targets: list[Target], *, records: int) -> None:
         """Take servers that run."""
@@ -194,8 +194,8 @@ class Run:
             topic = f"records-{uuid.uuid4().hex}"
             with closing(library(f"127.0.0.1:{target.plain_port}")) as client:
                 client.create(topic)
-                write_s = timed(partial(client.write, topic, self.records))
-                read_s = timed(partial(client.read, topic, self.records, None))
+                write_s = seconds_of(partial(client.write, topic, self.records))
+                read_s = seconds_of(partial(client.read, topic, self.records, None))
                 client.delete(topic)
             if counts:
                 self._add(name, target, write=write_s, read=read_s)
