@@ -14,6 +14,7 @@ from testkit.checkout import ROOT, name_of, tracked_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+FOLDERS = ("tutorials", "how-to", "reference", "explanation")
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"^    .*?$|`[^`\n]*`", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -61,8 +62,12 @@ def test_links_lead_somewhere() -> None:
 def test_the_index_names_every_page() -> None:
     """README.md leads to the index of docs/, and that to each page."""
     named = {link.partition("#")[0] for link in links(ROOT / "docs" / "README.md")}
+    sorted_pages = {
+        f"{folder}/{page.name}" for folder in FOLDERS for page in pages(f"docs/{folder}")
+    }
 
-    assert {page.name for page in pages("docs")} - named == {"README.md"}
+    assert sorted_pages - named == set()
+    assert [page.name for page in pages("docs")] == ["README.md"]
     assert "docs/README.md" in links(ROOT / "README.md")
 
 

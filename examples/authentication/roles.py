@@ -3,7 +3,7 @@ r"""A principal builder that gives roles: who you are is the unit that your cert
     CN=alice,OU=operators,O=Example    is Role:operators
     CN=bob,O=Example                   is User:CN=bob,O=Example, as with Kafka
 
-Try it with the certificates of docs/security.md, in the project's folder:
+Try it with the certificates of docs/reference/security.md, in the project's folder:
 
     PYTHONPATH=examples/authentication python -m doorkeeper serve \
         --override listeners=SSL://localhost:9093 \

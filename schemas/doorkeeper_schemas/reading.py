@@ -1,7 +1,7 @@
 """Reads a schema file and checks it: what it says is right, or the error names file and place.
 
 A file describes one API (`api`, `key`, `request`, `response`) or one other message (`message`,
-`fields`). docs/codec.md explains the keys.
+`fields`). docs/explanation/codec.md explains the keys.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Limits on network clients, each with the reason for its number.
 
-``docs/limits.md`` is generated from this table. Limits of the ACL engine are defined there: they
-are Kafka's rules on requests, not on load.
+``docs/reference/limits.md`` is generated from this table. Limits of the ACL engine are defined
+there: they are Kafka's rules on requests, not on load.
 """
 
 from __future__ import annotations

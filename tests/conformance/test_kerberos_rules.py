@@ -11,7 +11,7 @@ from testkit.oracle_rules import Question, RulesOracle, our_answer, questions
 from testkit.oracle_totals import Totals
 
 REFUSED = "a pattern in a rule for Kerberos names that we do not take"
-"""What cannot be translated exactly stops our start; docs/security.md says so."""
+"""What cannot be translated exactly stops our start; docs/reference/security.md says so."""
 
 Oracle = Callable[[], RulesOracle]
 

@@ -23,7 +23,7 @@ from testkit.unserved import filled, java
 RELEASE = RELEASES[-1]
 
 NEGATIVE = "Invalid negative number of tagged fields"
-"""New in 4.4.0; here, as in 4.3.1, such a number is none (docs/compatibility.md)."""
+"""New in 4.4.0; here, as in 4.3.1, such a number is none (docs/reference/compatibility.md)."""
 
 VERSIONS = [
     pytest.param(key, version, id=f"{declared.name}-{version}")

@@ -32,7 +32,7 @@ AUTHOR = {
 
 def shown(page: str) -> list[str]:
     """Return the commands of a page with what it shows below each."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how-to" / page).read_text(encoding="utf-8")
     return [
         f"$ {each}" for _, block in BLOCK.findall(text) for each in re.split(r"(?m)^\$ ", block)[1:]
     ]

@@ -16,7 +16,7 @@ from testkit.checkout import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = ROOT / "docs" / "acl-questions.md"
+PAGE = ROOT / "docs" / "how-to" / "acl-questions.md"
 PROMPT = "$ doorkeeper acls "
 
 
@@ -33,7 +33,10 @@ def sessions(text: str) -> list[tuple[str, str]]:
     return found
 
 
-PAGES = (ROOT / "docs" / "prove-pii-readers.md", ROOT / "docs" / "review-acl-changes.md")
+PAGES = (
+    ROOT / "docs" / "how-to" / "prove-pii-readers.md",
+    ROOT / "docs" / "how-to" / "review-acl-changes.md",
+)
 REFERENCE = sessions(PAGE.read_text(encoding="utf-8")) + sessions(
     (ROOT / "README.md").read_text(encoding="utf-8")
 )

@@ -1,4 +1,4 @@
-"""The mechanism of a running server changes, as docs/security.md says it; nobody is refused."""
+"""The mechanism of a running server changes as docs/reference/security.md says; none is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``docs/client.md`` prints runs, and says what the client has."""
+"""What ``docs/how-to/client.md`` prints runs, and says what the client has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from doorkeeper.client import AdminClient, ClientConfig, ClientError
 from testkit.checkout import ROOT
 from testkit.serving import Serving
 
-PAGE = (ROOT / "docs" / "client.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "client.md").read_text(encoding="utf-8")
 
 
 def test_the_example_runs_as_printed(tmp_path: Path) -> None:

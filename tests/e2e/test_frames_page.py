@@ -1,4 +1,4 @@
-"""``docs/frames.md`` shows what ``doorkeeper frames`` prints."""
+"""``docs/how-to/frames.md`` shows what ``doorkeeper frames`` prints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from testkit.checkout import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = (ROOT / "docs" / "frames.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "frames.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"(?ms)^```\n\$ (doorkeeper frames[^\n]*)\n(.*?)^```$", PAGE)
 
 

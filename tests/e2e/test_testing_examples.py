@@ -1,4 +1,4 @@
-"""The examples of README and docs/testing.md that need no other library, run as they are shown."""
+"""The examples of README and docs/how-to/testing.md without other libraries run as shown."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def test_kafka_python(tmp_path: Path) -> None:
 
 
 def test_the_page_says_what_is_so(tmp_path: Path) -> None:
-    """Each example of docs/testing.md passes as it stands there."""
-    blocks = BLOCK.findall((ROOT / "docs" / "testing.md").read_text(encoding="utf-8"))
+    """Each example of docs/how-to/testing.md passes as it stands there."""
+    blocks = BLOCK.findall((ROOT / "docs" / "how-to" / "testing.md").read_text(encoding="utf-8"))
     for number, block in enumerate(blocks):
         (tmp_path / f"test_{number}.py").write_text(block, encoding="utf-8")
 

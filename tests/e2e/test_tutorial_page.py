@@ -12,7 +12,7 @@ import pytest
 from testkit.checkout import ROOT
 from testkit.testing_examples import run_example
 
-PAGE = (ROOT / "docs" / "tutorial-least-privilege.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "tutorials" / "tutorial-least-privilege.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"(?m)^```\n\$ (.*)\n((?:.*\n)*?)^```$", PAGE)
 TEST = re.compile(r"(?ms)^```python\n(.*?)^```$")
 

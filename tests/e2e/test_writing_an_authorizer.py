@@ -1,4 +1,4 @@
-"""The code of docs/writing-an-authorizer.md does what the page says."""
+"""The code of docs/tutorials/writing-an-authorizer.md does what the page says."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from testkit.serving import Serving, creation
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = ROOT / "docs" / "writing-an-authorizer.md"
+PAGE = ROOT / "docs" / "tutorials" / "writing-an-authorizer.md"
 BLOCK = re.compile(r"^```(?:python|toml) (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LATER_IMPORT = "from doorkeeper.authorizer import masks_by_authorize"
 

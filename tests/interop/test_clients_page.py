@@ -1,4 +1,4 @@
-"""Clients send what docs/clients.md says of them.
+"""Clients send what docs/reference/clients.md says of them.
 
 Where one does not, and rightly so: ``PYTHONPATH=tests python -m testkit.clients_page``.
 """

@@ -1,7 +1,7 @@
 """Where Kafka's documents and Kafka's released code differ, the code is asked: two brokers, and us.
 
-docs/compatibility.md lists these cases by the names of the tests. Where a test builds its bytes by
-hand, they are the evidence: no codec of ours stands between.
+docs/reference/compatibility.md lists these cases by the names of the tests. Where a test builds its
+bytes by hand, they are the evidence: no codec of ours stands between.
 """
 
 import struct

@@ -416,8 +416,8 @@ def test_no_ticket_for_the_service(
 def test_the_documented_example_works(
     realm: Realm, java: KafkaTools, tmp_path: Path, totals: Totals
 ) -> None:
-    """The two files of docs/security.md, with other places and another port."""
-    page = (PROJECT / "docs" / "security.md").read_text(encoding="utf-8")
+    """The two files of docs/reference/security.md, with other places and another port."""
+    page = (PROJECT / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
     _, _, section = page.partition("## GSSAPI (Kerberos)")
     blocks = re.findall(r"(?:^    .*\n)+", section.partition("\n## ")[0], re.MULTILINE)
     port = free_port()

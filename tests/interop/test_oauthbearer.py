@@ -415,7 +415,7 @@ def test_no_log_holds_a_token(doors: Doors) -> None:
     assert "hush-hush" not in text
 
 
-PAGE = PROJECT / "docs" / "security.md"
+PAGE = PROJECT / "docs" / "reference" / "security.md"
 
 
 def blocks(heading: str) -> list[str]:

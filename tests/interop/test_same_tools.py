@@ -1,6 +1,7 @@
 """Kafka's tools and administrators' clients are told the same by a broker and by us.
 
-What is asked, and the outcome, is in ``tests/interop/tools``, and on ``docs/tools-and-clients.md``.
+What is asked, and the outcome, is in ``tests/interop/tools``, and on
+``docs/reference/tools-and-clients.md``.
 """
 
 from __future__ import annotations

@@ -217,8 +217,8 @@ def test_other_clients_authenticate_again(scram_target: Target, library: str) ->
 def test_the_pages_example_of_tokens_runs(
     kafka_tools: Callable[[str], KafkaTools], tmp_path: Path
 ) -> None:
-    """The files and commands of docs/security.md, as they stand, but for the port."""
-    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    """The files and commands of docs/reference/security.md, as they stand, but for the port."""
+    page = (ROOT / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
     section = page.partition("\n## Delegation tokens\n")[2].partition("\n## ")[0]
     text = re.findall(r"(?:^    .*\n|^\n(?=    ))+", section, re.MULTILINE)
     server_file, client_file, commands, _ = (dedent(block) for block in text)

@@ -1,4 +1,4 @@
-"""What docs/testing.md says of others: confluent-kafka, aiokafka, kafkajs, Java's tools."""
+"""What docs/how-to/testing.md says of others: confluent-kafka, aiokafka, kafkajs, Java's tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example of TLS in docs/security.md runs as it stands."""
+"""The example of TLS in docs/reference/security.md runs as it stands."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ ADDRESS = "localhost:9092"
 
 def blocks() -> list[tuple[str | None, str]]:
     """Return the example's blocks: the name of the file that one is, or None for commands."""
-    page = (PROJECT / "docs" / "security.md").read_text()
+    page = (PROJECT / "docs" / "reference" / "security.md").read_text()
     section = page.partition("\n## TLS\n")[2].partition("\n**Stores.**")[0]
     return [
         (found["file"], re.sub(r"^    ", "", found["text"], flags=re.MULTILINE))

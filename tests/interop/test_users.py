@@ -158,7 +158,7 @@ def test_the_security_pages_example_runs(
     kafka_tools: Callable[[str], KafkaTools], tmp_path: Path
 ) -> None:
     """Its files and commands, as they stand, but for the port."""
-    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
     section = page.partition("\n## SCRAM\n")[2].partition("\n## ")[0]
     blocks = [dedent(block) for block in re.findall(r"(?:^    .*\n)+", section, re.MULTILINE)]
     server_file, first, client_file, commands = blocks

@@ -1,7 +1,9 @@
-"""Writes docs/apis.md, and the table in docs/compatibility.md: ``python -m testkit.api_pages``.
+"""Writes apis.md and the table in compatibility.md of docs/reference.
+
+Run it as ``PYTHONPATH=tests python -m testkit.api_pages``.
 
 Both come from the registry, from the table of operations, and from what each handler module says
-of itself; run it with ``PYTHONPATH=tests``.
+of itself.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from testkit.checkout import ROOT
 if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
 
-APIS_PAGE = ROOT / "docs" / "apis.md"
-COMPATIBILITY_PAGE = ROOT / "docs" / "compatibility.md"
+APIS_PAGE = ROOT / "docs" / "reference" / "apis.md"
+COMPATIBILITY_PAGE = ROOT / "docs" / "reference" / "compatibility.md"
 
 BEGIN, END = "<!-- the registry: begin -->\n", "<!-- the registry: end -->\n"
 
@@ -49,7 +51,7 @@ quiet ones at TRACE only.
 
 
 def apis_page() -> str:
-    """Return the text of docs/apis.md."""
+    """Return the text of docs/reference/apis.md."""
     return HEAD + "".join(map(_section, LISTED.values()))
 
 
@@ -82,7 +84,7 @@ def _need(row: Requirement) -> str:
 
 
 def table() -> str:
-    """Return the table of docs/compatibility.md."""
+    """Return the table of docs/reference/compatibility.md."""
     head = "| key | API | versions here | Kafka 4.3.1 | listeners for controllers |\n"
     rows = "".join(
         f"| {api.key} | {api.name} | {_versions(api.min_version, api.max_version)} |"
@@ -97,7 +99,7 @@ def _versions(lowest: int, highest: int) -> str:
 
 
 def compatibility_page(text: str) -> str:
-    """Return the text of docs/compatibility.md with the table as it should be."""
+    """Return the text of docs/reference/compatibility.md with the table as it should be."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}{table()}{END}{after}"

@@ -1,4 +1,4 @@
-"""Writes docs/clients.md from what clients really sent: ``python -m testkit.clients_page``.
+"""Writes docs/reference/clients.md from what clients sent: ``python -m testkit.clients_page``.
 
 Every client does everything it can, each call in a conversation of its own, against a Doorkeeper
 behind a ``FrameRecorder``. What passed is kept in ``tests/interop/clients/seen.json``, of which the
@@ -22,7 +22,7 @@ from testkit.kafka_jars import PROJECT, VERSIONS, jars
 from testkit.kafka_target import Target, doorkeeper_target
 from testkit.kafka_tools import KafkaTools
 
-PAGE = PROJECT / "docs" / "clients.md"
+PAGE = PROJECT / "docs" / "reference" / "clients.md"
 SEEN = DRIVERS / "seen.json"
 
 ROW = ["TOPIC", "orders", "LITERAL", "User:bob", "*", "READ", "ALLOW"]
@@ -226,7 +226,7 @@ aiokafka has no calls for ACLs and is driven by its request classes; confluent-k
 
 
 def page(seen: Mapping[str, Sight]) -> str:
-    """Return the text of docs/clients.md."""
+    """Return the text of docs/reference/clients.md."""
     always = {name: _always(sight) for name, sight in seen.items()}
     rows = "".join(
         f"| {_title(name, sight)} | {', '.join(sight.software) or 'none'} |"

@@ -1,4 +1,7 @@
-"""Writes docs/configuration.md: ``PYTHONPATH=tests python -m testkit.configuration_page``."""
+"""Writes docs/reference/configuration.md.
+
+Run it as ``PYTHONPATH=tests python -m testkit.configuration_page``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.config.key import Key
 
-PAGE = ROOT / "docs" / "configuration.md"
+PAGE = ROOT / "docs" / "reference" / "configuration.md"
 
 HEAD = """\
 # Configuration

@@ -1,11 +1,14 @@
-"""Writes docs/limits.md from the table: ``PYTHONPATH=tests python -m testkit.limits_page``."""
+"""Writes docs/reference/limits.md.
+
+Run it as ``PYTHONPATH=tests python -m testkit.limits_page``.
+"""
 
 from __future__ import annotations
 
 from doorkeeper.limits import UNLIMITED, Limits
 from testkit.checkout import ROOT
 
-PAGE = ROOT / "docs" / "limits.md"
+PAGE = ROOT / "docs" / "reference" / "limits.md"
 
 HEAD = """\
 # Limits

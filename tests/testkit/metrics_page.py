@@ -1,4 +1,4 @@
-"""Writes docs/metrics.md: ``PYTHONPATH=tests python -m testkit.metrics_page``."""
+"""Writes docs/reference/metrics.md: ``PYTHONPATH=tests python -m testkit.metrics_page``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from testkit.checkout import ROOT
 if TYPE_CHECKING:
     from doorkeeper.metrics.table import Metric
 
-PAGE = ROOT / "docs" / "metrics.md"
+PAGE = ROOT / "docs" / "reference" / "metrics.md"
 
 HEAD = """\
 # Metrics

@@ -1,4 +1,4 @@
-"""Writes docs/operations.md: ``PYTHONPATH=tests python -m testkit.operations_page``.
+"""Writes docs/reference/operations.md: ``PYTHONPATH=tests python -m testkit.operations_page``.
 
 The rows are those of ``schemas/operations.yaml``, by way of the module that the server asks; the
 notes, which the server has no use for, come from the file itself.
@@ -13,7 +13,7 @@ from doorkeeper.handlers.registry import APIS
 from doorkeeper_wire.api_keys import API_NAMES
 from testkit.checkout import ROOT
 
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "reference" / "operations.md"
 SOURCE = ROOT / "schemas" / "operations.yaml"
 
 REFUSALS = {
@@ -47,7 +47,7 @@ current. Released code decides where Kafka's documentation says something else; 
 
 
 def page() -> str:
-    """Return the text of docs/operations.md."""
+    """Return the text of docs/reference/operations.md."""
     told = _notes()
     codes = "".join(f"| {code} | {name} |\n" for code, name in REFUSALS.items())
     rows = "".join(

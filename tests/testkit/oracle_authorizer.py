@@ -161,7 +161,7 @@ ACCEPTED = {
     "User:* may ask": _asks_as_everyone,
     "the ALLOW named for a resource that sorts before *": _another_allow,
 }
-"""Where we answer otherwise than Kafka, by name; docs/compatibility.md has the reasons."""
+"""Where we answer otherwise than Kafka; docs/reference/compatibility.md has the reasons."""
 
 
 @dataclass(frozen=True, slots=True)

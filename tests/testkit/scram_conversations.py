@@ -1,8 +1,8 @@
 """The catalogue of SCRAM: logins in and out of order, right and wrong, byte for byte.
 
 What a server makes up is put aside before the comparison: its part of the nonce, and the proof
-over it, which is checked. What differs stands in ``docs/compatibility.md`` and is left out: names
-that nobody has, proofs of another length than the digest, several extensions.
+over it, which is checked. What differs stands in ``docs/reference/compatibility.md`` and is left
+out: names that nobody has, proofs of another length than the digest, several extensions.
 """
 
 from __future__ import annotations

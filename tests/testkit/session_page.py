@@ -1,4 +1,7 @@
-"""Writes docs/session.md from the tables: ``PYTHONPATH=tests python -m testkit.session_page``."""
+"""Writes docs/reference/session.md.
+
+Run it as ``PYTHONPATH=tests python -m testkit.session_page``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from doorkeeper.connection.session import (
 )
 from testkit.checkout import ROOT
 
-PAGE = ROOT / "docs" / "session.md"
+PAGE = ROOT / "docs" / "reference" / "session.md"
 
 HEAD = """\
 # The states of a session

@@ -1,4 +1,4 @@
-"""Writes docs/state.md: ``PYTHONPATH=tests python -m testkit.state_page``."""
+"""Writes docs/reference/state.md: ``PYTHONPATH=tests python -m testkit.state_page``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from testkit.checkout import ROOT
 if TYPE_CHECKING:
     from doorkeeper_schemas.states import Column, StateKind
 
-PAGE = ROOT / "docs" / "state.md"
+PAGE = ROOT / "docs" / "reference" / "state.md"
 SOURCE = ROOT / "schemas" / "state"
 
 HEAD = """\
@@ -18,7 +18,7 @@ HEAD = """\
 
 What a store keeps, one section for each kind. Made from `schemas/state/` by
 `PYTHONPATH=tests python -m testkit.state_page`; a test keeps it current. How stores keep it, and
-when a change is durable, is in [storage.md](storage.md).
+when a change is durable, is in [storage.md](../explanation/storage.md).
 
 A store keeps a row as an item: its kind, its key and its value. The key is a text: the only column
 of the key, or a JSON array of several. The value is a JSON array of the columns behind the key, in
@@ -38,7 +38,7 @@ the log of changes.
 
 
 def page() -> str:
-    """Return the text of docs/state.md."""
+    """Return the text of docs/reference/state.md."""
     kinds = read_states(SOURCE)
     rows = "".join(
         f"| [{kind.name}](#{kind.name}) | {kind.meaning} | {kind.since} | {_audit(kind)} |\n"

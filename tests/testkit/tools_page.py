@@ -1,4 +1,4 @@
-"""Writes docs/tools-and-clients.md from the cases: ``python -m testkit.tools_page``.
+"""Writes docs/reference/tools-and-clients.md from the cases: ``python -m testkit.tools_page``.
 
 Run it with ``PYTHONPATH=tests``. The suite runs every case of the page and asserts its outcome
 (``tests/interop/test_same_tools.py``).
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from testkit.client_cases import ClientCalls
     from testkit.tool_cases import Line
 
-PAGE = ROOT / "docs" / "tools-and-clients.md"
+PAGE = ROOT / "docs" / "reference" / "tools-and-clients.md"
 
 HEAD = """\
 # Tools and clients

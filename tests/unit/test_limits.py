@@ -7,7 +7,7 @@ from testkit import limits_page
 
 
 def test_the_page_of_limits_is_current() -> None:
-    """docs/limits.md is what the table gives."""
+    """docs/reference/limits.md is what the table gives."""
     assert limits_page.PAGE.read_text(encoding="utf-8") == limits_page.page()
 
 

@@ -71,7 +71,7 @@ def command(
 
     It shows decisions over time, causes of refusals, administrators, dormant principals, unused and
     over-broad grants, the last proposal and backtest, new access, and unreadable input. See
-    docs/report.md.
+    docs/reference/report.md.
 
     \b
     Examples:

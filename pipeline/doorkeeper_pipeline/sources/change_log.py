@@ -3,7 +3,7 @@
 The database is opened to read only; a server may be writing in it. The log is pruned from its old
 end, so a binding may be older than the log: its ``valid_from`` is null then.
 
-Source: the tables of ``docs/storage.md``.
+Source: the tables of ``docs/explanation/storage.md``.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The messages of the protocol, a module for each API; generated, see docs/codec.md."""
+"""The messages of the protocol, a module for each API; generated, see docs/explanation/codec.md."""

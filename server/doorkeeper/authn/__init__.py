@@ -26,7 +26,7 @@ passwords            checks passwords against JAAS options, a users file or a ha
 fair_semaphore       bounds concurrent checks, fairly between client addresses
 
 Plug-ins may rely on the names in ``__all__``; the modules behind them may change at any time.
-``docs/authentication-contract.md`` states the compatibility guarantee.
+``docs/reference/authentication-contract.md`` states the compatibility guarantee.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The contract of callback handlers: plug-ins that verify passwords, credentials or tokens.
 
-``sasl.server.callback.handler.class`` names one; see ``docs/authentication-contract.md``.
+``sasl.server.callback.handler.class`` names one; see ``docs/reference/authentication-contract.md``.
 
     PlainPasswords      checks a name and a password         PLAIN
     ScramCredentials    supplies a user's credential         SCRAM-SHA-256, SCRAM-SHA-512

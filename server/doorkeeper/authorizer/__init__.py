@@ -1,8 +1,8 @@
 """The authorizer contract (KIP-504), for plug-ins.
 
 Plug-ins may rely on the names in ``__all__``; the modules behind them may change at any time.
-``docs/authorizer-contract.md`` states the compatibility guarantee; start with
-``docs/writing-an-authorizer.md``.
+``docs/reference/authorizer-contract.md`` states the compatibility guarantee; start with
+``docs/tutorials/writing-an-authorizer.md``.
 """
 
 from __future__ import annotations

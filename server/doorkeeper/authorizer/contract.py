@@ -7,7 +7,7 @@ where ``doorkeeper.authorizer.updates.thread`` is set. Reads
 answer at once and from local memory. Updates return one awaitable per item, in the order of the
 items; the refusal of an item is a value inside its result, never an exception.
 
-Plug-ins import from ``doorkeeper.authorizer``; ``docs/authorizer-contract.md`` states the
+Plug-ins import from ``doorkeeper.authorizer``; ``docs/reference/authorizer-contract.md`` states the
 compatibility guarantee.
 
 Source: ``org.apache.kafka.server.authorizer`` (4.3.1).

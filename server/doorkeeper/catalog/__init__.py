@@ -1,4 +1,4 @@
-"""The catalog: topics and groups that a YAML file declares. ``docs/catalog.md`` is its reference.
+"""The catalog: topics and groups that a YAML file declares; see ``docs/how-to/catalog.md``.
 
 errors             the faults of a file
 document           YAML nodes with their lines

@@ -18,7 +18,7 @@ logins       the client's side of the SASL mechanisms; bearer_tokens: tokens for
 watching     changes as they are made, from an operations port
 errors       the exceptions
 
-This package is public; ``docs/client.md`` states the compatibility guarantee.
+This package is public; ``docs/how-to/client.md`` states the compatibility guarantee.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Changes of a server's store as they are made, from the stream of its operations port.
 
 A lost connection is made again, behind the last change: each comes once and in order. The stream is
-that of ``docs/operations-port.md``; the values are those of its JSON.
+that of ``docs/reference/operations-port.md``; the values are those of its JSON.
 """
 
 from __future__ import annotations

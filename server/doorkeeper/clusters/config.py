@@ -1,6 +1,6 @@
 """The file of clusters: ``doorkeeper.clusters.file``.
 
-``docs/clusters.md`` is its reference, ``examples/clusters.yaml`` a complete one,
+``docs/how-to/clusters.md`` is its reference, ``examples/clusters.yaml`` a complete one,
 ``schemas/records/clusters.json`` its JSON schema.
 """
 

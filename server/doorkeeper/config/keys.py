@@ -1,6 +1,6 @@
 """The keys that have an effect: Kafka's own, and those of Doorkeeper.
 
-``docs/configuration.md`` is generated from this table.
+``docs/reference/configuration.md`` is generated from this table.
 """
 
 from __future__ import annotations

@@ -203,7 +203,9 @@ def _take(given: RawConfig, entries: Mapping[str, Entry]) -> list[str]:
         elif meaning.resembles is not None:
             given.problem_at(entry, f"unknown key; did you mean {meaning.resembles}?")
         elif entry.key.startswith("doorkeeper."):
-            given.problem_at(entry, "unknown key; docs/configuration.md lists those of Doorkeeper")
+            given.problem_at(
+                entry, "unknown key; docs/reference/configuration.md lists those of Doorkeeper"
+            )
         else:
             unknown.append(entry.key)
     warnings = []

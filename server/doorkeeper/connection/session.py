@@ -2,7 +2,7 @@
 
 ``ADMISSIONS`` maps a state and an arriving request to an action; without an entry, the connection
 is closed without an answer. ``TRANSITIONS`` maps a state and the result of an action to the next
-state. ``docs/session.md`` is generated from both.
+state. ``docs/reference/session.md`` is generated from both.
 
 Without SASL a session is OPEN from the beginning, for ``User:ANONYMOUS``.
 

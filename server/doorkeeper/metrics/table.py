@@ -1,7 +1,7 @@
 """Every metric of the server, with Kafka's name.
 
-``docs/metrics.md`` and ``/metrics`` are generated from this table; a test compares the dashboard
-with it. Units are those of Prometheus: seconds and bytes.
+``docs/reference/metrics.md`` and ``/metrics`` are generated from this table; a test compares the
+dashboard with it. Units are those of Prometheus: seconds and bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The contract of policies (KIP-108, KIP-133), for plug-ins.
 
 Plug-ins may rely on the names in ``__all__``; the modules behind them may change at any time.
-``docs/policies.md`` is the guide.
+``docs/how-to/policies.md`` is the guide.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Servers for tests of code that works with Kafka's ACLs. Public and stable: docs/testing.md.
+"""Servers for tests of code that works with Kafka's ACLs. Stable: docs/how-to/testing.md.
 
 DoorkeeperServer    in the test's process, ready in milliseconds, with fault injection
 DoorkeeperProcess   a process of its own, with its store on disk

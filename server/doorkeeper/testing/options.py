@@ -22,7 +22,7 @@ Groups = Mapping[str, Mapping[str, Any]] | Iterable[str | Mapping[str, Any]]
 
 
 class Options(TypedDict, total=False):
-    """The options of a server; docs/testing.md explains each.
+    """The options of a server; docs/how-to/testing.md explains each.
 
     users           see ``Users``; ``admin`` always exists, with ``admin-secret``
     acls            see ``Acls``

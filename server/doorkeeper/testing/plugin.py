@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures, a marker, and ini keys; see docs/testing.md.
+"""The pytest plugin: fixtures, a marker, and ini keys; see docs/how-to/testing.md.
 
 It imports the server only if a test needs one, and then before the first test runs: a test waits
 for its server to start, not for imports.

@@ -1,7 +1,7 @@
 """The laws of Kafka's authorization, by name; and sentences that sound like laws and are none.
 
-``docs/authorizer.md`` lists them. Each law holds for every world that hypothesis finds; each
-sentence that does not hold has its counterexample here.
+``docs/explanation/authorizer.md`` lists them. Each law holds for every world that hypothesis
+finds; each sentence that does not hold has its counterexample here.
 """
 
 from __future__ import annotations

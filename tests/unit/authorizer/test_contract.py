@@ -253,7 +253,7 @@ NAMES = {
 def test_version_1_stays() -> None:
     """Of contract 1.0 nothing goes, changes its name or its place; what is new comes last.
 
-    Whoever must change these tables raises CONTRACT_VERSION: docs/authorizer-contract.md.
+    Whoever must change these tables raises CONTRACT_VERSION: docs/reference/authorizer-contract.md.
     """
     assert doorkeeper.authorizer.CONTRACT_VERSION == (1, 1)
     assert set(doorkeeper.authorizer.__all__) == NAMES

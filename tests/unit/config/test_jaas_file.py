@@ -114,7 +114,7 @@ def test_reading(tmp_path: Path) -> None:
 
 def test_the_page_on_security_shows_what_can_be_read() -> None:
     """Its file has a module for each mechanism."""
-    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
     start = page.index("    KafkaServer {")
     text = page[start : page.index("    };\n", start) + len("    };\n")]
 

@@ -55,5 +55,5 @@ def test_the_forms_of_the_audit_line_are_those_of_the_authorizer() -> None:
 
 
 def test_the_page_of_keys_is_current() -> None:
-    """docs/configuration.md is what the table gives."""
+    """docs/reference/configuration.md is what the table gives."""
     assert configuration_page.PAGE.read_text(encoding="utf-8") == configuration_page.page()

@@ -107,7 +107,7 @@ def test_unknown_keys_are_for_plug_ins() -> None:
 
 def test_an_unknown_key_of_ours_stops_the_start() -> None:
     """Nobody else reads keys under doorkeeper., so that one which is unknown is a mistake."""
-    assert "unknown key; docs/configuration.md" in problems_of("doorkeeper.htp.port=x")[0]
+    assert "unknown key; docs/reference/configuration.md" in problems_of("doorkeeper.htp.port=x")[0]
 
 
 def test_overrides_come_last() -> None:

@@ -199,7 +199,7 @@ def test_tables_are_whole(state: SessionState) -> None:
 
 
 def test_the_page_of_states_is_current() -> None:
-    """docs/session.md is what the tables give."""
+    """docs/reference/session.md is what the tables give."""
     assert session_page.PAGE.read_text(encoding="utf-8") == session_page.page()
 
 

@@ -64,5 +64,5 @@ def test_kip_504_has_its_names() -> None:
 
 
 def test_the_page_of_metrics_is_current() -> None:
-    """docs/metrics.md is what the table gives."""
+    """docs/reference/metrics.md is what the table gives."""
     assert metrics_page.PAGE.read_text(encoding="utf-8") == metrics_page.page()

@@ -1,4 +1,4 @@
-"""The evidence that docs/compatibility.md names is there."""
+"""The evidence that docs/reference/compatibility.md names is there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from testkit.checkout import ROOT
 
-TEXT = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "reference" / "compatibility.md").read_text(encoding="utf-8")
 
 
 def test_the_tests_it_names_exist() -> None:

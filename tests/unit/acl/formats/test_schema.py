@@ -92,8 +92,8 @@ def test_what_is_invalid_is_refused(document: object) -> None:
 
 
 def test_the_files_of_the_page_are_read() -> None:
-    """Each block of YAML in docs/acl-sets.md is a valid file of ACLs."""
-    page = (ROOT / "docs" / "acl-sets.md").read_text("utf-8")
+    """Each block of YAML in docs/how-to/acl-sets.md is a valid file of ACLs."""
+    page = (ROOT / "docs" / "how-to" / "acl-sets.md").read_text("utf-8")
     blocks = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```$", page)
 
     assert len(blocks) == 2
