@@ -25,7 +25,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.app.decision_settings import settings_of
+from doorkeeper.construction.decision_settings import settings_of
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import state_at
 from doorkeeper.kinds.acls import StoredBinding

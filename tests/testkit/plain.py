@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from doorkeeper.app.listeners import ServerSecurity
 from doorkeeper.authn.contract import OfferedMechanism
 from doorkeeper.authn.passwords import PlainUsers
 from doorkeeper.authn.plain import PlainProvider
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.authn.provider import Sources
+from doorkeeper.construction.listeners import ServerSecurity
 from doorkeeper.net.options import ConnectionSecurity
 
 if TYPE_CHECKING:

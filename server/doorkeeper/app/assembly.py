@@ -22,8 +22,20 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from doorkeeper.app.audit_log import open_audit_log, watch
-from doorkeeper.app.authorizer import (
+from doorkeeper.app.config_changes import ConfigChanges, dynamic_values
+from doorkeeper.app.data_path import NOTICE, open_data_path
+from doorkeeper.app.node import LiveNode, membership_of
+from doorkeeper.app.reconfiguration import Reconfiguration
+from doorkeeper.app.services import NodeServices
+from doorkeeper.authn.provider import Sources
+from doorkeeper.authorizer.awaitables import forget
+from doorkeeper.authorizer.contract import Endpoint
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.config.loading import with_stored_values
+from doorkeeper.connection.connection import Connection
+from doorkeeper.connection.response_cache import ResponseCache
+from doorkeeper.construction.audit_log import open_audit_log, watch
+from doorkeeper.construction.authorizer import (
     authorizer_log_of,
     authorizer_of,
     close,
@@ -32,27 +44,15 @@ from doorkeeper.app.authorizer import (
     server_info,
     start_authorizer,
 )
-from doorkeeper.app.catalogs import NOTHING, catalog_of, declarations_of
-from doorkeeper.app.clusters import ClusterRecorder, fleet_of, updates_of
-from doorkeeper.app.config_changes import ConfigChanges, dynamic_values
-from doorkeeper.app.data_path import NOTICE, open_data_path
-from doorkeeper.app.decision_settings import first_settings, record_settings
-from doorkeeper.app.errors import StartError
-from doorkeeper.app.hash_records import HashRecords
-from doorkeeper.app.history import StoreHistory
-from doorkeeper.app.listeners import ServerSecurity, limits_of, options_of
-from doorkeeper.app.node import LiveNode, membership_of
-from doorkeeper.app.policies import policies_of
-from doorkeeper.app.reconfiguration import Reconfiguration
-from doorkeeper.app.services import NodeServices
-from doorkeeper.app.stores import check_release, open_store, utc_ms
-from doorkeeper.authn.provider import Sources
-from doorkeeper.authorizer.awaitables import forget
-from doorkeeper.authorizer.contract import Endpoint
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.config.loading import with_stored_values
-from doorkeeper.connection.connection import Connection
-from doorkeeper.connection.response_cache import ResponseCache
+from doorkeeper.construction.catalogs import NOTHING, catalog_of, declarations_of
+from doorkeeper.construction.clusters import ClusterRecorder, fleet_of, updates_of
+from doorkeeper.construction.decision_settings import first_settings, record_settings
+from doorkeeper.construction.errors import StartError
+from doorkeeper.construction.hash_records import HashRecords
+from doorkeeper.construction.history import StoreHistory
+from doorkeeper.construction.listeners import ServerSecurity, limits_of, options_of
+from doorkeeper.construction.policies import policies_of
+from doorkeeper.construction.stores import check_release, open_store, utc_ms
 from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter

@@ -9,17 +9,17 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.app.authorizer import check_authorizer, locate
-from doorkeeper.app.catalogs import catalog_of
-from doorkeeper.app.clusters import clusters_of
-from doorkeeper.app.errors import StartError
-from doorkeeper.app.listeners import ServerSecurity
-from doorkeeper.app.policies import policies_of
 from doorkeeper.authn.credentials import ITERATIONS_MIN
 from doorkeeper.authn.provider import Sources
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import STANDARD_AUTHORIZER, Loaded, load
 from doorkeeper.config.naming import LISTENER_PREFIX
+from doorkeeper.construction.authorizer import check_authorizer, locate
+from doorkeeper.construction.catalogs import catalog_of
+from doorkeeper.construction.clusters import clusters_of
+from doorkeeper.construction.errors import StartError
+from doorkeeper.construction.listeners import ServerSecurity
+from doorkeeper.construction.policies import policies_of
 from doorkeeper.logger import NoLog
 from doorkeeper.logs.command_log import command_logs
 from doorkeeper.state.store import StorageError

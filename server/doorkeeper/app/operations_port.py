@@ -7,7 +7,7 @@ import platform
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.api.node import ACL_UPDATE
-from doorkeeper.app.errors import StartError
+from doorkeeper.construction.errors import StartError
 from doorkeeper.http.checks import CheckResult, Readiness
 from doorkeeper.http.exposition import Exposition
 from doorkeeper.http.heartbeat import Heartbeat
@@ -20,12 +20,12 @@ from doorkeeper.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.app.history import StoreHistory
     from doorkeeper.app.node import LiveNode
     from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.config.http import HttpSettings
     from doorkeeper.connection.exchange import Counts
+    from doorkeeper.construction.history import StoreHistory
     from doorkeeper.http.checks import Check
     from doorkeeper.limits import Limits
     from doorkeeper.logger import Logger

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
-from doorkeeper.app.authorizer import locate
-from doorkeeper.app.catalogs import reload_declarations
 from doorkeeper.app.config_check import catalog_file_of, without_duplicates
-from doorkeeper.app.errors import StartError
 from doorkeeper.app.reconfiguration import changed_keys
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
+from doorkeeper.construction.authorizer import locate
+from doorkeeper.construction.catalogs import reload_declarations
+from doorkeeper.construction.errors import StartError
 from doorkeeper.errors import AuthorizerFault
 from doorkeeper.runtime.turns import run_in_turns
 from doorkeeper.topics.table import let_go
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.app.assembly import Assembly
-    from doorkeeper.app.catalogs import Declared
     from doorkeeper.app.reconfiguration import Reconfiguration, Usable
     from doorkeeper.config.entry import Entry
     from doorkeeper.config.settings import Settings
+    from doorkeeper.construction.catalogs import Declared
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.runtime.slices import Slices
 

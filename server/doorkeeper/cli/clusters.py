@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from doorkeeper.app.clusters import clusters_of
-from doorkeeper.app.errors import StartError
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.options import load_or_fail, output_option
@@ -23,6 +21,8 @@ from doorkeeper.clusters.config import Foreign
 from doorkeeper.clusters.drift import binding_text
 from doorkeeper.clusters.enforcement import Enforcement
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
+from doorkeeper.construction.clusters import clusters_of
+from doorkeeper.construction.errors import StartError
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 

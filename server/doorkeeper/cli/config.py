@@ -56,7 +56,7 @@ def check(file: Path, overrides: tuple[str, ...], *, strict: bool) -> None:
     started, and no other server is asked.
     """
     from doorkeeper.app.config_check import check_configuration  # noqa: PLC0415  it is heavy
-    from doorkeeper.app.errors import StartError  # noqa: PLC0415
+    from doorkeeper.construction.errors import StartError  # noqa: PLC0415
 
     try:
         loaded = check_configuration(file, overrides)
@@ -124,7 +124,7 @@ def reset(
     # Without keys nothing is meant, rather than everything: an empty variable resets no key.
     if bool(keys) == every:
         raise click.UsageError("give either keys or --all")
-    from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
+    from doorkeeper.construction.errors import StartError  # noqa: PLC0415  with the next, which is heavy
     from doorkeeper.offline.config_reset import forget  # noqa: PLC0415
     from doorkeeper.state.store import StorageError  # noqa: PLC0415
 

@@ -49,8 +49,8 @@ def command(file: Path | None, overrides: tuple[str, ...]) -> None:
         from doorkeeper.app.config_check import with_further_problems  # noqa: PLC0415  the way of a start is quick
 
         fail(with_further_problems(error))
-    from doorkeeper.app.errors import StartError  # noqa: PLC0415  as the next, which is heavy
     from doorkeeper.app.process import serve  # noqa: PLC0415
+    from doorkeeper.construction.errors import StartError  # noqa: PLC0415  as the next, which is heavy
 
     try:
         serve(file, overrides, loaded)

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from doorkeeper.app.authorizer import (
+from doorkeeper.app.config_changes import dynamic_values
+from doorkeeper.authorizer.contract import Endpoint
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
+from doorkeeper.config.audit import AuditSettings
+from doorkeeper.config.loading import with_stored_values
+from doorkeeper.construction.authorizer import (
     authorizer_of,
     close,
     one_line,
@@ -23,13 +29,7 @@ from doorkeeper.app.authorizer import (
     server_info,
     start_authorizer,
 )
-from doorkeeper.app.config_changes import dynamic_values
-from doorkeeper.app.errors import StartError
-from doorkeeper.authorizer.contract import Endpoint
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
-from doorkeeper.config.audit import AuditSettings
-from doorkeeper.config.loading import with_stored_values
+from doorkeeper.construction.errors import StartError
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.kinds.change import Edit
 from doorkeeper.kinds.declared import ACL

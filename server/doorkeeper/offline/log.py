@@ -15,8 +15,8 @@ import asyncio
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.app.errors import StartError
-from doorkeeper.app.stores import open_store
+from doorkeeper.construction.errors import StartError
+from doorkeeper.construction.stores import open_store
 from doorkeeper.kinds.change import SERVER
 from doorkeeper.logger import NoLog
 from doorkeeper.metrics.hooks import AuditMeter
@@ -57,8 +57,8 @@ class OfflineAuditLog:
         if self._settings.folder is None or self._audit_log is not None:
             return
         # A command without an audit log imports none of its modules.
-        from doorkeeper.app.audit_log import open_audit_log  # noqa: PLC0415
         from doorkeeper.audit.files import AuditLogInUse  # noqa: PLC0415
+        from doorkeeper.construction.audit_log import open_audit_log  # noqa: PLC0415
 
         loop = asyncio.get_running_loop()
         try:

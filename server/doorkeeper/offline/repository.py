@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NoReturn
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
 from doorkeeper.app.config_changes import dynamic_values
-from doorkeeper.app.decision_settings import settings_of
-from doorkeeper.app.errors import StartError
-from doorkeeper.app.stores import open_store
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
 from doorkeeper.config.loading import with_stored_values
 from doorkeeper.config.plug_ins import UnusableClass
+from doorkeeper.construction.decision_settings import settings_of
+from doorkeeper.construction.errors import StartError
+from doorkeeper.construction.stores import open_store
 from doorkeeper.errors import AuthorizerFault
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import state_at

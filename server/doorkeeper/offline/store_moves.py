@@ -6,7 +6,7 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.app.stores import identity_file_of, initial_rows
+from doorkeeper.construction.stores import identity_file_of, initial_rows
 from doorkeeper.history.verification import verify
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.offline.stores import DataFolder, open_for_reading, place_of

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.app.stores import identity_file_of
 from doorkeeper.config.loading import load
 from doorkeeper.config.shared_store import SharedStore
+from doorkeeper.construction.stores import identity_file_of
 from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.storage.identity import IDENTITY_NAME
 

@@ -155,7 +155,7 @@ class DoorkeeperProcess(AnyServer):
     # --- the process
 
     def _start(self, beginning: Configuration | None) -> None:
-        from doorkeeper.app.errors import StartError  # noqa: PLC0415  of the server
+        from doorkeeper.construction.errors import StartError  # noqa: PLC0415  of the server
 
         self._used = self._keys()
         request = ServeRequest(

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.app import process
 from doorkeeper.app.config_check import with_further_problems
-from doorkeeper.app.errors import StartError
-from doorkeeper.app.stores import initial_rows
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load_values
 from doorkeeper.connection.connection import Connection
+from doorkeeper.construction.errors import StartError
+from doorkeeper.construction.stores import initial_rows
 from doorkeeper.kinds.change import Author, Origin
 from doorkeeper.runtime.threads import leave_threads_behind
 from doorkeeper.state.log import StateLog

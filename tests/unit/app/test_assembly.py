@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.app.assembly import Assembly
-from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.construction.errors import StartError
 from doorkeeper.kinds.features import metadata_level
 from testkit.logs import readable_logs
 from testkit.settings import settings_of
@@ -120,7 +120,9 @@ class Held(StandardAuthorizer):
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> dict[str, asyncio.Future[None]]:
     """The futures of an authorizer that waits for the test, by listener."""
-    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Held)
+    monkeypatch.setattr(
+        "doorkeeper.construction.authorizer.authorizer_class", lambda name: Held
+    )
     Held.waits.clear()
     return Held.waits
 
@@ -207,7 +209,9 @@ async def test_an_authorizer_that_does_not_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its error is logged, and the store behind it is closed all the same."""
-    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Stubborn)
+    monkeypatch.setattr(
+        "doorkeeper.construction.authorizer.authorizer_class", lambda name: Stubborn
+    )
     async with assembly(tmp_path, "authorizer.class.name=x.Y") as server:
         await server.start()
 

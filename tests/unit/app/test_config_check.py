@@ -12,10 +12,10 @@ from doorkeeper.app.config_check import (
     problems_of,
     with_further_problems,
 )
-from doorkeeper.app.errors import StartError
 from doorkeeper.config.entry import Entry
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import STANDARD_AUTHORIZER, load
+from doorkeeper.construction.errors import StartError
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.errors import StartError
+from doorkeeper.construction.errors import StartError
 from testkit.edge import PATIENCE_S
 from testkit.reconfigured import Running, running
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from doorkeeper.app.errors import StartError
 from doorkeeper.app.operations_port import OperationsPort, Parts, check_files, checks_of
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.http import HttpSettings
+from doorkeeper.construction.errors import StartError
 from doorkeeper.http.checks import Readiness
 from doorkeeper.limits import Limits
 from doorkeeper.metrics.hooks import StoreStatus

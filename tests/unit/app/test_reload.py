@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.app.assembly import Assembly
-from doorkeeper.app.catalogs import APART_BYTES
-from doorkeeper.app.decision_settings import settings_of
 from doorkeeper.app.reconfiguration import changed_keys, is_reloaded
 from doorkeeper.app.reload import reload
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.loading import load
+from doorkeeper.construction.catalogs import APART_BYTES
+from doorkeeper.construction.decision_settings import settings_of
 from testkit import watched_mechanism
 from testkit.conversation_cases import hand
 from testkit.edge import until

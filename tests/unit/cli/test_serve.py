@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
-from doorkeeper.app.errors import StartError
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.construction.errors import StartError
 
 if TYPE_CHECKING:
     from pathlib import Path

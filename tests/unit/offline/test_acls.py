@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acl.model import ANY_BINDING, exactly
-from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.construction.errors import StartError
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.offline.acls import OfflineAcls, open_acls
@@ -111,7 +111,7 @@ def settings(folder: Path, name: str, text: str = "") -> Settings:
 
 def test_a_plug_in_sees_no_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No client asked: create and delete get None, and it is closed once."""
-    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Watches)
+    monkeypatch.setattr("doorkeeper.construction.authorizer.authorizer_class", lambda name: Watches)
     Watches.calls.clear()
     seen: list[Any] = []
 
@@ -178,7 +178,7 @@ def test_what_a_plug_in_changed_elsewhere_is_in_the_trail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it reports it: without ids and revision."""
-    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Watches)
+    monkeypatch.setattr("doorkeeper.construction.authorizer.authorizer_class", lambda name: Watches)
 
     async def work(acls: OfflineAcls) -> None:
         await acls.add(BINDINGS)
@@ -207,7 +207,7 @@ def test_what_a_plug_in_stores_unasked_is_in_the_trail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also what it began and did not wait for."""
-    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Seeds)
+    monkeypatch.setattr("doorkeeper.construction.authorizer.authorizer_class", lambda name: Seeds)
 
     async def look(acls: OfflineAcls) -> None:
         acls.find([ANY_BINDING])

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.errors import StartError
 from doorkeeper.audit.files import AuditFolder
 from doorkeeper.audit.names import open_name
 from doorkeeper.config.audit import AuditSettings
+from doorkeeper.construction.errors import StartError
 from doorkeeper.kinds.change import SERVER
 from doorkeeper.offline.log import OfflineAuditLog, audit_log_output, offline_log, submit
 from testkit.settings import settings_of

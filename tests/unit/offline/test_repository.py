@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import ANY_BINDING, exactly
-from doorkeeper.app.errors import StartError
+from doorkeeper.construction.errors import StartError
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.offline.repository import StoreRepository, policy_of

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.errors import StartError
 from doorkeeper.authn.credentials import credential_of
+from doorkeeper.construction.errors import StartError
 from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
 from doorkeeper.offline.users import offline_users
 from doorkeeper.state.store import StorageError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.errors import StartError
+from doorkeeper.construction.errors import StartError
 from doorkeeper.testing import DoorkeeperProcess
 from doorkeeper.testing.fork_client import ForkClient, environment
 from testkit.forking import WAIT_S, ended, gone, is_there, started, wanted

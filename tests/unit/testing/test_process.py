@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.app.errors import StartError
 from doorkeeper.client import AdminClient
+from doorkeeper.construction.errors import StartError
 from doorkeeper.testing import DoorkeeperProcess
 from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.fork_client import FORK_CLIENT

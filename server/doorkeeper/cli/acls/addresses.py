@@ -167,8 +167,8 @@ def _load_bytes(name: str) -> bytes:
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    from doorkeeper.app.errors import StartError  # noqa: PLC0415  heavy, as the next
     from doorkeeper.config.errors import ConfigError  # noqa: PLC0415
+    from doorkeeper.construction.errors import StartError  # noqa: PLC0415  heavy, as the next
 
     try:
         yield

@@ -291,9 +291,9 @@ def _report_refused(accesses: Iterable[RecordedAccess]) -> None:
 
 def _observe(words: Sequence[str], acls: Iterable[AclBinding] | None, catalog: Path | None) -> Run:
     # Imported here: help and completion need no server.
-    from doorkeeper.app.errors import StartError  # noqa: PLC0415
     from doorkeeper.cli.learn.server import observe  # noqa: PLC0415
     from doorkeeper.config.errors import ConfigError  # noqa: PLC0415
+    from doorkeeper.construction.errors import StartError  # noqa: PLC0415
 
     try:
         return observe(words, acls=acls, catalog=catalog)

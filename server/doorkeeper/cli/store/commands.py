@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from doorkeeper.app.stores import identity_file_of
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.terminal import fail, progress, say
 from doorkeeper.config.errors import ConfigError
+from doorkeeper.construction.stores import identity_file_of
 from doorkeeper.offline import store_moves
 from doorkeeper.offline.stores import Place, place_of, settings_at
 from doorkeeper.repositories.addresses import STORES, Address, AddressKind

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper.acl.model import AclPermissionType
-from doorkeeper.app.errors import StartError
 from doorkeeper.cli import interrupts
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.terminal import fail, printable, show
+from doorkeeper.construction.errors import StartError
 from doorkeeper.kinds.features import LEVELS
 from doorkeeper.offline.release import change_release
 from doorkeeper.state.store import StorageError

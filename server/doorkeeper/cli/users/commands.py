@@ -316,7 +316,7 @@ def _open(where: UsersLocation, *, make_store: bool = False) -> Iterator[Users]:
 
 @contextmanager
 def _open_store(where: UsersLocation, *, make_store: bool) -> Iterator[Users]:
-    from doorkeeper.app.errors import StartError  # noqa: PLC0415  with the next, which is heavy
+    from doorkeeper.construction.errors import StartError  # noqa: PLC0415  with the next, which is heavy
     from doorkeeper.offline.users import offline_users  # noqa: PLC0415
     from doorkeeper.state.store import StorageError  # noqa: PLC0415  as above
 

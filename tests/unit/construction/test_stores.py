@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from doorkeeper.app.errors import StartError
-from doorkeeper.app.stores import check_release, identity_file_of, open_store
+from doorkeeper.construction.errors import StartError
+from doorkeeper.construction.stores import check_release, identity_file_of, open_store
 from doorkeeper.kinds.declared import FEATURE, StoredFeature
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.sqlite import SqliteStore

@@ -1,4 +1,4 @@
-"""doorkeeper.app.audit_log: the trail of the configuration, and who is watched."""
+"""doorkeeper.construction.audit_log: the trail of the configuration, and who is watched."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.app.audit_log import open_audit_log, watch
-from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.audit import AuditSettings
+from doorkeeper.construction.audit_log import open_audit_log, watch
+from doorkeeper.construction.errors import StartError
 from testkit.acl import READ, request_of, to, topic
 from testkit.edge import HandAuthorizer
 from testkit.plugins import InMemory

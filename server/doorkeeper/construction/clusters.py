@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.app.errors import StartError
+from doorkeeper.construction.errors import StartError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.app.hash_records import HashRecords
+from doorkeeper.construction.hash_records import HashRecords
 from doorkeeper.history.verification import recorded_hashes, verify
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.portable_embedded import reading

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 
-from doorkeeper.app.authorizer import TookTooLong, close, time_limit
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.construction.authorizer import TookTooLong, close, time_limit
 from testkit.logs import readable_logs
 
 if TYPE_CHECKING:

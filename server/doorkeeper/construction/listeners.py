@@ -10,13 +10,13 @@ import asyncio
 import weakref
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
-from doorkeeper.app.errors import StartError
 from doorkeeper.authn.contract import OfferedMechanism
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.principals import KEY as BUILDER_KEY
 from doorkeeper.authn.principals import principal_builder_of
 from doorkeeper.authn.provider import Provider
 from doorkeeper.config.naming import is_for_plug_ins
+from doorkeeper.construction.errors import StartError
 from doorkeeper.limits import Limits
 from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.app.authorizer import locate
-from doorkeeper.app.errors import StartError
+from doorkeeper.construction.authorizer import locate
+from doorkeeper.construction.errors import StartError
 from doorkeeper.policies.guard import Policies
 
 if TYPE_CHECKING:

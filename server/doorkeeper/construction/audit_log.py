@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
+from doorkeeper.construction.errors import StartError
 
 if TYPE_CHECKING:
     import asyncio

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.errors import StartError
-from doorkeeper.app.listeners import ServerSecurity, tls_of, tls_values
 from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
+from doorkeeper.construction.errors import StartError
+from doorkeeper.construction.listeners import ServerSecurity, tls_of, tls_values
 from testkit.certificates import world
 from testkit.plain import NO_SOURCES, offers_of
 from testkit.recording_logger import RecordingLogger

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from doorkeeper.app.listeners import limits_of, options_of
 from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.config.keys import KEYS
+from doorkeeper.construction.listeners import limits_of, options_of
 from doorkeeper.limits import Limits
 from testkit.plain import offers_of
 from testkit.settings import settings_of

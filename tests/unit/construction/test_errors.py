@@ -1,6 +1,6 @@
 """Why a server does not start."""
 
-from doorkeeper.app.errors import StartError
+from doorkeeper.construction.errors import StartError
 
 
 def test_problems_are_lines() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from doorkeeper.app.decision_settings import first_settings, other_settings, settings_of
 from doorkeeper.config.loading import load
+from doorkeeper.construction.decision_settings import first_settings, other_settings, settings_of
 from doorkeeper.kinds.declared import StoredSetting
 from doorkeeper.state.state import EMPTY, apply_at_once
 

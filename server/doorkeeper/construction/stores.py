@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.app.errors import StartError
+from doorkeeper.construction.errors import StartError
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.kinds.features import NEWEST, release_change, release_of
 from doorkeeper.state.store import StorageError

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.app.errors import StartError
 from doorkeeper.authorizer.awaitables import as_future
 from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.config.plug_ins import UnusableClass
+from doorkeeper.construction.errors import StartError
 from doorkeeper.logs.authorizer_file import AuthorizerFile
 from doorkeeper.runtime.threads import threads_of_others
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from doorkeeper.app.errors import StartError
+from doorkeeper.construction.errors import StartError
 from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.runtime.slices import parts
 from doorkeeper.runtime.threads import beside

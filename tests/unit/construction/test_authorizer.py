@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.app.authorizer import (
+from doorkeeper.authorizer.contract import Endpoint
+from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.construction.authorizer import (
     authorizer_log_of,
     authorizer_of,
     locate,
@@ -16,9 +18,7 @@ from doorkeeper.app.authorizer import (
     server_info,
     start_authorizer,
 )
-from doorkeeper.app.errors import StartError
-from doorkeeper.authorizer.contract import Endpoint
-from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.construction.errors import StartError
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from testkit.authorizers import CollectedAuthorizerLog
@@ -75,7 +75,9 @@ def test_kafkas_name_is_ours() -> None:
 
 def test_plug_ins_are_made_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of Python is made without arguments; one that builds on ours gets the store."""
-    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Subclass)
+    monkeypatch.setattr(
+        "doorkeeper.construction.authorizer.authorizer_class", lambda name: Subclass
+    )
 
     assert isinstance(made(f"{HERE}.Subclass"), Subclass)
 
@@ -104,7 +106,9 @@ def test_a_line_about_a_key_that_nobody_gave() -> None:
 
 def test_a_plug_in_may_fail_in_any_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its error is told in one line with its class."""
-    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: Broken)
+    monkeypatch.setattr(
+        "doorkeeper.construction.authorizer.authorizer_class", lambda name: Broken
+    )
 
     with pytest.raises(StartError, match=r"=x\.Y: OSError: no licence"):
         made("authorizer.class.name=x.Y")
@@ -179,7 +183,9 @@ class RefusesItsKeys(StandardAuthorizer):
 
 def test_one_that_refuses_its_keys_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once; the line is its own, on one line."""
-    monkeypatch.setattr("doorkeeper.app.authorizer.authorizer_class", lambda name: RefusesItsKeys)
+    monkeypatch.setattr(
+        "doorkeeper.construction.authorizer.authorizer_class", lambda name: RefusesItsKeys
+    )
 
     with pytest.raises(StartError, match=r"^plugin\.url: found nothing; allowed: an address$"):
         made("authorizer.class.name=x.Y")

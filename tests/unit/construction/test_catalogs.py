@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.catalogs import catalog_of
-from doorkeeper.app.errors import StartError
+from doorkeeper.construction.catalogs import catalog_of
+from doorkeeper.construction.errors import StartError
 
 if TYPE_CHECKING:
     from pathlib import Path
