@@ -263,3 +263,24 @@ def test_asyncio_serves_where_there_is_no_uvloop(tmp_path: Path) -> None:
         libraries = Path(f"/proc/{server.process.pid}/maps")
         if libraries.exists():
             assert "uvloop" not in libraries.read_text()
+
+
+def test_the_sample_configuration_starts_as_written(tmp_path: Path) -> None:
+    """``config init`` writes it, a server starts with it, and its user logs in; ports are free."""
+    sample = [sys.executable, "-m", "doorkeeper", "config", "init", "server.properties"]
+    subprocess.run(sample, cwd=tmp_path, check=True, capture_output=True)
+    free_ports = "listeners=SASL://localhost:0,CONTROLLER://localhost:0"
+
+    with (
+        Serving(tmp_path, "--config", "server.properties", "--override", free_ports) as server,
+        server.connect("SASL") as conversation,
+    ):
+        conversation.call(SaslHandshakeRequest(mechanism="PLAIN"), SaslHandshakeResponse, 1)
+        login = SaslAuthenticateRequest(auth_bytes=b"\0admin\0change-me")
+        answer = conversation.call(login, SaslAuthenticateResponse, 2)
+        created = conversation.call(creation("User:alice"), CreateAclsResponse, 3)
+        assert server.stop() == 0
+
+    assert answer.error_code == 0
+    assert [result.error_code for result in created.results] == [0]
+    assert (tmp_path / "data").is_dir()

@@ -11,6 +11,7 @@ clusters     doorkeeper clusters
 learn        doorkeeper learn
 audit        doorkeeper audit
 config       doorkeeper config
+examples     doorkeeper examples
 frames       doorkeeper frames
 completion   doorkeeper completion, and the completions of values
 
@@ -20,6 +21,7 @@ profiles     --profile: clusters and logins in files of the user
 terminal     output, messages, failures, progress
 interrupts   Ctrl-C
 files        files that are replaced as a whole
+sample_files examples, JSON schemas and dashboards, as they are installed
 """
 
 from __future__ import annotations

@@ -34,7 +34,10 @@ _MEMBERS = {
     "audit": Member("doorkeeper.cli.audit:command", "Check and read an audit log."),
     "config": Member(
         "doorkeeper.cli.config:command",
-        "Check, show and reset a configuration.",
+        "Write, check, show and reset a configuration.",
+    ),
+    "examples": Member(
+        "doorkeeper.cli.examples:command", "List and copy examples, JSON schemas and dashboards."
     ),
     "frames": Member(
         "doorkeeper.cli.frames.commands:command",
@@ -83,6 +86,7 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
 \b
 Examples:
   doorkeeper serve
+  doorkeeper config init
   doorkeeper serve --config server.properties
   doorkeeper serve --override listeners=PLAINTEXT://localhost:0
   doorkeeper acls explain --principal User:alice --operation Read --topic orders

@@ -1,13 +1,16 @@
-"""``doorkeeper config``: check a configuration, show its values, reset dynamic ones."""
+"""``doorkeeper config``: write a sample; check, show and reset a configuration."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
 
+from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.options import array_option, config_option, load_or_fail, override_option
+from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.terminal import fail, printable
 from doorkeeper.config.origins import origins_of
 
@@ -23,13 +26,45 @@ Exit statuses: 0 done; 1 failed, with the reason on stderr;
 
 \b
 Examples:
+  doorkeeper config init
   doorkeeper config check server.properties
   doorkeeper config show --config server.properties
   doorkeeper config reset super.users --config server.properties
 """,
 )
 def command() -> None:
-    """Check a configuration, show its values, and reset dynamic ones."""
+    """Write a sample, check a configuration, show its values, and reset dynamic ones."""
+
+
+@command.command(
+    epilog="""
+Only its owner may read a new file, because passwords stand in it. In a folder the file is called
+server.properties.
+
+\b
+Exit statuses: 0 written; 1 the file is there already, or cannot be written; 2 wrong usage.
+
+\b
+Examples:
+  doorkeeper config init
+  doorkeeper config init /etc/doorkeeper/server.properties --force
+"""
+)
+@click.argument("target", type=click.Path(path_type=Path), default=".", metavar="[DIR|FILE]")
+@click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
+def init(target: Path, *, force: bool) -> None:
+    """Write a sample server.properties with comments, into the working directory by default."""
+    file = target / "server.properties" if target.is_dir() else target
+    # The file is created here, with its mode, and not by another process in between.
+    flags = os.O_WRONLY | os.O_CREAT | (0 if force else os.O_EXCL)
+    try:
+        os.close(os.open(file, flags, 0o600))
+        write_whole(file, sample_file(SAMPLE_CONFIGURATION).read_bytes())
+    except FileExistsError:
+        fail([f"{file} is there already; --force overwrites it"])
+    except OSError as error:
+        fail([f"{file}: cannot be written: {error.strerror}"])
+    click.echo(f"{file}: written; change its passwords, then: doorkeeper serve --config {file}")
 
 
 @command.command(

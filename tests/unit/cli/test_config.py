@@ -238,3 +238,47 @@ def test_login_modules_are_never_shown(tmp_path: Path) -> None:
     assert "hush" not in result.output
     assert f"doorkeeper.jaas.file={jaas_file}  (--override)" in result.output
     assert "listener.name.x.ssl.keystore.password=(hidden)" in result.output
+
+
+def init(*words: object) -> tuple[int, str, str]:
+    """Run ``config init``; return status, output and errors."""
+    result = CliRunner().invoke(doorkeeper, ["config", "init", *map(str, words)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_the_sample_is_valid_and_read_by_its_owner_alone(tmp_path: Path) -> None:
+    """Of a folder it is the server.properties; it has comments, and no warnings."""
+    status, out, _ = init(tmp_path)
+    file = tmp_path / "server.properties"
+
+    assert status == 0
+    assert out.startswith(f"{file}: written; change its passwords")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.read_text(encoding="utf-8").startswith("# ")
+    assert check(file, "--strict") == (0, f"{file}: the server can start with it\n", "")
+
+
+def test_the_sample_overwrites_nothing_without_force(tmp_path: Path) -> None:
+    """A file that is there keeps its content until --force is given."""
+    file = tmp_path / "mine.properties"
+    file.write_text("node.id=7\n")
+
+    refused = init(file)
+    kept = file.read_text(encoding="utf-8")
+    forced = init(file, "--force")
+
+    assert refused == (1, "", f"doorkeeper: {file} is there already; --force overwrites it\n")
+    assert kept == "node.id=7\n"
+    assert forced[0] == 0
+    assert "listeners=SASL://" in file.read_text(encoding="utf-8")
+
+
+def test_a_sample_that_cannot_be_written(tmp_path: Path) -> None:
+    """A folder that is not there is named, in one line."""
+    file = tmp_path / "absent" / "server.properties"
+
+    assert init(file) == (
+        1,
+        "",
+        f"doorkeeper: {file}: cannot be written: No such file or directory\n",
+    )

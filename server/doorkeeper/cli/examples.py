@@ -1,0 +1,82 @@
+"""``doorkeeper examples``: list the examples that are installed, and copy one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.sample_files import EXAMPLES, files_of
+from doorkeeper.cli.terminal import fail, show
+
+
+@click.group(
+    name="examples",
+    epilog="""
+\b
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
+130 ended by Ctrl-C.
+
+\b
+Examples:
+  doorkeeper examples list
+  doorkeeper examples copy grafana ./grafana
+""",
+)
+def command() -> None:
+    """List and copy the examples, JSON schemas and dashboards of this version."""
+
+
+@command.command(
+    name="list",
+    epilog="""
+\b
+Exit statuses: 0 listed; 2 wrong usage.
+
+\b
+Examples:
+  doorkeeper examples list
+  doorkeeper examples list teams
+""",
+)
+@click.argument("name", required=False, type=click.Choice(list(EXAMPLES)), metavar="[NAME]")
+def list_(name: str | None) -> None:
+    """Print all examples, or the files of one."""
+    if name is not None:
+        show(path for path, _ in files_of(EXAMPLES[name]))
+        return
+    width = max(map(len, EXAMPLES))
+    show(f"{each:{width}}  {example.summary}" for each, example in EXAMPLES.items())
+
+
+@command.command(
+    epilog="""
+DIR is made if it is not there.
+
+\b
+Exit statuses: 0 copied; 1 a file is there already, or cannot be written; 2 wrong usage.
+
+\b
+Examples:
+  doorkeeper examples copy systemd .
+  doorkeeper examples copy schemas ./schemas --force
+"""
+)
+@click.argument("name", type=click.Choice(list(EXAMPLES)), metavar="NAME")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+def copy(name: str, folder: Path, *, force: bool) -> None:
+    """Copy the files of the example NAME into the folder DIR, and print their paths."""
+    files = [(folder / path, source) for path, source in files_of(EXAMPLES[name])]
+    # Found before the first is written, so that a refusal changes nothing.
+    present = [target for target, _ in files if target.exists()]
+    if present and not force:
+        fail(f"{target} is there already; --force overwrites it" for target in present)
+    for target, source in files:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(target, source.read_bytes())
+        except OSError as error:
+            fail([f"{target}: cannot be written: {error.strerror}"])
+    show(str(target) for target, _ in files)

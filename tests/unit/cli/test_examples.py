@@ -1,0 +1,92 @@
+"""``doorkeeper examples``: what is installed beside the modules."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.cli.sample_files import EXAMPLES, files_of
+from testkit.checkout import ROOT, name_of, tracked_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def examples(*words: object) -> tuple[int, str, str]:
+    """Run the command; return status, output and errors."""
+    result = CliRunner().invoke(doorkeeper, ["examples", *map(str, words)])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_each_example_is_listed_with_a_summary() -> None:
+    """One line each, the name first."""
+    status, out, _ = examples("list")
+
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_is_copied_as_it_is_listed(tmp_path: Path, name: str) -> None:
+    """Into a folder that is made; each file has the bytes of the original."""
+    folder = tmp_path / "new" / name
+    _, listed, _ = examples("list", name)
+
+    status, out, _ = examples("copy", name, folder)
+
+    assert status == 0
+    paths = listed.splitlines()
+    assert out.splitlines() == [str(folder / path) for path in paths]
+    originals = {path: source.read_bytes() for path, source in files_of(EXAMPLES[name])}
+    assert {path: (folder / path).read_bytes() for path in paths} == originals
+
+
+def test_every_file_of_the_examples_folder_can_be_copied() -> None:
+    """An example that is new in the repository belongs to a name; generated files to none."""
+    named = {path for example in EXAMPLES.values() for path in example.paths}
+    files = [name_of(path) for path in tracked_files() if name_of(path).startswith("examples/")]
+
+    unnamed = [file for file in files if not any(file.startswith(path) for path in named)]
+
+    assert unnamed == ["examples/frames.hex"]  # of a page alone
+    assert all((ROOT / path).exists() for path in named)
+
+
+def test_nothing_is_copied_over_files_without_force(tmp_path: Path) -> None:
+    """The refusal names them, and changes nothing; --force replaces them."""
+    present = tmp_path / "audit_event.json"
+    present.write_text("mine")
+
+    status, out, errors = examples("copy", "schemas", tmp_path)
+    kept = present.read_text(encoding="utf-8"), list(tmp_path.iterdir())
+    forced, _, _ = examples("copy", "schemas", tmp_path, "--force")
+
+    assert (status, out) == (1, "")
+    assert errors == f"doorkeeper: {present} is there already; --force overwrites it\n"
+    assert kept == ("mine", [present])
+    assert forced == 0
+    assert json.loads(present.read_text(encoding="utf-8"))["title"] == "An event of the audit log"
+
+
+def test_an_unknown_example_is_refused_with_the_names() -> None:
+    """Status 2, and what there is."""
+    status, _, errors = examples("copy", "grafanna", ".")
+
+    assert status == 2
+    assert "'grafanna' is not one of 'configuration', 'acls'," in errors
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    """A file where the folder should be is named, in one line."""
+    (tmp_path / "file").touch()
+
+    status, out, errors = examples("copy", "systemd", tmp_path / "file")
+
+    assert (status, out) == (1, "")
+    assert errors == (
+        f"doorkeeper: {tmp_path / 'file' / 'doorkeeper.service'}: cannot be written: File exists\n"
+    )
