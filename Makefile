@@ -50,8 +50,9 @@ generate:  ## write the generated code anew from schemas/
 	@scripts/environment test
 	@$(py) -m doorkeeper_schemas
 
-wheel:  ## build the wheel and try it in a fresh environment
-	@scripts/environment test
+wheel:  ## build wheel, source distribution and SBOM twice, compare, and try the wheel elsewhere
+	@scripts/environment release
+	@scripts/distributions
 	@scripts/try-wheel
 
 bench:  ## measure against a Kafka broker; writes benchmarks/RESULTS.md (under 20 minutes)

@@ -108,7 +108,7 @@ def test_an_unknown_set_is_refused(checkout: Path) -> None:
     status, output = environment(checkout, "docs")
 
     assert status == 2
-    assert "there are run, test, interop, check, pipeline, bench and lock" in output
+    assert "there are run, test, interop, check, pipeline, bench, release and lock" in output
 
 
 def test_the_second_time_there_is_nothing_to_do(checkout: Path) -> None:
