@@ -23,13 +23,15 @@ def free_port() -> int:
         return port
 
 
-def wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for_port(
+    port: int, process: subprocess.Popen[bytes], log: Path, start_s: float = START_S
+) -> None:
     """Return when something accepts connections on ``port``.
 
     Raises:
-        RuntimeError: the process ended first, or nothing listened in a minute; with its log.
+        RuntimeError: the process ended first, or nothing listened in ``start_s``; with its log.
     """
-    deadline = time.monotonic() + START_S
+    deadline = time.monotonic() + start_s
     while time.monotonic() < deadline:
         if process.poll() is not None:
             break
@@ -47,6 +49,13 @@ def jaas(users: Mapping[str, str]) -> str:
     return f"org.apache.kafka.common.security.plain.PlainLoginModule required {words};"
 
 
+def new_cluster_id() -> str:
+    """Return an id for the storage tool."""
+    # The first byte is below 0xF8: the tool takes an id that begins with - for an option.
+    drawn = bytes([secrets.randbelow(0xF8)]) + secrets.token_bytes(15)
+    return base64.urlsafe_b64encode(drawn).decode().rstrip("=")
+
+
 class KafkaBroker:
     """One broker; ``start`` returns when it serves, ``stop`` leaves nothing behind."""
 
@@ -58,13 +67,17 @@ class KafkaBroker:
         overrides: Mapping[str, str],
         audit_level: str = "warn",
         options: tuple[str, ...] = (),
+        node_id: int = 1,
+        heap: str = "512M",
     ) -> None:
+        self.node_id = node_id
         self.plain_port = free_port()
         self.controller_port = free_port()
         self.sasl_port = free_port()
         self._jars = jars
         self._audit_level = audit_level
         self._options = options
+        self._heap = heap
         self._folder = Path(tempfile.mkdtemp(prefix="kafka-broker-"))
         self.log = self._folder / "log.txt"
         self.properties = self._folder / "server.properties"
@@ -73,46 +86,61 @@ class KafkaBroker:
 
     def start(self) -> None:
         """Format the storage folder, start, and wait until the broker takes connections."""
-        properties = self.properties
-        properties.write_text("".join(f"{k}={v}\n" for k, v in self._properties.items()))
-        # The first byte is below 0xF8: the tool takes an id that begins with - for an option.
-        drawn = bytes([secrets.randbelow(0xF8)]) + secrets.token_bytes(15)
-        cluster_id = base64.urlsafe_b64encode(drawn).decode().rstrip("=")
+        self.format(new_cluster_id())
+        self.launch()
+        self.wait()
+
+    def format(self, cluster_id: str, overrides: Mapping[str, str] | None = None) -> None:
+        """Write the configuration, and format the storage folder."""
+        whole = {**self._properties, **(overrides or {})}
+        self.properties.write_text("".join(f"{key}={value}\n" for key, value in whole.items()))
         tool = ["java", "-cp", self._jars.classpath, "kafka.tools.StorageTool", "format"]
         subprocess.run(
-            [*tool, "-t", cluster_id, "-c", str(properties)],
+            [*tool, "-t", cluster_id, "-c", str(self.properties)],
             check=True,
             capture_output=True,
         )
-        with self.log.open("wb") as log:
+
+    def launch(self) -> None:
+        """Start on a formatted folder, as after ``kill`` too."""
+        memory = (f"-Xmx{self._heap}", f"-Xms{self._heap}")
+        with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [
-                    *("java", "-Xmx512M", "-Xms512M", "-XX:+UseG1GC", *self._options),
+                    *("java", *memory, "-XX:+UseG1GC", *self._options),
                     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                     "-Dorg.slf4j.simpleLogger.log.kafka.authorizer.logger=" + self._audit_level,
-                    *("-cp", self._jars.classpath, "kafka.Kafka", str(properties)),
+                    *("-cp", self._jars.classpath, "kafka.Kafka", str(self.properties)),
                 ],
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
             )
-        for port in (self.plain_port, self.sasl_port):
-            wait_for_port(port, self._process, self.log)
 
-    def stop(self) -> None:
-        """Kill the broker and delete its folder."""
+    def wait(self, start_s: float = START_S) -> None:
+        """Wait until the broker takes connections; of several controllers, most must run."""
+        assert self._process is not None, "it was launched"
+        for port in (self.plain_port, self.sasl_port):
+            wait_for_port(port, self._process, self.log, start_s)
+
+    def kill(self) -> None:
+        """End the broker at once; its data stays."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def stop(self) -> None:
+        """Kill the broker and delete its folder."""
+        self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _defaults(self, users: Mapping[str, str]) -> dict[str, str]:
         controller = f"localhost:{self.controller_port}"
         return {
             "process.roles": "broker,controller",
-            "node.id": "1",
-            "controller.quorum.voters": f"1@{controller}",
+            "node.id": str(self.node_id),
+            "controller.quorum.voters": f"{self.node_id}@{controller}",
             **listeners(self.plain_port, self.sasl_port, self.controller_port),
             "listener.name.sasl.plain.sasl.jaas.config": jaas(users),
             "sasl.enabled.mechanisms": "PLAIN",
