@@ -17,6 +17,7 @@ import pytest
 
 from doorkeeper.acl.formats import listing
 from doorkeeper.acl.model import ANY_BINDING, AclOperation, exactly
+from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.bindings import (
     bindings_of,
     creation_request,
@@ -358,14 +359,12 @@ def base_acls(count: int) -> list[AclBinding]:
 
 
 async def create(address: str, bindings: Sequence[AclBinding]) -> None:
-    """Create ACLs in batches."""
-    connections = Connections()
-    for at in range(0, len(bindings), BATCH):
-        connection = await connections.to(address)
-        batch = bindings[at : at + BATCH]
-        answer = await connection.call(creation_request(batch), CreateAclsResponse)
-        assert {each.error_code for each in answer.results} == {0}
-    await connections.close()
+    """Create ACLs in batches; a new cluster may have no controller yet."""
+    config = ClientConfig(bootstrap=address, request_timeout_ms=60_000, timeout_ms=300_000)
+    async with AdminClient(config) as admin:
+        for at in range(0, len(bindings), BATCH):
+            results = await admin.create_acls(bindings[at : at + BATCH])
+            assert {each.error for each in results} == {None}
 
 
 @asynccontextmanager

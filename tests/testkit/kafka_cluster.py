@@ -39,7 +39,7 @@ class KafkaCluster:
         overrides: Mapping[str, str] | None = None,
     ) -> None:
         self.version = version
-        self._overrides = {**_SHORT_SESSIONS, **(overrides or {})}
+        self._overrides = dict(overrides or {})
         self._stack = ExitStack()
         jars = broker_jars(version)
         self.brokers = [

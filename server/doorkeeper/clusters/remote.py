@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from doorkeeper.acl.model import ANY_BINDING, exactly
 from doorkeeper.client.admin import AdminClient
-from doorkeeper.client.bindings import bindings_of, description_request
-from doorkeeper.client.errors import ApiFailure, ClientError
+from doorkeeper.client.bindings import description_request
+from doorkeeper.client.errors import ClientError
 from doorkeeper.client.properties import CommandConfigError
-from doorkeeper.clusters.drift import binding_text, known_bindings
-from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from doorkeeper.clusters.descriptions import Descriptions
+from doorkeeper.clusters.drift import binding_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.clusters.config import ClusterConfig
+    from doorkeeper.clusters.drift import Bindings
     from doorkeeper.clusters.enforcement import AclEdits
     from doorkeeper.errors import ApiError
 
@@ -31,36 +31,6 @@ _CALL_MS: Final = 10_000
 
 class ClusterError(Exception):
     """A cluster cannot be read or changed; the text has the reason, and no secret."""
-
-
-class DescriptionReader:
-    """Decodes the descriptions of one broker; one of the same bytes as the last costs a hash.
-
-    It stands in the place of the response's class: a client decodes a long one in a thread.
-    """
-
-    def __init__(self) -> None:
-        self._last: tuple[bytes, frozenset[AclBinding]] | None = None
-
-    def replace(self, bindings: frozenset[AclBinding]) -> None:
-        """Keep an equal set in the place of the last one."""
-        if self._last is not None:
-            self._last = self._last[0], bindings
-
-    def decode(self, frame: bytes, at: int, version: int) -> tuple[frozenset[AclBinding], int]:
-        """Decode the body of a response.
-
-        Raises:
-            ApiFailure: it is an error.
-        """
-        digest = hashlib.blake2b(memoryview(frame)[at:], digest_size=32).digest()
-        # Brokers list ACLs in the same order each time; if one does not, decoding costs more.
-        if self._last is None or self._last[0] != digest:
-            answer, _ = DescribeAclsResponse.decode(frame, at, version)
-            if answer.error_code:
-                raise ApiFailure(answer.error_code, answer.error_message)
-            self._last = digest, frozenset(known_bindings(bindings_of(answer)))
-        return self._last[1], len(frame)
 
 
 class SentBatch(NamedTuple):
@@ -92,8 +62,7 @@ class RemoteCluster:
         self._config = config
         self._sleep = sleep
         self._client: AdminClient | None = None
-        self._readers: dict[int, DescriptionReader] = {}
-        self._latest: frozenset[AclBinding] = frozenset()
+        self._descriptions = Descriptions()
 
     async def brokers(self) -> tuple[int, ...]:
         """Return the ids of the brokers at the moment, in order.
@@ -107,34 +76,30 @@ class RemoteCluster:
             raise ClusterError("the cluster lists no broker")
         return found
 
-    async def read(self, broker: int) -> frozenset[AclBinding]:
+    async def read(self, broker: int) -> Bindings:
         """Return all ACLs of a broker's own authorizer, without those of unknown codes.
 
         Raises:
             ClusterError: there is no complete answer.
         """
-        reader = self._readers.setdefault(broker, DescriptionReader())
+        reader = cast("type[Any]", self._descriptions.reader(broker))
         with self._translate_errors():
             found: Any = await self._open().call(
-                description_request(ANY_BINDING), cast("type[Any]", reader), node_id=broker
+                description_request(ANY_BINDING), reader, node_id=broker
             )
-        bindings: frozenset[AclBinding] = found
-        if bindings is not self._latest:
-            # Brokers mostly have the same: a hundred thousand ACLs are kept once.
-            if await asyncio.to_thread(bindings.__eq__, self._latest):
-                reader.replace(self._latest)
-            else:
-                self._latest = bindings
-        return self._latest
+        bindings: Bindings = found
+        return bindings
 
-    async def has(self, broker: int, binding: AclBinding) -> bool:
-        """Return whether a broker has one ACL; that costs it a tenth of reading all.
+    async def look_up(self, broker: int, wanted: AclBindingFilter) -> Bindings:
+        """Return the ACLs of a broker that a filter matches.
+
+        A broker looks at all of its ACLs, a tenth of the work of describing all.
 
         Raises:
-            ClusterError: there is no answer.
+            ClusterError: there is no complete answer.
         """
         with self._translate_errors():
-            return bool(await self._open().describe_acls(exactly(binding), node_id=broker))
+            return frozenset(await self._open().describe_acls(wanted, node_id=broker))
 
     async def send(self, edits: AclEdits) -> AsyncIterator[SentBatch]:
         """Make changes in batches, at the configured rate; yield the result of each batch.

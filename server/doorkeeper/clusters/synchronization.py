@@ -29,13 +29,14 @@ from doorkeeper.clusters.drift import (
 from doorkeeper.clusters.enforcement import Enforcement
 from doorkeeper.clusters.events import ClusterEvent, EventKind
 from doorkeeper.clusters.following import LogFollower
+from doorkeeper.clusters.look_ups import look_ups
 from doorkeeper.clusters.receipts import Receipt, ReceiptBook
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings
     from doorkeeper.clusters.remote import SentBatch
@@ -46,11 +47,6 @@ if TYPE_CHECKING:
 # A broker follows its controller within milliseconds; one that is gone is asked rarely.
 _PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 """Pauses between readings while brokers do not enforce a change yet; the last one repeats."""
-
-# A broker answers for one ACL in a tenth of the time of a hundred thousand; with more than these,
-# reading all costs less and also shows the changes of others.
-_FEW: Final = 8
-"""Changes up to this number are looked up on each broker, instead of reading all ACLs."""
 
 _LOOK_UPS_MAX: Final = 50
 """A change that brokers do not have after so many look-ups is looked up at the intervals only."""
@@ -261,7 +257,9 @@ class ClusterSynchronization:
             await self._conclude(desired, present)
             return
         self._log_attempts += 1
-        if len(asked) > _FEW:
+        wanted = frozenset(asked)
+        filters = look_ups(wanted)
+        if not filters:
             # A reading may be of brokers that lag: the next round compares it with the log again.
             self.follower.is_new = True
             changes.clear()
@@ -269,9 +267,8 @@ class ClusterSynchronization:
                 self._log_attempts = 0
             await self._observe(desired)
             return
-        wanted = frozenset(asked)
         brokers = self._brokers or await self._remote.brokers()
-        found = await asyncio.gather(*(self._holds(each, wanted) for each in brokers))
+        found = await asyncio.gather(*(self._holds(each, wanted, filters) for each in brokers))
         answers = [each for each in found if not isinstance(each, ClusterError)]
         if not answers:
             raise ClusterError("; ".join(dict.fromkeys(map(str, found))))
@@ -398,8 +395,11 @@ class ClusterSynchronization:
             return
         self._brokers = brokers = await self._remote.brokers()
         changed = await self._changes_since(last, desired)
-        if changed:
-            found = await asyncio.gather(*(self._lacks(each, changed, desired) for each in brokers))
+        filters = look_ups(changed)
+        if filters:
+            found = await asyncio.gather(
+                *(self._lacks(each, changed, filters, desired) for each in brokers)
+            )
         else:
             found = await self._compare_all(brokers, desired)
         self._attempts += 1
@@ -410,7 +410,7 @@ class ClusterSynchronization:
             for broker, each in pairs
             if not isinstance(each, AclDrift) or each
         }
-        if self.is_holder and not changed and len(drifts) == len(brokers):
+        if self.is_holder and not filters and len(drifts) == len(brokers):
             if book.pending:
                 # Not what is there: the brokers may not have applied this server's changes yet.
                 self.enforcement.observe(desired, common(drifts), self._clock())
@@ -421,30 +421,30 @@ class ClusterSynchronization:
             self._receive(target, brokers, read_s)
 
     async def _changes_since(self, last: Receipt | None, desired: Bindings) -> Bindings:
-        """Return the few ACLs that brokers must be asked for since a receipt; none to read all."""
+        """Return the ACLs that brokers must be asked for since a receipt; none to read all."""
         if last is None or last.brokers != self._brokers or self.differences.drift:
             return frozenset()
         changed = await asyncio.to_thread(desired.symmetric_difference, last.bindings)
-        wanted = changed.union(*self.receipts.waiters)
-        return wanted if len(wanted) <= _FEW else frozenset()
+        return changed.union(*self.receipts.waiters)
 
     async def _lacks(
-        self, broker: int, changed: Bindings, desired: Bindings
+        self, broker: int, changed: Bindings, filters: Sequence[AclBindingFilter], desired: Bindings
     ) -> AclDrift | ClusterError:
-        """Return the drift of a few ACLs on a broker."""
-        present = await self._holds(broker, changed)
+        """Return the drift of some ACLs on a broker."""
+        present = await self._holds(broker, changed, filters)
         if isinstance(present, ClusterError):
             return present
         return compare(desired & changed, present, self.config.scope)
 
-    async def _holds(self, broker: int, bindings: Bindings) -> Bindings | ClusterError:
-        """Return which of a few ACLs a broker has."""
+    async def _holds(
+        self, broker: int, bindings: Bindings, filters: Sequence[AclBindingFilter]
+    ) -> Bindings | ClusterError:
+        """Return which of some ACLs a broker has; the filters match them all."""
         try:
-            answers = await asyncio.gather(*(self._remote.has(broker, each) for each in bindings))
+            found = await asyncio.gather(*(self._remote.look_up(broker, each) for each in filters))
         except ClusterError as error:
             return error
-        pairs = zip(bindings, answers, strict=True)
-        return frozenset(each for each, is_there in pairs if is_there)
+        return bindings.intersection(frozenset().union(*found))
 
     def _receive(self, target: State, brokers: tuple[int, ...], read_s: float) -> None:
         is_new = self.receipts.confirm(

@@ -279,7 +279,7 @@ async def test_a_change_of_the_log_is_looked_up_at_once(tmp_path: Path, mode: st
 
 async def test_many_changes_of_the_log_are_read_as_a_whole(tmp_path: Path) -> None:
     """With one reading of the brokers, and another where they lag behind the log."""
-    many = [allow(f"user-{number}", READ, topic("pay-in")) for number in range(20)]
+    many = [allow(f"user-{number}", READ, topic(f"pay-{number}")) for number in range(20)]
     with target([ALICE]) as kafka:
         async with ScriptedController() as controller:
             controller.append(added(1, ALICE))

@@ -1,0 +1,128 @@
+"""Descriptions of brokers, of which only what is new is decoded."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.client.errors import ApiFailure
+from doorkeeper.clusters.descriptions import Descriptions
+from doorkeeper_wire.errors import Malformed
+from doorkeeper_wire.messages.describe_acls import (
+    AclDescription,
+    DescribeAclsResource,
+    DescribeAclsResponse,
+)
+from testkit.acl import READ, WRITE, allow, deny, group, topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.acl.model import AclBinding, ResourcePattern
+
+ALL = [
+    each(user, operation, pattern)
+    for each in (allow, deny)
+    for user in ("alice", "bob", "x" * 200, "Grüße")
+    for operation in (READ, WRITE)
+    for pattern in (topic("a"), topic("a" * 300), group("a"), topic("b"))
+]
+VERSIONS = (1, 2, 3)
+
+
+def answer(bindings: Iterable[AclBinding], version: int = 3) -> bytes:
+    """Return the body of a response that describes ACLs in this order."""
+    rows: dict[ResourcePattern, list[AclDescription]] = {}
+    for pattern, entry in bindings:
+        rows.setdefault(pattern, []).append(
+            AclDescription(
+                principal=entry.principal,
+                host=entry.host,
+                operation=int(entry.operation),
+                permission_type=int(entry.permission_type),
+            )
+        )
+    resources = tuple(
+        DescribeAclsResource(
+            resource_type=int(pattern.resource_type),
+            resource_name=pattern.name,
+            pattern_type=int(pattern.pattern_type),
+            acls=tuple(acls),
+        )
+        for pattern, acls in rows.items()
+    )
+    return DescribeAclsResponse(resources=resources).encode(version)
+
+
+def read(descriptions: Descriptions, body: bytes, broker: int = 1, version: int = 3) -> set[object]:
+    """Return what a broker's answer says."""
+    found, end = descriptions.reader(broker).decode(b"head" + body, 4, version)
+    assert end == 4 + len(body)
+    return set(found)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_any_change_is_read(version: int) -> None:
+    """Whatever was described before, by this broker or another one, in whichever order."""
+    chance = Random(24)
+    descriptions = Descriptions()
+    for _ in range(200):
+        bindings = chance.sample(ALL, chance.randint(0, len(ALL)))
+
+        body = answer(bindings, version)
+
+        assert read(descriptions, body, chance.choice((1, 2)), version) == set(bindings)
+
+
+def test_equal_answers_are_one_object() -> None:
+    """Also those of two brokers, and in another order."""
+    descriptions = Descriptions()
+    one, _ = descriptions.reader(1).decode(answer(ALL), 0, 3)
+
+    other, _ = descriptions.reader(2).decode(answer(sorted(ALL)), 0, 3)
+
+    assert other is one
+    # The order within a pattern may have changed: then it was decoded again.
+    assert set(other) == set(ALL)
+
+
+def test_a_cut_answer_is_refused_and_changes_nothing() -> None:
+    """At each byte, before and after a whole one."""
+    body = answer(ALL[:12])
+    descriptions = Descriptions()
+    for _ in range(2):
+        for size in range(len(body)):
+            with pytest.raises(Malformed):
+                read(descriptions, body[:size])
+        assert read(descriptions, body) == set(ALL[:12])
+
+
+def test_an_error_is_raised() -> None:
+    """It is no description of nothing."""
+    refused = DescribeAclsResponse(error_code=31, error_message="no").encode(3)
+
+    with pytest.raises(ApiFailure, match="no"):
+        read(Descriptions(), refused)
+
+
+def test_codes_that_are_not_known_are_left_out() -> None:
+    """No desired set can have them."""
+    row = AclDescription(principal="User:a", host="*", operation=99, permission_type=3)
+    resource = DescribeAclsResource(resource_type=2, resource_name="t", acls=(row,))
+
+    body = DescribeAclsResponse(resources=(resource,)).encode(3)
+
+    assert read(Descriptions(), body) == set()
+
+
+def test_a_pattern_that_comes_twice_is_refused() -> None:
+    """One description would hide the other."""
+    row = AclDescription(principal="User:a", host="*", operation=3, permission_type=3)
+    resource = DescribeAclsResource(resource_type=2, resource_name="t", acls=(row,))
+
+    body = DescribeAclsResponse(resources=(resource, resource)).encode(3)
+
+    with pytest.raises(Malformed):
+        read(Descriptions(), body)
