@@ -68,6 +68,8 @@ class DesiredBindings:
         self._revision: int | None = None
         self._unknown_until = 0
         self._changes: deque[Committed] = deque()
+        self.acl_revision = 0
+        """The last change of ACLs in the bindings, also of such out of the scope."""
         self.bindings: Bindings = frozenset()
 
     def note(self, committed: Committed) -> None:
@@ -89,7 +91,7 @@ class DesiredBindings:
             # A hundred thousand ACLs take half a second.
             found = await asyncio.to_thread(desired_bindings, state.acls, self._scope)
         while self._changes and self._changes[0].revision <= state.revision:
-            self._changes.popleft()
+            self.acl_revision = self._changes.popleft().revision
         if found != self.bindings:
             self.bindings = found
         return self.bindings

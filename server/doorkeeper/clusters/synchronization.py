@@ -108,6 +108,8 @@ class ClusterSynchronization:
         """Until then missing receipts are looked for after short pauses."""
         self._attempts = 0
         self._log_attempts = 0
+        self._told_revision = 0
+        """The change of ACLs whose receipt was told last."""
 
     def note(self, committed: Committed) -> None:
         """Take a change of ACLs."""
@@ -451,7 +453,9 @@ class ClusterSynchronization:
             target, self._desired.bindings, brokers, read_s=read_s, now_ms=self._now_ms()
         )
         self._on_receipt()
-        if is_new:
+        # For the history of a revision, also where none of its ACLs is in the scope.
+        if is_new or self._told_revision != self._desired.acl_revision:
+            self._told_revision = self._desired.acl_revision
             self._tell(EventKind.IN_FORCE, brokers=brokers)
 
     def _tell(

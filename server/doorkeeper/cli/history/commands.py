@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from doorkeeper.acl.model import Principal
+from doorkeeper.audit.cluster_events import time_ms_of
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
+from doorkeeper.cli.history.clusters import (
+    audit_folders,
+    audit_option,
+    event_line,
+    read_events,
+    receipt_lines,
+    receipts,
+)
 from doorkeeper.cli.options import config_option, output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.config.errors import ConfigError
@@ -29,7 +38,7 @@ from doorkeeper.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from doorkeeper.history.moments import Moment
     from doorkeeper.history.revisions import Revision, RevisionPage
@@ -182,6 +191,7 @@ Examples:
 @click.option(
     "--before", metavar="REVISION", type=click.IntRange(1), help="The next page: older changes."
 )
+@audit_option
 @output_option
 @click.pass_context
 def command(context: click.Context, /, limit: int, before: int | None, **options: Any) -> None:  # noqa: ANN401  those above
@@ -191,8 +201,9 @@ def command(context: click.Context, /, limit: int, before: int | None, **options
         return
     output = options["output"]
     store = take_store(options)
+    folders = _folders(store, options)
 
-    async def read(portable: Portable) -> RevisionPage:
+    async def read(portable: Portable) -> tuple[RevisionPage, int | None]:
         wanted = RevisionFilter(
             since_ms=await _time_of(portable, options["since"]),
             until_ms=await _time_of(portable, options["until"]),
@@ -201,17 +212,33 @@ def command(context: click.Context, /, limit: int, before: int | None, **options
             authors=frozenset(options["authors"]),
             kinds=frozenset(options["kinds"]),
         )
-        return await read_page(portable, wanted, limit, before)
+        page = await read_page(portable, wanted, limit, before)
+        # The page before this one has the events since its oldest change.
+        newer = [] if before is None else await read_revisions(portable, before - 1, before)
+        return page, newer[0].time_ms if newer else wanted.until_ms
 
-    page = read_history(store, read)
+    page, until_ms = read_history(store, read)
+    oldest = page.revisions[-1:]
+    events = read_events(folders, oldest[0].time_ms, until_ms) if folders and oldest else []
     if output == "json":
-        show_json(page.record())
+        show_json({**page.record(), **({"clusters": events} if folders else {})})
         return
-    show([line_of(each) for each in page.revisions] or ["no changes"])
+    lines = [(each.time_ms, line_of(each)) for each in page.revisions]
+    lines += [(time_ms_of(each), event_line(each)) for each in events]
+    lines.sort(key=lambda each: each[0], reverse=True)
+    show([line for _, line in lines] or ["no changes"])
     for first, last in page.missing:
         say(f"revisions {first} to {last} are missing from the log: doorkeeper history verify")
     if page.before is not None:
         say(f"there are older changes: --before {page.before}")
+
+
+def _folders(store: Address, options: dict[str, Any]) -> Sequence[Path]:
+    """Return the folders of audit logs that options name; an error ends the process."""
+    try:
+        return audit_folders(store, options.pop("audit_logs"))
+    except ConfigError as error:
+        fail(error.problems)
 
 
 async def _time_of(store: Portable, when: Moment | None) -> int | None:
@@ -256,10 +283,12 @@ Examples:
 )
 @click.argument("revision", type=click.IntRange(1))
 @store_options
+@audit_option
 @output_option
 def show_revision(revision: int, output: str, **options: Any) -> None:  # noqa: ANN401  those above
-    """Show everything that REVISION changed."""
+    """Show everything that REVISION changed, and on which Kafka clusters it is in force."""
     store = _store_of(options)
+    folders = _folders(store, options)
 
     async def read(portable: Portable) -> Revision | None:
         found = await read_revisions(portable, revision - 1, revision)
@@ -268,8 +297,9 @@ def show_revision(revision: int, output: str, **options: Any) -> None:  # noqa: 
     found = read_history(store, read)
     if found is None:
         fail([f"{store}: the log has no revision {revision}"])
+    in_force = receipts(folders, found)
     if output == "json":
-        show_json(found.record())
+        show_json({**found.record(), **({"clusters": in_force} if folders else {})})
         return
     author = found.author
     facts = {
@@ -292,7 +322,7 @@ def show_revision(revision: int, output: str, **options: Any) -> None:  # noqa: 
     changes = [
         paint(printable(row.text()), "red" if row.deleted else "green") for row in found.rows
     ]
-    show([*lines, *changes])
+    show([*lines, *receipt_lines(in_force), *changes])
 
 
 def _take_hashes(

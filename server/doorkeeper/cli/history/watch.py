@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from doorkeeper.cli.history.clusters import ClusterTail, audit_folders, audit_option, event_line
 from doorkeeper.cli.history.commands import (
     ADDRESSES,
     line_of,
@@ -20,15 +21,15 @@ from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, say_once, show, show_json
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.history.reading import BeforeHistory
-from doorkeeper.history.revisions import RevisionFilter
+from doorkeeper.history.revisions import Revision, RevisionFilter
 from doorkeeper.history.watching import next_revisions
 from doorkeeper.offline.stores import open_history
 from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
 
-    from doorkeeper.history.revisions import Revision
     from doorkeeper.repositories.addresses import Address
 
 POLL_S: Final = 0.2
@@ -41,6 +42,8 @@ AWAY_S: Final = 1.0
 @click.command(
     name="watch",
     epilog=f"""
+With Kafka clusters, their receipts and drift come from the audit log, as they are recorded.
+
 Changes come in order, each once. A watcher that was stopped goes on with --from and the revision
 behind the last one that it printed. While the store cannot be read, the command waits for it.
 {ADDRESSES}
@@ -75,11 +78,13 @@ Examples:
     type=click.IntRange(1),
     help="End after this many changes.  [default: never]",
 )
+@audit_option
 @output_option
 def command(
     first: int | None,
     principals: tuple[str, ...],
     count: int | None,
+    audit_logs: tuple[Path, ...],
     output: str,
     **options: Any,  # noqa: ANN401  those above
 ) -> None:
@@ -90,14 +95,17 @@ def command(
 
     async def run() -> None:
         left = count
-        async for revision in _watch(store, None if first is None else first - 1):
-            if wanted.matches(revision):
-                out(revision)
-                # For a reader behind a pipe: no change waits in a buffer for the next ones.
-                sys.stdout.flush()
+        clusters = ClusterTail(audit_folders(store, audit_logs))
+        async for found in _watch(store, None if first is None else first - 1, clusters):
+            if isinstance(found, Revision):
+                if not wanted.matches(found):
+                    continue
                 left = None if left is None else left - 1
-                if left == 0:
-                    return
+            out(found)
+            # For a reader behind a pipe: no change waits in a buffer for the next ones.
+            sys.stdout.flush()
+            if left == 0:
+                return
 
     try:
         asyncio.run(run())
@@ -108,13 +116,20 @@ def command(
         fail(error.problems)
     except StorageError as error:
         fail([error])
+    except OSError as error:
+        fail([f"the audit log: {error}"])
 
 
-async def _watch(store: Address, after: int | None) -> AsyncIterator[Revision]:
-    """Yield the revisions behind one, or behind the newest; wait while the store is away.
+async def _watch(
+    store: Address, after: int | None, clusters: ClusterTail
+) -> AsyncIterator[Revision | Mapping[str, Any]]:
+    """Yield the revisions behind one, or behind the newest, and new events of clusters.
+
+    While the store is away, wait.
 
     Raises:
         StorageError: the store cannot be read at first, or lacks the next revision.
+        OSError: an audit log cannot be read.
 
     """
     note = say_once(lambda error: f"{error}; trying again")
@@ -132,6 +147,8 @@ async def _watch(store: Address, after: int | None) -> AsyncIterator[Revision]:
         is_known = True
         for revision in found:
             yield revision
+        for event in clusters.new():
+            yield event
         if not found:
             await asyncio.sleep(POLL_S)
 
@@ -145,9 +162,9 @@ async def _read(store: Address, after: int | None) -> tuple[int, list[Revision]]
     return (found[-1].revision if found else after), found
 
 
-def _print_json(revision: Revision) -> None:
-    show_json(revision.record(), indent=None)
+def _print_json(found: Revision | Mapping[str, Any]) -> None:
+    show_json(found.record() if isinstance(found, Revision) else found, indent=None)
 
 
-def _print_line(revision: Revision) -> None:
-    show([line_of(revision)])
+def _print_line(found: Revision | Mapping[str, Any]) -> None:
+    show([line_of(found) if isinstance(found, Revision) else event_line(found)])

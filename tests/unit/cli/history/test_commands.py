@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
+    from doorkeeper.history.revisions import Revision
     from doorkeeper.repositories.addresses import Address
     from doorkeeper.storage.portable import Portable
 
@@ -378,3 +379,96 @@ def test_a_watcher_waits_for_a_store_that_is_away(
     assert found.stderr.count("the store is away; trying again") == 1
     calls = iter(range(1, 100))
     assert run("watch", *store).exit_code == 1
+
+
+IN_FORCE = {
+    "kind": "cluster",
+    "seq": 7,
+    "node": 1,
+    "time": "",
+    "cluster": "prod",
+    "reason": "",
+    "event": "IN_FORCE",
+    "missing": 0,
+    "extra": 0,
+    "brokers": [1, 2],
+}
+
+
+@pytest.fixture
+def audit_log(tmp_path: Path) -> Path:
+    """Give an audit log with a receipt of revision 2, and a drift after revision 4."""
+    folder = tmp_path / "audit"
+    folder.mkdir()
+    second_ns = 1_000_000 * (NOW_MS + 2_500)
+    receipt = {**IN_FORCE, "revision": 2, "ts_ns": second_ns}
+    drift = {
+        **receipt,
+        "event": "DRIFT",
+        "seq": 8,
+        "extra": 1,
+        "brokers": [],
+        "reason": "like X",
+        "ts_ns": second_ns + 2_000_000_000,
+    }
+    (folder / f"audit-1-{7:012d}.jsonl.open").write_text(
+        f"{json.dumps(receipt)}\n{json.dumps(drift)}\n", encoding="utf-8"
+    )
+    return folder
+
+
+def test_receipts_and_drift_stand_between_the_changes(
+    run: Run, data_dir: Path, audit_log: Path
+) -> None:
+    """In the order of time; each once, also over pages."""
+    words = ("history", "--store", f"store:{data_dir}", "--audit-log", str(audit_log))
+
+    lines = run(*words).output.splitlines()
+    first = run(*words, "--limit", "2").stdout.splitlines()
+    second = run(*words, "--limit", "2", "--before", "3").stdout.splitlines()
+
+    assert [line.split()[0] for line in lines if not line.startswith("20")] == ["4", "3", "2", "1"]
+    assert lines[0].endswith("  cluster prod: differs, 0 missing, 1 too many: like X")
+    assert lines[3].endswith("  cluster prod: revision 2 is in force on brokers 1, 2")
+    assert first + second == lines
+    found = json.loads(run(*words, "--output", "json").stdout)
+    assert [each["event"] for each in found["clusters"]] == ["IN_FORCE", "DRIFT"]
+
+
+def test_a_revision_shows_where_it_is_in_force(run: Run, data_dir: Path, audit_log: Path) -> None:
+    """Since the first receipt of it or a later one; one without ACLs is in force nowhere."""
+    words = ("--store", f"store:{data_dir}", "--audit-log", str(audit_log))
+
+    shown = {number: run("history", "show", number, *words).output for number in "1234"}
+
+    line = "in force: cluster prod, brokers 1, 2, since 2026-10-14T17:46:42.500Z"
+    assert line in shown["1"]
+    assert line in shown["2"]
+    assert "in force" not in shown["3"] + shown["4"]
+
+
+def test_events_of_clusters_are_watched(
+    run: Run, data_dir: Path, audit_log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those from now on, as they are recorded; --count counts changes."""
+    real = watch._read
+    file = next(audit_log.iterdir())
+
+    async def read(store: Address, after: int | None) -> tuple[int, list[Revision]]:
+        with file.open("a", encoding="utf-8") as stream:
+            event = {**IN_FORCE, "seq": 9 + (after or 0), "revision": after, "ts_ns": 0}
+            stream.write(f"{json.dumps(event)}\n")
+        return await real(store, after)
+
+    monkeypatch.setattr(watch, "_read", read)
+    monkeypatch.setattr(watching, "AT_ONCE", 1)
+    words = ("--store", f"store:{data_dir}", "--audit-log", str(audit_log))
+
+    lines = run("watch", *words, "--from", "1", "--count", "3").output.splitlines()
+
+    assert [line.split()[0] for line in lines] == [
+        *("1", "1970-01-01T00:00:00.000Z"),
+        *("2", "1970-01-01T00:00:00.000Z"),
+        "3",
+    ]
+    assert lines[3].endswith("cluster prod: revision 1 is in force on brokers 1, 2")

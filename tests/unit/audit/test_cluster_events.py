@@ -1,0 +1,92 @@
+"""Receipts and drift of clusters in an audit log."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.audit.cluster_events import cluster_events, event_text, receipts_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def event(seq: int, kind: str = "IN_FORCE", **fields: Any) -> dict[str, Any]:
+    """Return an event of second ``seq``."""
+    return {
+        "kind": "cluster",
+        "seq": seq,
+        "node": 1,
+        "ts_ns": seq * 1_000_000_000,
+        "time": "",
+        "cluster": "a",
+        "event": kind,
+        "revision": seq,
+        "missing": 0,
+        "extra": 0,
+        "brokers": [1, 2],
+        "reason": "",
+        **fields,
+    }
+
+
+def write(folder: Path, first: int, events: list[dict[str, Any]], last: int | None = None) -> Path:
+    """Write a file of node 1."""
+    folder.mkdir(exist_ok=True)
+    end = ".jsonl.open" if last is None else f"-{last:012d}.jsonl"
+    file = folder / f"audit-1-{first:012d}{end}"
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in events), encoding="utf-8")
+    return file
+
+
+def test_events_of_clusters_are_found_among_others(tmp_path: Path) -> None:
+    """In all folders, in the order of their times; a line that is not whole is no event yet."""
+    login = {"kind": "login", "seq": 2, "node": 1, "ts_ns": 2, "time": "", "reason": '"cluster"'}
+    write(tmp_path / "one", 1, [event(1), login, event(3)], last=3)
+    with write(tmp_path / "one", 4, [event(5)]).open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(event(6)))
+    write(tmp_path / "two", 1, [event(4)])
+
+    found = cluster_events([tmp_path / "one", tmp_path / "two"], 0)
+
+    assert [each["seq"] for each in found] == [1, 3, 4, 5]
+    assert [each["seq"] for each in cluster_events([tmp_path / "one"], 3_000, 5_000)] == [3]
+
+
+def test_files_that_ended_before_are_not_read(tmp_path: Path) -> None:
+    """A log of years has some recent files: here the old one is damaged, and unread."""
+    old = write(tmp_path, 1, [event(1)], last=1).rename(
+        tmp_path / f"audit-1-{1:012d}-{1:012d}.jsonl.zst"
+    )
+    os.utime(old, (2, 2))
+    write(tmp_path, 5, [event(5)])
+
+    assert [each["seq"] for each in cluster_events([tmp_path], 3_000)] == [5]
+
+
+def test_a_revision_is_in_force_with_the_first_receipt_of_it_or_a_later_one() -> None:
+    """For each cluster."""
+    events = [
+        event(1, revision=1),
+        event(2, "DRIFT", revision=1),
+        event(3, revision=4),
+        event(4, revision=5),
+        event(5, revision=3, cluster="b"),
+    ]
+
+    found = {name: each["seq"] for name, each in receipts_of(events, 3).items()}
+
+    assert found == {"a": 3, "b": 5}
+    assert receipts_of(events, 6) == {}
+
+
+def test_an_event_is_a_sentence() -> None:
+    """It says what differs, and an example."""
+    drift = event(1, "DRIFT", missing=2, reason="for example ALLOW READ")
+
+    assert event_text(event(7)) == "cluster a: revision 7 is in force on brokers 1, 2"
+    assert event_text(drift) == "cluster a: differs, 2 missing, 0 too many: for example ALLOW READ"
+    assert event_text(event(1, "AGREED", brokers=[])) == "cluster a: agrees again"
+    changed = event(1, "CHANGED", missing=1, extra=3)
+    assert event_text(changed) == "cluster a: was changed, 1 added, 3 removed"
