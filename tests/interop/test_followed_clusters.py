@@ -12,6 +12,7 @@ import pytest
 from doorkeeper.client import ClientConfig
 from doorkeeper.client.metadata_log import BEGIN, MetadataLog
 from doorkeeper.clusters.log_acls import LogAcls
+from doorkeeper.runtime.slices import run_to_end
 from testkit.acl import READ, allow, topic
 from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import Unavailable, cannot, jars
@@ -130,7 +131,7 @@ async def test_a_snapshot_is_read_where_the_log_begins_later(
         part = await log.fetch(acls.position, acls.position.offset, 0)
         while acls.position.offset < part.high_watermark:
             part = await log.fetch(acls.position, acls.position.offset, 0)
-            acls.apply(part.records, part.high_watermark)
+            run_to_end(acls.apply(part.records, part.high_watermark))
         assert set(acls.bindings.values()) == {ALICE}
     finally:
         await log.close()

@@ -262,6 +262,15 @@ def read_clusters(meters: Meters, fleet: ClusterFleet) -> None:
         table.CLUSTER_REACHABLE,
         lambda: {(each.config.name,): not each.failure for each in fleet.clusters},
     )
+    # A node that does not hold a cluster neither follows nor polls it.
+    meters.read(
+        table.CLUSTER_FOLLOWS_LOG,
+        lambda: {
+            (each.config.name,): each.follower.is_following
+            for each in fleet.clusters
+            if each.is_holder
+        },
+    )
     meters.read(
         table.CLUSTER_READS, lambda: {(each.config.name,): each.reads for each in fleet.clusters}
     )

@@ -1,4 +1,4 @@
-"""Reload on SIGHUP: reloadable keys, those of the authorizer, and the catalog.
+"""Reload on SIGHUP: reloadable keys, those of the authorizer, the catalog, and the clusters.
 
 Everything is checked before any of it is used: with errors nothing changes, and each error is
 logged.
@@ -16,6 +16,7 @@ from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
 from doorkeeper.construction.authorizer import locate
 from doorkeeper.construction.catalogs import reload_declarations
+from doorkeeper.construction.clusters import clusters_of
 from doorkeeper.construction.errors import StartError
 from doorkeeper.errors import AuthorizerFault
 from doorkeeper.runtime.turns import run_in_turns
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.assembly import Assembly
     from doorkeeper.app.reconfiguration import Reconfiguration, Usable
+    from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.config.entry import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.construction.catalogs import Declared
@@ -51,6 +53,8 @@ async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly
             assembly.record_settings()
             _declare(read.declared, assembly)
             await assembly.security.refresh()
+            if assembly.fleet is not None:
+                await assembly.fleet.use(read.clusters)
             assembly.reloads.record_reload(applied=True)
             log.info("reloaded")
             _record(assembly, None)
@@ -73,13 +77,14 @@ class _Read(NamedTuple):
     new: Settings
     usable: Usable
     declared: Declared
+    clusters: Sequence[ClusterConfig]
 
 
 async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> _Read:
     """Load the whole configuration, and validate it with all parts.
 
     Raises:
-        StartError: with every problem of keys, authorizer and catalog.
+        StartError: with every problem of keys, authorizer, catalog and clusters.
         AuthorizerFault: the authorizer fails to list its reconfigurable keys.
 
     """
@@ -116,10 +121,19 @@ async def _read(file: Path | None, overrides: Sequence[str], assembly: Assembly)
         declared = await reload_declarations(named, assembly.declared, assembly.node.cluster_id)
     except StartError as error:
         of_catalog = error.problems
-    problems += (*without_duplicates(others, problems), *of_catalog)
+    clusters, of_clusters = _clusters(reconfiguration.settings.clusters_file)
+    problems += (*without_duplicates(others, problems), *of_catalog, *of_clusters)
     if problems or new is None or usable is None or declared is None:
         raise StartError(*problems)
-    return _Read(new, usable, declared)
+    return _Read(new, usable, declared, clusters)
+
+
+def _clusters(file: Path | None) -> tuple[Sequence[ClusterConfig], Sequence[str]]:
+    """Return the clusters of the file in use, and its problems: another path needs a restart."""
+    try:
+        return clusters_of(file), ()
+    except StartError as error:
+        return (), error.problems
 
 
 def _declare(declared: Declared, assembly: Assembly) -> None:

@@ -35,38 +35,62 @@ class ClusterFleet:
         now_ms: Callable[[], int],
     ) -> None:
         self._log = log
-        self._tasks: list[asyncio.Task[None]] = []
-        self.clusters = [
-            ClusterSynchronization(
-                each,
-                log.store.named_lease(f"cluster {each.name}"),
-                target=self._target_of(each),
-                on_event=on_event,
-                on_receipt=self._wake_followers,
-                now_ms=now_ms,
-            )
-            for each in configs
-        ]
-        orders = [each.order for each in configs if each.is_enforced]
-        for each in self.clusters:
-            is_enforced = each.config.is_enforced
-            each.is_followed = is_enforced and each.config.order < max(orders, default=0)
+        self._on_event = on_event
+        self._now_ms = now_ms
+        self._tasks: dict[ClusterSynchronization, asyncio.Task[None]] = {}
+        self.clusters = list(map(self._synchronization, configs))
+        self._note_orders()
         log.subscribe(self._on_commit, ACL)
 
     def start(self) -> None:
         """Start the tasks; they wait until the ACLs are loaded."""
-        loop = asyncio.get_running_loop()
-        self._tasks = [
-            loop.create_task(each.run(), name=f"cluster {each.config.name}")
-            for each in self.clusters
-        ]
+        self._start(self.clusters)
         self._log.loaded.add_done_callback(lambda _: self._wake())
+
+    async def use(self, configs: Sequence[ClusterConfig]) -> None:
+        """Use another file: begin anew with the clusters that it changes, and go on with others."""
+        kept = {each.config.name: each for each in self.clusters if each.config in configs}
+        gone = [each for each in self.clusters if each.config not in configs]
+        # They release their leases before the clusters of the same names take them.
+        await self._stop(gone)
+        self.clusters = [kept.get(each.name) or self._synchronization(each) for each in configs]
+        self._note_orders()
+        self._start([each for each in self.clusters if each not in self._tasks])
+        # Orders may have changed, and waits end for clusters that are gone.
+        self._wake()
+        for each in gone:
+            each.receipts.close()
 
     async def close(self) -> None:
         """End the tasks; the clusters stay as they are."""
-        for task in self._tasks:
+        await self._stop(list(self._tasks))
+
+    def _synchronization(self, config: ClusterConfig) -> ClusterSynchronization:
+        return ClusterSynchronization(
+            config,
+            self._log.store.named_lease(f"cluster {config.name}"),
+            target=self._target_of(config),
+            on_event=self._on_event,
+            on_receipt=self._wake_followers,
+            now_ms=self._now_ms,
+        )
+
+    def _note_orders(self) -> None:
+        last = max((each.config.order for each in self._enforcing), default=0)
+        for each in self.clusters:
+            each.is_followed = each.config.is_enforced and each.config.order < last
+
+    def _start(self, clusters: Sequence[ClusterSynchronization]) -> None:
+        loop = asyncio.get_running_loop()
+        for each in clusters:
+            name = f"cluster {each.config.name}"
+            self._tasks[each] = loop.create_task(each.run(), name=name)
+
+    async def _stop(self, clusters: Sequence[ClusterSynchronization]) -> None:
+        tasks = [self._tasks.pop(each) for each in clusters]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     @property
     def _enforcing(self) -> list[ClusterSynchronization]:
@@ -77,14 +101,18 @@ class ClusterFleet:
 
         ``changed`` are the ACLs of the change that waits, also those that it left as they were.
         """
-        await asyncio.gather(
-            *(
-                each.receipts.wait_for(
-                    revision, frozenset(filter(each.config.scope.selects, changed))
+        done: set[ClusterSynchronization] = set()
+        # Another file may replace a cluster meanwhile.
+        while waiting := [each for each in self._enforcing if each not in done]:
+            await asyncio.gather(
+                *(
+                    each.receipts.wait_for(
+                        revision, frozenset(filter(each.config.scope.selects, changed))
+                    )
+                    for each in waiting
                 )
-                for each in self._enforcing
             )
-        )
+            done.update(waiting)
 
     def pending(self, revision: int) -> list[str]:
         """Return the reasons why a revision is not in force everywhere, one for each cluster."""

@@ -16,6 +16,7 @@ from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.clusters.drift import known_bindings
 from doorkeeper.clusters.log_acls import LogAcls
 from doorkeeper.errors import ErrorCode
+from doorkeeper.runtime.turns import run_in_turns
 from doorkeeper_wire.errors import Malformed
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ class LogFollower:
             await asyncio.to_thread(acls.load, content, part.snapshot)
         else:
             before = acls.position
-            acls.apply(part.records, part.high_watermark)
+            # A part has up to 8 MB, a second of work.
+            await run_in_turns(acls.apply(part.records, part.high_watermark))
             # Such a Fetch does not wait, and would be repeated without a pause.
             if part.records and acls.position == before:
                 await asyncio.sleep(_UNCOMMITTED_S)

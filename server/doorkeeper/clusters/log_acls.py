@@ -11,15 +11,19 @@ of Kafka 4.3.1; KIP-868 for transactions.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.client.errors import UnreadableRecords
 from doorkeeper.client.metadata_log import BEGIN, LogPosition
 from doorkeeper.client.record_batches import read_batches
+from doorkeeper.runtime.slices import SLICE_ITEMS
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.reading import compact_text, octets, uvarint
+
+if TYPE_CHECKING:
+    from doorkeeper.runtime.slices import Slices
 
 _FRAME: Final = 1
 _ADDED, _REMOVED = 18, 19
@@ -53,8 +57,10 @@ class LogAcls:
         self.changes |= dict.fromkeys(before - now, False) | dict.fromkeys(now - before, True)
         self.position = position
 
-    def apply(self, records: bytes, high_watermark: int) -> None:
+    def apply(self, records: bytes, high_watermark: int) -> Slices[None]:
         """Apply the committed ones of the records behind the position.
+
+        A part that is applied twice, as after an interruption, changes nothing more.
 
         Raises:
             UnreadableRecords, Malformed: a batch or a record is damaged.
@@ -68,6 +74,8 @@ class LogAcls:
                     # A Fetch from the middle of a batch returns the whole batch.
                     if self.position.offset <= offset < high_watermark:
                         self._apply(value or b"")
+                    if offset % SLICE_ITEMS == 0:
+                        yield
             # The high watermark may be within a batch, whose rest comes with the next Fetch.
             behind = min(batch.last + 1, high_watermark)
             if behind > self.position.offset:

@@ -44,6 +44,12 @@ class ReceiptBook:
         self._on_wait = on_wait
         self._confirmed = asyncio.Event()
         self._is_interrupted = False
+        self._is_closed = False
+
+    def close(self) -> None:
+        """End all waits, as of a cluster that is not kept any more."""
+        self._is_closed = True
+        self._confirmed.set()
 
     def interrupt(self) -> None:
         """Note that the cluster differed: the next receipt is of a later time."""
@@ -75,11 +81,14 @@ class ReceiptBook:
         return is_new
 
     async def wait_for(self, revision: int, changed: frozenset[AclBinding]) -> None:
-        """Return when all brokers, asked from now on, enforce this revision or a later one."""
+        """Return when all brokers, asked from now on, enforce this revision or a later one.
+
+        After ``close`` return at once.
+        """
         now_s = asyncio.get_running_loop().time()
         self.waiters.append(changed)
         try:
-            while not self._covers(revision, now_s):
+            while not (self._is_closed or self._covers(revision, now_s)):
                 self._on_wait()
                 await self._confirmed.wait()
         finally:

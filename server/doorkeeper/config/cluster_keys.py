@@ -16,7 +16,7 @@ CLUSTERS: Final = (
         default=None,
         doc=(
             "A YAML file of Kafka clusters whose ACLs are observed, or kept equal to those of this"
-            " server."
+            " server. SIGHUP reads it anew."
         ),
     ),
     Key(

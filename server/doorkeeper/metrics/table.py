@@ -349,6 +349,12 @@ CLUSTER_REACHABLE: Final = Metric(
     doc="Whether the last attempt to read or change a cluster succeeded: 1 or 0.",
     labels=("cluster",),
 )
+CLUSTER_FOLLOWS_LOG: Final = Metric(
+    name="doorkeeper_cluster_follows_log",
+    kind=MetricKind.GAUGE,
+    doc="Whether this node follows the metadata log of a cluster (1), or polls it (0).",
+    labels=("cluster",),
+)
 CLUSTER_READS: Final = Metric(
     name="doorkeeper_cluster_reads_total",
     kind=MetricKind.COUNTER,
@@ -418,7 +424,8 @@ METRICS: Final[tuple[Metric, ...]] = (
     *(REVISION, HEAD_REVISION, SNAPSHOT_AGE, STORE_REACHABLE),
     *(STORE_COMMITS, STORE_CHANGES, COMMIT_SECONDS, STORE_RECONNECTS),
     *(NODES, IS_CONTROLLER),
-    *(CLUSTER_REVISION, CLUSTER_DRIFT, CLUSTER_REACHABLE, CLUSTER_READS),
+    *(CLUSTER_REVISION, CLUSTER_DRIFT, CLUSTER_REACHABLE),
+    *(CLUSTER_FOLLOWS_LOG, CLUSTER_READS),
     *(AUDIT_QUEUED, AUDIT_WRITTEN, AUDIT_DROPPED, AUDIT_SYNC_SECONDS),
     *(RELOADS, LAST_RELOAD, LOOP_LAG, READY, METRIC_FAULTS, BUILD_INFO),
     *PROCESS,

@@ -12,6 +12,7 @@ from doorkeeper.client.errors import UnreadableRecords
 from doorkeeper.clusters.config import ClusterConfig
 from doorkeeper.clusters.following import LogFollower, log_refusal
 from doorkeeper.clusters.log_acls import LogAcls
+from doorkeeper.runtime.slices import run_to_end
 from testkit.acl import READ, allow, topic
 from testkit.scripted_controller import (
     CREDENTIAL,
@@ -181,9 +182,9 @@ def test_transactions_are_applied_when_they_end() -> None:
     begin, end, abort = b"\x01\x17\x00\0", b"\x01\x18\x00\0", b"\x01\x19\x00\0"
     acls = LogAcls()
 
-    acls.apply(batch(0, begin, added(1, A)), 2)
+    run_to_end(acls.apply(batch(0, begin, added(1, A)), 2))
     assert acls.bindings == {}
-    acls.apply(batch(2, end, begin, added(2, B), abort, added(3, C)), 7)
+    run_to_end(acls.apply(batch(2, end, begin, added(2, B), abort, added(3, C)), 7))
 
     assert set(acls.bindings.values()) == {A, C}
     assert acls.position == (7, EPOCH)
@@ -194,11 +195,11 @@ def test_a_batch_is_applied_once_and_up_to_the_high_watermark() -> None:
     acls = LogAcls()
     data = batch(0, added(1, A), removed(1), added(2, B))
 
-    acls.apply(data, 2)
+    run_to_end(acls.apply(data, 2))
     assert (acls.bindings, acls.position.offset) == ({}, 2)
-    acls.apply(data, 3)
+    run_to_end(acls.apply(data, 3))
     assert list(acls.bindings.values()) == [B]
-    acls.apply(data[:-1], 3)
+    run_to_end(acls.apply(data[:-1], 3))
     assert acls.position.offset == 3
 
 
@@ -207,4 +208,4 @@ def test_a_compressed_batch_is_refused() -> None:
     data = batch(0, added(1, A))
 
     with pytest.raises(UnreadableRecords):
-        LogAcls().apply(data[:22] + b"\x01" + data[23:], 1)
+        run_to_end(LogAcls().apply(data[:22] + b"\x01" + data[23:], 1))

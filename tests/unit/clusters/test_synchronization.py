@@ -467,3 +467,33 @@ def test_events_are_in_the_audit_log(tmp_path: Path) -> None:
     assert {each["cluster"] for each in found} == {"a"}
     assert found[1]["brokers"] == ["1"]
     assert "User:bob" in found[2]["reason"]
+
+
+async def test_a_change_that_waits_goes_on_with_another_file(tmp_path: Path) -> None:
+    """Its clusters are those of the file at last: here one that does not answer goes."""
+    with (
+        target() as kafka,
+        doorkeeper(
+            tmp_path,
+            cluster("a", kafka.bootstrap_servers),
+            cluster("b", "localhost:1"),
+            doorkeeper_acknowledge="clusters",
+        ) as server,
+    ):
+        fleet = server._running().fleet
+        assert fleet is not None
+
+        async def without_b() -> None:
+            await fleet.use([each.config for each in fleet.clusters if each.config.name == "a"])
+
+        config = ClientConfig(bootstrap=server.bootstrap_servers)
+        async with AdminClient(config) as admin:
+            adding = asyncio.ensure_future(admin.create_acls([ALICE]))
+            other = lambda: fleet.clusters[1].receipts.waiters  # noqa: E731
+            await asyncio.to_thread(eventually, other)
+            await asyncio.to_thread(server._run, without_b())
+            (created,) = await adding
+
+        assert created.error is None
+        assert has(kafka, ALICE)
+        assert [each["name"] for each in [status(server)]] == ["a"]
