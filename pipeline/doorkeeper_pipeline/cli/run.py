@@ -140,9 +140,8 @@ def command(  # noqa: PLR0913  one for each option
         thresholds=Thresholds(min_days, min_agreement, min_coverage),
         networks=options.RELEASES[release],
     )
-    with starting.engine(
-        engine_name, master, tell, Settings(conf=conf, packages=packages)
-    ) as engine:
+    settings = Settings(conf=conf, packages=packages)
+    with starting.uncollected(), starting.engine(engine_name, master, tell, settings) as engine:
         summary = run(request, _surroundings(engine, tell))
     show(as_json(summary) if output == "json" else as_text(summary, out))
     if summary.evidence.contradicts:

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.topics.ranges import RecordRange
 
 
+KEPT_BYTES = 128 << 20
+"""How much of the distinct decisions is kept between jobs: what a million of them take."""
+
+
 class LocalEngine(Engine):
     """Runs every task here."""
 
@@ -39,7 +43,7 @@ class LocalEngine(Engine):
 
     def __init__(self) -> None:
         """Begin with no decisions."""
-        self._last: tuple[tuple[tuple[str, ...], tuple[str, ...]], pa.Table] | None = None
+        self._kept: dict[tuple[tuple[str, ...], tuple[str, ...]], pa.Table] = {}
 
     def map(
         self,
@@ -65,15 +69,20 @@ class LocalEngine(Engine):
         return function(shared, self._distinct(tuple(files), tuple(by))).cast(schema)
 
     def _distinct(self, files: tuple[str, ...], by: tuple[str, ...]) -> pa.Table:
-        """Return the distinct decisions of files; those of the last call again.
+        """Return the distinct decisions of files; those of an earlier call again.
 
-        Files never change, and several jobs in succession ask for the same columns.
+        Files never change, and several jobs ask for the same columns. The oldest tables go where
+        all would take more than KEPT_BYTES.
         """
-        if self._last is None or self._last[0] != (files, by):
-            self._last = None  # the room of the last ones is needed
+        key = (files, by)
+        found = self._kept.pop(key, None)
+        if found is None:
             tuples = distinct(_scan(files), by).sort(by[0]).collect()
-            self._last = (files, by), plain(tuples.to_arrow())
-        return self._last[1]
+            found = plain(tuples.to_arrow())
+        self._kept[key] = found
+        while sum(each.nbytes for each in self._kept.values()) > KEPT_BYTES:
+            del self._kept[next(iter(self._kept))]
+        return found
 
     def list_remote(self, addresses: Sequence[str]) -> list[RemoteFile]:
         """Refuse addresses: only Spark has their file systems.

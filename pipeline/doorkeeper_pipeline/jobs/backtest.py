@@ -71,11 +71,16 @@ def changes_by(
     """Return the decisions that another set changes, with numbers of bindings; see ``CHANGED``.
 
     An answer costs less than bringing equal questions of several files together, so that each task
-    reads its own files, decides the distinct questions there and returns the changed decisions.
+    of Spark reads its own files, decides the distinct questions there and returns the changed
+    decisions. The local engine has them together already, for other jobs.
     """
     index = compile_index(after, asked.policy, networks=asked.networks)
     shared = Sets(asked.index(before), index) if before else index
-    parts = list(asked.engine.map(changes_in, _tasks(asked), shared))
+    if asked.engine.name == "local":
+        by = _columns_of(shared)
+        parts = [asked.engine.over_tuples(asked.distinct, changes_among, shared, CHANGED, by)]
+    else:
+        parts = list(asked.engine.map(changes_in, _tasks(asked), shared))
     frame = pl.from_arrow(pa.concat_tables([CHANGED.empty_table(), *parts]))
     assert isinstance(frame, pl.DataFrame)
     same = [name for name in CHANGED.names if name not in (COUNT, FIRST, LAST, RULE_BEFORE)]
@@ -94,19 +99,31 @@ def changes_in(shared: Sets | Index, files: tuple[str, ...]) -> pa.Table:
         BadQuestions: the decisions hold words that are not Kafka's.
 
     """
-    by = QUESTION if isinstance(shared, Sets) else RECORDED
     decisions = pl.scan_parquet(list(files), hive_partitioning=False, glob=False)
-    table = plain(distinct_in(decisions, by).collect().to_arrow())
+    table = plain(distinct_in(decisions, _columns_of(shared)).collect().to_arrow())
+    return changes_among(shared, table)
+
+
+def changes_among(shared: Sets | Index, table: pa.Table) -> pa.Table:
+    """Return the changed decisions among distinct ones: a function for ``Engine.over_tuples``.
+
+    Raises:
+        BadQuestions: the decisions hold words that are not Kafka's.
+
+    """
     if isinstance(shared, Sets):
         return changed_decisions(shared, table)
     return turned_from_record(shared, table)
 
 
+def _columns_of(shared: Sets | Index) -> tuple[str, ...]:
+    return QUESTION if isinstance(shared, Sets) else RECORDED
+
+
 def _tasks(asked: GoldInput) -> list[tuple[str, ...]]:
-    """Return the files of each task: here all at once, for Polars itself uses every core."""
+    """Return the files of each task."""
     files = asked.distinct
-    wanted = max(TASKS_MIN, len(files) // FILES_A_TASK)
-    count = 1 if asked.engine.name == "local" else wanted
+    count = max(TASKS_MIN, len(files) // FILES_A_TASK)
     found = [files[number::count] for number in range(count)]
     return [each for each in found if each]
 

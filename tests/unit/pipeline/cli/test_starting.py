@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 
 import click
@@ -55,3 +56,11 @@ def test_the_policy() -> None:
     assert found.super_users == {"User:a"}
     assert found.allow_everyone
     assert re.match(r"\d|unknown", starting.version())
+
+
+def test_without_collection() -> None:
+    """Cyclic garbage stays while a command runs, and is collected again behind it."""
+    with starting.uncollected():
+        assert not gc.isenabled()
+
+    assert gc.isenabled()
