@@ -1,0 +1,187 @@
+"""docker/compose.yaml, run: two nodes, PostgreSQL and Prometheus in containers.
+
+Each test leaves the stack as it found it, but for more ACLs. Images of PostgreSQL and Prometheus
+are those beside this file.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from testkit.kafka_jars import VERSIONS
+from testkit.kafka_tools import KafkaTools
+from testkit.podman import Podman, until
+from testkit.stack import NODES, OTHERS, PORTS, Stack, asked
+
+names = (f"User:reader-{number}" for number in itertools.count())
+
+
+@pytest.fixture(scope="module")
+def stack(
+    podman: Podman, image: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stack]:
+    """Give the stack; the image is of this checkout."""
+    assert image.endswith(":latest")
+    with Stack(podman, tmp_path_factory.mktemp("stack")) as running:
+        running.start()
+        yield running
+
+
+@pytest.fixture
+def tool(stack: Stack, kafka_tools: Callable[[str], KafkaTools]) -> Callable[..., str]:
+    """Run kafka-acls.sh of the newest release at a node, as the administrator."""
+
+    def run(node: str, *words: str) -> str:
+        address = f"localhost:{PORTS[node]}"
+        login = ("--bootstrap-server", address, "--command-config", str(stack.admin))
+        done = kafka_tools(VERSIONS[0]).run("kafka-acls", *login, *words)
+        assert done.status == 0, done.text
+        return done.stdout
+
+    return run
+
+
+def test_kafka_acls_adds_on_one_node_and_lists_on_the_other(tool: Callable[..., str]) -> None:
+    """Over SASL_SSL, with the login and the authority that make-secrets wrote; both ways."""
+    for here, there in (NODES, NODES[::-1]):
+        name = next(names)
+        words = ("--allow-principal", name, "--operation", "Read", "--topic", "orders")
+        assert "Adding ACLs" in tool(here, "--add", *words)
+        until(lambda there=there, name=name: name in tool(there, "--list"))
+
+
+@pytest.mark.parametrize("service", [*NODES, *OTHERS])
+def test_probes_succeed(stack: Stack, service: str) -> None:
+    assert stack.podman("healthcheck", "run", stack.container(service)) == ""
+
+
+@pytest.mark.parametrize("service", [*NODES, *OTHERS])
+def test_containers_are_hardened(stack: Stack, service: str) -> None:
+    """Nothing but volumes can be written; the user is not root, has no capability and gets none."""
+    name = stack.container(service)
+    writes = stack.podman.run("exec", name, "sh", "-c", "echo > /written")
+    assert writes.returncode != 0
+    assert "Read-only file system" in writes.stderr
+    for folder in ("/etc", "/usr/bin", "/opt", "/var/lib"):
+        assert stack.podman.run("exec", name, "touch", f"{folder}/written").returncode != 0
+    status = stack.podman("exec", name, "cat", "/proc/1/status").splitlines()
+    fields = {key: value.split() for key, _, value in (each.partition(":") for each in status)}
+    assert "0" not in fields["Uid"]
+    for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert int(fields[kind][0], 16) == 0, kind
+    assert fields["NoNewPrivs"] == ["1"]
+
+
+@pytest.mark.parametrize("service", NODES)
+def test_processes_and_memory_are_limited(stack: Stack, service: str) -> None:
+    """The limits are the kernel's: the 201st process does not begin, and the server stays."""
+    name = stack.container(service)
+    host = stack.podman.inspect(name)["HostConfig"]
+    assert (host["Memory"], host["PidsLimit"]) == (1 << 30, 200)
+
+    many = "i=0; while [ $i -lt 300 ]; do sleep 20 & i=$((i+1)); done"
+    forked = stack.podman.run("exec", name, "sh", "-c", many)
+
+    assert forked.returncode != 0
+    assert "fork" in forked.stderr
+    assert stack.readers(service) is not None
+
+
+def test_a_killed_node_comes_back_and_the_other_goes_on(
+    stack: Stack, tool: Callable[..., str]
+) -> None:
+    """The restart policy starts it again; what the other took meanwhile is there."""
+    first, second = NODES
+    before = stack.podman.inspect(stack.container(first))["State"]["Pid"]
+    # Not `podman kill`: a container that its user stopped is not started again.
+    os.kill(before, 9)
+
+    name = next(names)
+    assert stack.add(second, [name]) == [None]
+    assert name in tool(second, "--list")
+
+    stack.wait(first)
+    state = stack.podman.inspect(stack.container(first))
+    assert state["State"]["Pid"] != before
+    assert state["RestartCount"] >= 1
+    until(lambda: name in stack.readers(first))
+
+
+def test_a_database_that_restarts_loses_no_acknowledged_change(stack: Stack) -> None:
+    """Questions are answered throughout; changes get a retriable error, and work again by themselves."""
+    acknowledged: set[str] = set()
+    refused: list[str] = []
+    goes_on = threading.Event()
+    goes_on.set()
+
+    def write(node: str) -> None:
+        number = 0
+        while goes_on.is_set():
+            number += 1
+            name = f"User:{node}-{number}"
+            [error] = stack.add(node, [name])
+            if error is None:
+                acknowledged.add(name)
+            else:
+                refused.append(error)
+
+    writers = [threading.Thread(target=write, args=(node,)) for node in NODES]
+    for each in writers:
+        each.start()
+    try:
+        until(lambda: len(acknowledged) >= 4, lambda: str(refused))
+        stack.podman("stop", "--time", "30", stack.container("postgres"))
+        until(lambda: len(refused) >= 2)
+        for node in NODES:
+            assert stack.readers(node)
+        at_restart = len(acknowledged)
+        stack.podman("start", stack.container("postgres"))
+        until(lambda: len(acknowledged) >= at_restart + 4, lambda: str(refused))
+    finally:
+        goes_on.clear()
+        for each in writers:
+            each.join()
+
+    stack.wait("postgres", *NODES)
+    for node in NODES:
+        until(lambda node=node: acknowledged <= stack.readers(node))
+    assert {each.partition(":")[0] for each in refused} <= {"X"}
+
+
+def test_volumes_stay_when_the_stack_goes(stack: Stack) -> None:
+    """``down`` and ``up`` are no loss: the database and the nodes' identity are in volumes."""
+    name = next(names)
+    assert stack.add("node-1", [name]) == [None]
+
+    stack.call("down")
+    stack.start()
+
+    for node in NODES:
+        assert name in stack.readers(node)
+
+
+def test_prometheus_scrapes_both_nodes_and_knows_the_alerts(stack: Stack) -> None:
+    """With certificates and the token; promtool finds no fault in its files."""
+
+    def health() -> dict[str, str]:
+        targets = asked("targets")["activeTargets"]
+        return {each["labels"]["instance"]: each["health"] for each in targets}
+
+    until(lambda: health() == {f"{node}:9404": "up" for node in NODES}, lambda: str(health()))
+    found = asked("query?query=doorkeeper_nodes")["result"]
+    assert {each["metric"]["instance"] for each in found} == {f"{node}:9404" for node in NODES}
+    [group] = asked("rules")["groups"]
+    assert {each["health"] for each in group["rules"]} <= {"ok", "unknown"}
+    assert len(group["rules"]) > 5
+
+    checked = stack.podman(
+        *("exec", stack.container("prometheus")),
+        *("promtool", "check", "config", "/etc/prometheus/prometheus.yaml"),
+    )
+
+    assert "SUCCESS" in checked
