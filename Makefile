@@ -24,7 +24,7 @@ serve:  ## start Doorkeeper; ARGS="--config server.properties --override key=val
 
 test:  ## run all tests but those that need real Kafka, foreign clients or a long time
 	@scripts/environment test
-	@$(py) -m pytest -m "not interop and not slow" $(ARGS)
+	@$(py) -m pytest --numprocesses auto --dist loadfile -m "not interop and not slow" $(ARGS)
 
 test-pythons:  ## run the unit and end-to-end tests with Python 3.12 and 3.13, if they are here
 	@scripts/environment test

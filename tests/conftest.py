@@ -15,6 +15,8 @@ from testkit.postgres import Database, Postgres
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from xdist.workermanage import WorkerController
+
 # Two cores shared with servers and browsers of others: a deadline would measure them, not us.
 settings.register_profile(
     "doorkeeper",
@@ -33,12 +35,6 @@ REASONS = {
 _left_out: Counter[tuple[str, str]] = Counter()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the sizes of the longest test, ``tests/interop/test_clusters_under_fire.py``."""
-    parser.addoption("--cluster-rounds", type=int, default=50, help="rounds of faults")
-    parser.addoption("--cluster-acls", type=int, default=100_000, help="ACLs on each cluster")
-
-
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Remember what was deselected because of a marker."""
     for item in items:
@@ -46,6 +42,28 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
             if item.get_closest_marker(marker) is not None:
                 _left_out[item.location[0], reason] += 1
                 break
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In a process of pytest-xdist: send what this process counted to the one that prints."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        totals = session.config.stash.setdefault(TOTALS, Totals())
+        output["left_out"] = [[*key, count] for key, count in _left_out.items()]
+        output["totals"] = [dict(totals.compared), dict(totals.accepted)]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: WorkerController) -> None:
+    """Take the counts of a process of pytest-xdist. All of them deselected the same tests."""
+    output = getattr(node, "workeroutput", {})  # a process that crashed has sent nothing
+    for path, reason, count in output.get("left_out", ()):
+        _left_out[path, reason] = count
+    compared, accepted = output.get("totals", ({}, {}))
+    if compared or accepted:
+        totals = node.config.stash.setdefault(TOTALS, Totals())
+        totals.compared.update(compared)
+        totals.accepted.update(accepted)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
