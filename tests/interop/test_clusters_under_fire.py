@@ -9,6 +9,7 @@ import asyncio
 import json
 import random
 import time
+from collections import defaultdict
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -71,16 +72,19 @@ class Connections:
 
     def __init__(self) -> None:
         self._open: dict[str, ClientConnection] = {}
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def to(self, address: str, timeout_ms: int = 60_000) -> ClientConnection:
-        found = self._open.get(address)
-        if found is None or not found.alive:
+    async def to(self, address: str) -> ClientConnection:
+        async with self._turns[address]:
+            found = self._open.get(address)
+            if found is not None and found.alive:
+                return found
             if found is not None:
                 await found.close()
-            config = ClientConfig(bootstrap=address, request_timeout_ms=timeout_ms)
+            config = ClientConfig(bootstrap=address, request_timeout_ms=60_000)
             found = await ClientConnection.connect(address_of(address), config)
             self._open[address] = found
-        return found
+            return found
 
     async def close(self) -> None:
         for each in self._open.values():

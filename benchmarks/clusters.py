@@ -1,0 +1,158 @@
+"""How long a change takes until every broker of a cluster enforces it, beside the bare batches.
+
+    python benchmarks/clusters.py [--acls N] [--rounds N] [--quick]
+
+In one run, on one broker: CreateAcls to a Doorkeeper with ``doorkeeper.acknowledge=clusters``,
+which answers when the broker enforces the ACLs; in turn the same batches of other ACLs, outside of
+the scope, sent to the broker, which answers when its controller has stored them. First 500
+principals with 10 ACLs each for an empty cluster, then 1,000 ACLs for one with ``--acls``: of one
+principal, of one topic, and of as many principals as topics.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from doorkeeper.client.admin import AdminClient
+from doorkeeper.client.config import ClientConfig
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from testkit.acl import READ, allow, topic
+from testkit.doorkeeper_server import DoorkeeperServer
+from testkit.kafka_broker import free_port
+from testkit.kafka_target import STANDARD, kafka_target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.acl.model import AclBinding
+
+SECONDS_GOAL = 2.0
+RATIO_GOAL = 2.0
+BATCH = 1_000
+_numbers = count()
+
+
+def of_one_principal(prefix: str, size: int) -> list[AclBinding]:
+    """Return ACLs of many topics."""
+    name = f"user-{next(_numbers)}"
+    return [allow(name, READ, topic(f"{prefix}{name}-{each}")) for each in range(size)]
+
+
+def of_one_topic(prefix: str, size: int) -> list[AclBinding]:
+    """Return ACLs of many principals."""
+    name = f"topic-{next(_numbers)}"
+    return [allow(f"{name}-{each}", READ, topic(f"{prefix}{name}")) for each in range(size)]
+
+
+def of_many(prefix: str, size: int) -> list[AclBinding]:
+    """Return ACLs of as many principals as topics."""
+    name = f"many-{next(_numbers)}"
+    return [allow(f"{name}-{each}", READ, topic(f"{prefix}{name}-{each}")) for each in range(size)]
+
+
+def of_500_principals(prefix: str, size: int) -> list[AclBinding]:
+    """Return ACLs of 500 principals."""
+    name = f"fleet-{next(_numbers)}"
+    return [
+        allow(f"{name}-{each % 500}", READ, topic(f"{prefix}{name}-{each // 10}"))
+        for each in range(size)
+    ]
+
+
+async def create(admin: AdminClient, bindings: Sequence[AclBinding]) -> float:
+    """Create ACLs in batches; return the seconds."""
+    start = time.perf_counter()
+    for at in range(0, len(bindings), BATCH):
+        results = await admin.create_acls(bindings[at : at + BATCH])
+        assert {each.error for each in results} == {None}
+    return time.perf_counter() - start
+
+
+async def compare(
+    ours: AdminClient, theirs: AdminClient, make: Callable[[str, int], list[AclBinding]], size: int
+) -> tuple[float, float]:
+    """Return the seconds until the broker enforces ACLs, and those of the bare batches."""
+    return await create(ours, make("pay-", size)), await create(theirs, make("bare-", size))
+
+
+async def measure(ours: str, theirs: str, acls: int, rounds: int) -> None:
+    """Measure, and print."""
+    title = "in turn, medians"
+    print(f"{title:52s} in force    bare   ratio")
+    async with (
+        AdminClient(ClientConfig(bootstrap=ours, request_timeout_ms=60_000)) as mine,
+        AdminClient(ClientConfig(bootstrap=theirs, request_timeout_ms=60_000)) as bare,
+    ):
+        await compare(mine, bare, of_one_topic, 10)
+        await row("500 principals with 10 ACLs", mine, bare, of_500_principals, 5_000, rounds)
+        for _ in range(0, acls, 5_000):
+            await create(mine, of_500_principals("pay-", 5_000))
+        for name, make in (
+            ("of one principal", of_one_principal),
+            ("of one topic", of_one_topic),
+            ("of as many principals as topics", of_many),
+        ):
+            await row(f"1,000 ACLs {name}, to {acls:,}", mine, bare, make, 1_000, rounds)
+    print(f"goals: at most {SECONDS_GOAL:.0f} s more, and at most {RATIO_GOAL:.0f} times as long")
+
+
+async def row(
+    name: str,
+    ours: AdminClient,
+    theirs: AdminClient,
+    make: Callable[[str, int], list[AclBinding]],
+    size: int,
+    rounds: int,
+) -> None:
+    """Measure and print one row."""
+    found = [await compare(ours, theirs, make, size) for _ in range(rounds)]
+    in_force, bare = (median(times) for times in zip(*found, strict=True))
+    print(f"{name:52s} {in_force:8.2f} {bare:7.2f} {in_force / bare:7.1f}", flush=True)
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--acls", type=int, default=80_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--quick", action="store_true", help="5,000 ACLs, 3 rounds")
+    chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.acls, chosen.rounds = 5_000, 3
+    kafka = kafka_target()
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        clusters = Path(folder) / "clusters.yaml"
+        entry = {
+            "name": "a", "bootstrap": kafka.plain, "mode": "enforce",
+            "scope": {"prefixes": ["pay-"]},
+        }
+        clusters.write_text(json.dumps({"clusters": [entry]}), encoding="utf-8")
+        properties = {
+            "listeners": f"PLAINTEXT://localhost:{port}",
+            "authorizer.class.name": STANDARD,
+            "super.users": "User:ANONYMOUS",
+            "doorkeeper.clusters.file": str(clusters),
+            "doorkeeper.acknowledge": "clusters",
+        }
+        server = DoorkeeperServer(properties, ports=(port,))
+        try:
+            server.start()
+            asyncio.run(measure(f"localhost:{port}", kafka.plain, chosen.acls, chosen.rounds))
+        finally:
+            server.close()
+            kafka.close()
+
+
+if __name__ == "__main__":
+    main()
