@@ -281,6 +281,12 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "reqps",
             {"{{cluster}}": rate("doorkeeper_cluster_reads_total", by="cluster")},
         ),
+        Panel(
+            "Metadata log is followed",
+            "short",
+            {"{{cluster}}": f"max by (cluster) ({now('doorkeeper_cluster_follows_log')})"},
+            "0 where the holder of a cluster polls it: doorkeeper clusters status says why.",
+        ),
     ),
 }
 
