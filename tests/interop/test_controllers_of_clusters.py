@@ -149,9 +149,13 @@ async def test_a_principal_without_cluster_action_polls(tmp_path: Path) -> None:
                 await asyncio.to_thread(
                     eventually, lambda: status(server)["extra"] == 1, lambda: status(server)
                 )
+                await asyncio.to_thread(
+                    eventually,
+                    lambda: "CLUSTER_AUTHORIZATION_FAILED" in str(status(server)["polls_because"]),
+                    lambda: status(server),
+                )
                 assert not status(server)["follows_log"]
                 reason = status(server)["polls_because"]
-            assert "CLUSTER_AUTHORIZATION_FAILED" in reason
 
             # What ``doorkeeper clusters status`` prints.
             (config,) = load(next(tmp_path.glob("clusters-*.yaml")))

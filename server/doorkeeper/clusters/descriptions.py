@@ -47,7 +47,7 @@ class Descriptions:
         self._bindings: Bindings = frozenset()
 
     def reader(self, broker: int) -> DescriptionReader:
-        """Return what decodes the answers of a broker."""
+        """Return a decoder of the answers of one broker."""
         return DescriptionReader(self, broker)
 
     def read(self, broker: int, data: bytes, at: int, version: int) -> Bindings:
