@@ -35,6 +35,12 @@ REASONS = {
 _left_out: Counter[tuple[str, str]] = Counter()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the sizes of the longest test, ``tests/interop/test_clusters_under_fire.py``."""
+    parser.addoption("--cluster-rounds", type=int, default=50, help="rounds of faults")
+    parser.addoption("--cluster-acls", type=int, default=100_000, help="ACLs on each cluster")
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Remember what was deselected because of a marker."""
     for item in items:
