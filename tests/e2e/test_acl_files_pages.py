@@ -1,4 +1,4 @@
-"""The pages about ACLs in version control and in CI show what their commands print."""
+"""The pages about ACLs in version control, in CI and beside topics show what commands print."""
 
 from __future__ import annotations
 
@@ -67,11 +67,14 @@ def printed(folder: Path, page: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("page", ["acls-in-version-control.md", "acls-in-ci.md"])
+FOLDERS = {"acls-in-ci.md": TEAMS, "topics-users-quotas.md": ROOT / "examples" / "teams-topics"}
+
+
+@pytest.mark.parametrize("page", ["acls-in-version-control.md", *FOLDERS])
 def test_what_is_shown_is_printed(page: str, tmp_path: Path) -> None:
     """Letter by letter, stderr too, one command after the other."""
-    if page == "acls-in-ci.md":
-        shutil.copytree(TEAMS, tmp_path / "acls")
+    if page in FOLDERS:
+        shutil.copytree(FOLDERS[page], tmp_path / "acls")
     else:
         (tmp_path / "acls").mkdir()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from testkit.acls_command import acls
 from testkit.kafka_target import doorkeeper_target
-from testkit.teams import Desk, check_teams
+from testkit.teams import LOGINS, Desk, check_teams, check_topics_users_quotas
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +20,17 @@ def test_three_teams(tmp_path: Path) -> None:
         done = acls(tmp_path, command, *rest, "--bootstrap-server", target.plain)
         assert done[0] == 0, done
 
-    target = doorkeeper_target()
+    target = doorkeeper_target(**LOGINS)
     try:
         check_teams(Desk(tmp_path, target.sasl, change))
+    finally:
+        target.close()
+
+
+def test_topics_users_and_quotas(tmp_path: Path) -> None:
+    """They are planned, changed and removed beside ACLs, and no password is printed."""
+    target = doorkeeper_target(**LOGINS)
+    try:
+        check_topics_users_quotas(Desk(tmp_path, target.sasl))
     finally:
         target.close()

@@ -16,7 +16,14 @@ LOG_LINE = re.compile(r"(?ms)^```text\n(Principal = .*?)\n```$")
 
 
 @pytest.mark.parametrize(
-    "name", ["first-acls.md", "test-your-application.md", "an-authorizer-of-your-own.md", "acls-in-git.md", "clean-up-grants.md"]
+    "name",
+    [
+        "first-acls.md",
+        "test-your-application.md",
+        "an-authorizer-of-your-own.md",
+        "acls-in-git.md",
+        "clean-up-grants.md",
+    ],
 )
 def test_what_is_shown_is_printed(name: str, tmp_path: Path) -> None:
     """Letter by letter, stderr too; lines of the authorizer log are those of the server."""

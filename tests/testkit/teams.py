@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TEAMS = ROOT / "examples" / "teams"
+TOPICS = ROOT / "examples" / "teams-topics" / "payments.yaml"
 PASSWORD = "admin-secret"
+USERS_PASSWORD = "pay-app-secret"
+LOGINS = {
+    "sasl_enabled_mechanisms": "PLAIN,SCRAM-SHA-512",
+    "listener_name_sasl_scram-sha-512_sasl_jaas_config":
+        "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+}  # fmt: skip
+"""The keys of a server that users of SCRAM can log in to."""
 SETTLE_S = 20.0
 """A broker shows a change a little after it has acknowledged it."""
 
@@ -61,20 +69,27 @@ class Desk:
     ``kafka_acls`` runs the words of kafka-acls.sh at that server.
     """
 
-    def __init__(self, folder: Path, server: str, kafka_acls: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: Path, server: str, kafka_acls: Callable[[str], None] = lambda _words: None
+    ) -> None:
         self.folder = folder
         self.kafka_acls = kafka_acls
         self.written: list[str] = []
-        self._target = (f"kafka://{server}", "--command-config", str(folder / "admin.properties"))
+        self._server = server
         (folder / "admin.properties").write_text(PROPERTIES, encoding="utf-8")
 
-    def acls(self, command: str, *words: object) -> Done:
-        """Run ``doorkeeper acls`` with files before the address of the server, options after it."""
+    def acls(self, command: str, *words: object, config: Path | None = None) -> Done:
+        """Run ``doorkeeper acls`` with files before the address of the server, options after it.
+
+        ``config`` has the login of another user than the administrator.
+        """
+        login = str(config or self.folder / "admin.properties")
+        target = (f"kafka://{self._server}", "--command-config", login)
         files = [str(each) for each in words if not str(each).startswith("--")]
         options = [str(each) for each in words if str(each).startswith("--")]
         done = subprocess.run(
-            [sys.executable, "-m", "doorkeeper", "acls", command, *files, *self._target, *options],
-            env=os.environ | {"KAFKA_PASSWORD": PASSWORD},
+            [sys.executable, "-m", "doorkeeper", "acls", command, *files, *target, *options],
+            env=os.environ | {"KAFKA_PASSWORD": PASSWORD, "PAY_APP_PASSWORD": USERS_PASSWORD},
             capture_output=True,
             text=True,
             timeout=100,
@@ -104,6 +119,7 @@ def check_teams(desk: Desk) -> None:
     written = "".join(desk.written)
     assert "User:mallory" in written
     assert PASSWORD not in written
+    assert USERS_PASSWORD not in written
 
 
 def _check_each_team_alone(desk: Desk) -> None:
@@ -154,3 +170,101 @@ def _check_roles(desk: Desk) -> None:
         desk.kafka_acls(f"--add --allow-principal {user} {flags}")
         # What the principal has beside the grant would be removed.
         assert desk.changes(file, f"--own-principal={user}", until=[]) == [], grant
+
+
+def check_topics_users_quotas(desk: Desk) -> None:
+    """Create and change them, refuse what cannot be, and delete only as far as is asked for."""
+    done = desk.acls("apply", TEAMS / "payments.yaml", TOPICS, "--yes")
+    assert (done.status, done.stdout.count("\n")) == (0, 11), done
+    text = TOPICS.read_text("utf-8")
+    file = desk.folder / "payments.yaml"
+
+    def write(**changes: str) -> None:
+        changed = text
+        for before, after in changes.values():
+            assert before in changed
+            changed = changed.replace(before, after)
+        file.write_text(changed, encoding="utf-8")
+
+    _check_login(desk, USERS_PASSWORD, accepted=True)
+    write(
+        a=("partitions: 3", "partitions: 6"),
+        b=("{retention.ms: 604800000}", "{retention.ms: 1000, cleanup.policy: delete}"),
+        c=("iterations: 8192", "iterations: 4096"),
+        d=("producer_byte_rate: 10485760", "consumer_byte_rate: 2048"),
+    )
+    topic = "6 partitions (now 3), cleanup.policy=delete, retention.ms=1000 (now 604800000)"
+    user = "SCRAM-SHA-512, 4096 iterations (now 8192), password of ${env:PAY_APP_PASSWORD}"
+    found = [
+        f"~ topic pay-orders: {topic}",
+        f"~ user pay-app: {user}",
+        "+ quota of user pay-app: consumer_byte_rate=2048",
+        "- quota of user pay-app: producer_byte_rate=10485760",
+    ]
+    assert desk.changes(file, until=found) == found
+    saved = desk.folder / "pay.plan"
+    assert desk.acls("plan", file, f"--out={saved}", "--output=markdown").status == 3
+    assert USERS_PASSWORD not in saved.read_text("utf-8")
+    done = desk.acls("apply", saved, "--plan", "--yes")
+    assert done.status == 0, done
+    assert "; 4 topics, users and quotas created, changed or removed" in done.stderr
+    assert desk.changes(file, until=[]) == []
+    # A setting that a file leaves out is as by default again.
+    write(
+        a=("partitions: 3", "partitions: 6"),
+        b=("configs: {retention.ms: 604800000}", "configs: {}"),
+    )
+    assert desk.acls("apply", file, "--yes").status == 0
+    assert desk.changes(file, until=[]) == []
+
+    write()
+    refused = desk.acls("apply", file, "--yes")
+    assert (refused.status, refused.stdout) == (1, "")
+    assert "topic pay-orders: found 6 partitions, wanted are 3: the partitions" in refused.stderr
+    write(a=("partitions: 3", "partitions: 6"), b=("replicationFactor: 1", "replicationFactor: 3"))
+    refused = desk.acls("plan", file)
+    assert refused.status == 1
+    assert "found replication factor 1, wanted is 3: replicas are moved" in refused.stderr
+
+    _check_removals(desk, file, text)
+    assert USERS_PASSWORD not in "".join(desk.written)
+
+
+def _check_removals(desk: Desk, file: Path, text: str) -> None:
+    file.write_text(text[: text.index("topics:\n")] + "topics: []\n", encoding="utf-8")
+    quota, user = (
+        "- quota of user pay-app: producer_byte_rate=10485760",
+        "- user pay-app: SCRAM-SHA-512",
+    )
+    done = desk.acls("plan", file, "--fail-on=removal")
+    assert done.status == 1
+    assert (
+        "note: topic pay-orders is owned and not wanted; it stays with its records" in done.stderr
+    )
+    assert desk.changes(file, until=[user, quota]) == [user, quota]
+    assert desk.acls("apply", file, "--yes").status == 0
+    assert desk.changes(file, until=[]) == []
+    _check_login(desk, USERS_PASSWORD, accepted=False)
+    topic = ["- topic pay-orders: 6 partitions with all their records"]
+    assert desk.changes(file, "--delete-topics", until=topic) == topic
+    assert desk.acls("apply", file, "--yes", "--delete-topics").status == 0
+    assert desk.changes(file, "--delete-topics", until=[]) == []
+
+
+def _check_login(desk: Desk, password: str, *, accepted: bool) -> None:
+    """Check whether pay-app can log in; it may not list ACLs in any case."""
+    file = desk.folder / "pay-app.properties"
+    file.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\n"
+        "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required"
+        f' username="pay-app" password="{password}";\n',
+        encoding="utf-8",
+    )
+    deadline = time.monotonic() + SETTLE_S
+    while True:
+        done = desk.acls("list", config=file)
+        found = "needs Describe on the cluster" in done.stderr
+        if found == accepted or time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+    assert found == accepted, done

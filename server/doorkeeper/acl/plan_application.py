@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
@@ -48,9 +48,14 @@ class Outcome(NamedTuple):
 
 
 async def apply(
-    plan: Plan, target: Target, on_progress: Callable[[int, int], None] | None = None
+    plan: Plan,
+    target: Target,
+    on_progress: Callable[[int, int], None] | None = None,
+    between: Callable[[], Awaitable[None]] | None = None,
 ) -> Outcome:
     """Apply a plan; ``on_progress`` gets the numbers of finished and of all items.
+
+    ``between`` is called after the additions, before the removals.
 
     Raises:
         Exception: any exception of the target; the batches before it are applied.
@@ -59,6 +64,8 @@ async def apply(
     counts = [0, 0]
     failed: list[Failed] = []
     for adds, bindings in ((True, plan.added), (False, plan.removed)):
+        if not adds and between is not None:
+            await between()
         for start in range(0, len(bindings), BATCH):
             batch = bindings[start : start + BATCH]
             change = target.add if adds else target.remove

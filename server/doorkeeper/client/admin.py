@@ -28,6 +28,7 @@ from doorkeeper.client.bindings import (
 from doorkeeper.client.connection import SOFTWARE_NAME
 from doorkeeper.client.errors import ApiFailure, ClientError, error_of
 from doorkeeper.client.nodes import Nodes, RetryNeeded
+from doorkeeper.entities.model import Credential
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.version import __version__
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -36,13 +37,15 @@ from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
     from typing import Any
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.client.nodes import Cluster
     from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
+    from doorkeeper.entities.model import Entity, EntitySet
+    from doorkeeper.entities.plan import Change
     from doorkeeper_wire.message import Message
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
 
@@ -283,6 +286,42 @@ class AdminClient:
             answered = await self._each(chosen, lambda rest: alter(self._nodes, rest))
             for at, result in zip(round_, answered, strict=True):
                 results[at] = result
+        return results
+
+    # --- topics, users and quotas
+
+    async def describe_entities(self, wanted: EntitySet) -> list[Entity]:
+        """Return the present entities of the kinds that are wanted or owned.
+
+        Raises:
+            ApiFailure: the server refuses.
+            ClientError: any other failure.
+        """
+        from doorkeeper.client.entities import describe_entities  # noqa: PLC0415  few clients
+
+        return await describe_entities(self, wanted)
+
+    async def alter_entities(
+        self, changes: Sequence[Change], passwords: Mapping[str, str]
+    ) -> list[Altered]:
+        """Make changes of entities; the results are in order. ``passwords`` are by reference.
+
+        Raises:
+            ClientError: the outcome is unknown.
+        """
+        from doorkeeper.client.entities import alter, scram_change  # noqa: PLC0415  as above
+        from doorkeeper.client.scram import Altered  # noqa: PLC0415  as above
+
+        results = [Altered()] * len(changes)
+        users = [at for at, each in enumerate(changes) if isinstance(each.entity, Credential)]
+        others = [at for at in range(len(changes)) if at not in set(users)]
+        answered = await self.alter_scram_credentials(
+            [scram_change(changes[at], passwords) for at in users]
+        )
+        chosen = [changes[at] for at in others]
+        answered += await self._each(chosen, lambda rest: alter(self._nodes, rest))
+        for at, result in zip([*users, *others], answered, strict=True):
+            results[at] = result
         return results
 
     async def _rest(

@@ -75,6 +75,17 @@ def resolve(values: Settings, environment: Settings) -> dict[str, str]:
     }
 
 
+def value_of_variable(reference: str, environment: Settings) -> str:
+    """Return the value of one variable, of any of the supported providers.
+
+    Raises:
+        ValueError: it has no value; the text does not begin with the variable.
+    """
+    match = _VARIABLE.fullmatch(reference)
+    assert match is not None
+    return _READERS[CLASSES[match[1]]](match[2] or "", match[3], {}, environment).strip()
+
+
 def _class_of(name: str, values: Settings) -> str:
     key = f"{PROVIDERS_KEY}.{name}.class"
     found = values.get(key, "")

@@ -21,10 +21,12 @@ from doorkeeper.repositories.repository import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.entities.model import Entity, EntitySet
+    from doorkeeper.entities.plan import Change
     from doorkeeper.errors import ApiError
     from doorkeeper.repositories.addresses import Address
 
@@ -83,6 +85,16 @@ class ClusterRepository(AclRepository):
         async with client:
             yield ClusterSession(client, self)
 
+    async def entities(self, wanted: EntitySet) -> list[Entity] | None:
+        """Return the present topics, credentials and quotas of the wanted or owned kinds.
+
+        Raises:
+            RepositoryError: the cluster cannot be reached, or refuses.
+
+        """
+        async with self.change() as session:
+            return await session.entities(wanted)
+
     async def cluster_id(self) -> str:
         """Return the id of the cluster; empty if it does not tell.
 
@@ -119,6 +131,7 @@ class ClusterSession(AclSession):
     def __init__(self, client: AdminClient, repository: ClusterRepository) -> None:
         """Take an open client and the repository that it belongs to."""
         self._client = client
+        self._is_controllers = repository.address.kind is AddressKind.CONTROLLERS
         self._translate_errors = repository._translate_errors  # noqa: SLF001  one module
 
     async def cluster_id(self) -> str:
@@ -143,6 +156,21 @@ class ClusterSession(AclSession):
         with self._translate_errors():
             level = await self._client.metadata_version()
         return has_networks(level) if level else None
+
+    async def entities(self, wanted: EntitySet) -> list[Entity] | None:
+        """Return the present topics, credentials and quotas of the wanted or owned kinds."""
+        # Controllers describe no topics.
+        if self._is_controllers:
+            return None
+        with self._translate_errors():
+            return await self._client.describe_entities(wanted)
+
+    async def alter_entities(
+        self, changes: Sequence[Change], passwords: Mapping[str, str]
+    ) -> list[ApiError | None]:
+        """Make changes; return the error of each, or None, in order."""
+        with self._translate_errors():
+            return [each.error for each in await self._client.alter_entities(changes, passwords)]
 
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Create bindings; return the error of each, or None, in order."""

@@ -29,7 +29,14 @@ class AclFile(NamedTuple):
 def ownership_problems(files: Sequence[AclFile]) -> list[str]:
     """Return the violations of ownership, a line each; only the first twenty."""
     # Each line of a text costs parsing it anew.
-    found = list(islice(chain(_overlaps(files), _foreign_bindings(files)), _PROBLEMS_MAX + 1))
+    problems = chain(
+        _overlaps(files),
+        _foreign_bindings(files),
+        _entity_overlaps(files),
+        _foreign_entities(files),
+        _duplicate_entities(files),
+    )
+    found = list(islice(problems, _PROBLEMS_MAX + 1))
     return [*found[:_PROBLEMS_MAX], "and more"] if len(found) > _PROBLEMS_MAX else found
 
 
@@ -63,6 +70,47 @@ def _foreign_bindings(files: Sequence[AclFile]) -> Iterator[str]:
                         place = file.place(file.contents.line_of_binding(index))
                         owners_place = owner.place(owner.contents.line_of(part.path))
                         yield f"{place}: {_binding_words(binding)} is owned by {owners_place}"
+
+
+def _entity_overlaps(files: Sequence[AclFile]) -> Iterator[str]:
+    for one, other in combinations([each for each in files if each.contents.entities.owned], 2):
+        for left in one.contents.entities.owned:
+            for right in other.contents.entities.owned:
+                if left.overlaps(right):
+                    narrow = left if right.owns(left.entity) else right
+                    left_place = one.place(one.contents.line_of(left.path))
+                    right_place = other.place(other.contents.line_of(right.path))
+                    yield f"{left_place} and {right_place} both own {narrow}"
+
+
+def _foreign_entities(files: Sequence[AclFile]) -> Iterator[str]:
+    """Yield the entities that others own, or that a file lacks in what it owns of their kind."""
+    for file in files:
+        contents = file.contents.entities
+        for entity, path in zip(contents.entities, contents.paths, strict=True):
+            if contents.owns(entity.owner_name):
+                continue
+            place = file.place(file.contents.line_of(path))
+            if contents.owns_kind(type(entity)):
+                yield f"{place}: not owned: {entity.owner_name}"
+            for other in files:
+                for part in other.contents.entities.owned:
+                    if other is not file and part.owns(entity.owner_name):
+                        owners_place = other.place(other.contents.line_of(part.path))
+                        yield f"{place}: {entity.owner_name} is owned by {owners_place}"
+
+
+def _duplicate_entities(files: Sequence[AclFile]) -> Iterator[str]:
+    seen: dict[object, str] = {}
+    for file in files:
+        contents = file.contents.entities
+        for entity, path in zip(contents.entities, contents.paths, strict=True):
+            key = (type(entity), entity.key)
+            if key in seen:
+                place = file.place(file.contents.line_of(path))
+                yield f"{place}: {entity.owner_name} stands in {seen[key]} too"
+            # A line costs parsing the file anew.
+            seen[key] = file.name
 
 
 def _words(part: Selector) -> str:

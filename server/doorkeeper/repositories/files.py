@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from doorkeeper.acl.filters import matches
 from doorkeeper.acl.formats.choosing import read_set
 from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.entities.model import EntitySet
 from doorkeeper.repositories.addresses import STDIN
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.file_ownership import AclFile, ownership_problems
@@ -68,7 +69,12 @@ class FileRepository(AclRepository):
             for file in files
             for each in file.contents.accepted
         )
-        return AclContents(list(found), owned=owned, accepted=accepted)
+        sets = [file.contents.entities for file in files]
+        entities = EntitySet(
+            tuple(each for one in sets for each in one.entities),
+            owned=tuple(each for one in sets for each in one.owned),
+        )
+        return AclContents(list(found), owned=owned, accepted=accepted, entities=entities)
 
     def _read(self, name: str) -> AclSet:
         try:

@@ -16,16 +16,19 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.acl.model import exactly
+from doorkeeper.entities.model import EntitySet
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.formats.acceptances import Acceptance
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.plan import Selector
+    from doorkeeper.entities.model import Entity
+    from doorkeeper.entities.plan import Change
     from doorkeeper.errors import ApiError
     from doorkeeper.repositories.addresses import Address
 
@@ -59,6 +62,8 @@ class AclContents(NamedTuple):
     """The parts of all ACLs that files declare as theirs; empty if none does."""
     accepted: tuple[PlacedAcceptance, ...] = ()
     """The findings that files accept."""
+    entities: EntitySet = EntitySet()
+    """The topics, users and quotas that files have beside ACLs."""
     users: frozenset[str] | None = None
     """The users with credentials; None if they are not known."""
     topics: frozenset[str] | None = None
@@ -96,6 +101,30 @@ class AclSession(ABC):
     async def matches_networks(self) -> bool | None:
         """Say whether hosts that are networks match the addresses in them; None if not known."""
         return None
+
+    async def entities(self, wanted: EntitySet) -> list[Entity] | None:
+        """Return the present topics, credentials and quotas of the wanted or owned kinds.
+
+        None if only ACLs can be read and changed there.
+
+        Raises:
+            RepositoryError: they cannot be read.
+
+        """
+        del wanted
+        return None
+
+    async def alter_entities(
+        self, changes: Sequence[Change], passwords: Mapping[str, str]
+    ) -> list[ApiError | None]:
+        """Make changes; return the error of each, or None. ``passwords`` are by reference.
+
+        Raises:
+            RepositoryError: it is unknown whether they were made.
+
+        """
+        del changes, passwords
+        raise RepositoryError("only ACLs can be changed there")
 
     @abstractmethod
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
@@ -151,6 +180,18 @@ class AclRepository(ABC):
             RepositoryError: it cannot be read.
 
         """
+
+    async def entities(self, wanted: EntitySet) -> list[Entity] | None:
+        """Return the present topics, credentials and quotas of the wanted or owned kinds.
+
+        None if only ACLs can be read and changed there.
+
+        Raises:
+            RepositoryError: they cannot be read.
+
+        """
+        del wanted
+        return None
 
     @abstractmethod
     def change(self, *, create: bool = False) -> AbstractAsyncContextManager[AclSession]:

@@ -10,6 +10,7 @@ acl_set   the contents of a file: bindings, owned parts, and their lines
 owned_parts  the parts of all ACLs that a file owns
 roles     grants of roles, which expand to plain ACLs; built_in_roles has Kafka's usual programs
 assertions  the rules of ``doorkeeper acls assert``
+entities     topics, users and quotas beside ACLs
 acceptances  findings of lint that a file accepts
 schema    the JSON schema of YAML and JSON of our own
 lines     the lines of the parts of a document, for errors

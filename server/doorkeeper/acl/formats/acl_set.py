@@ -1,8 +1,13 @@
-"""A set of ACLs as a file has it: bindings, owned parts, accepted findings, and their lines."""
+"""A set of ACLs as a file has it: bindings, owned parts, accepted findings, and their lines.
+
+The topics, users and quotas beside them are ``entities``.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.entities.model import EntitySet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +41,7 @@ class AclSet(NamedTuple):
     paths: tuple[Path, ...] = ()
     owned: tuple[Owned, ...] = ()
     accepted: tuple[Acceptance, ...] = ()
+    entities: EntitySet = EntitySet()
     line_of: Callable[[Path], int] = _no_line
 
     def line_of_binding(self, index: int) -> int:

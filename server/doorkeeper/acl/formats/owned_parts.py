@@ -5,6 +5,7 @@
       - {principals: ["User:pay-app"]}
 
 A mapping owns the ACLs that match each of its words; a list owns those that match one of its items.
+Mappings about topics, users and quotas are read by ``entities``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.formats.acl_set import Owned
+from doorkeeper.acl.formats.entities import is_entity_part
 from doorkeeper.acl.formats.names import FormatError, check_words, resource_type, short
 from doorkeeper.acl.model import Principal
 from doorkeeper.acl.plan import Selector
@@ -31,10 +33,14 @@ def owned_parts(value: object, text_of: Callable[[str], str]) -> tuple[Owned, ..
         FormatError: it is malformed, or owns everything.
     """
     if isinstance(value, dict):
-        return (_part(value, ("owns",), text_of),)
+        return () if is_entity_part(value) else (_part(value, ("owns",), text_of),)
     if not isinstance(value, list) or not value:
         raise FormatError(f"owns: expected is a mapping with {', '.join(WORDS)}", path=("owns",))
-    return tuple(_part(each, ("owns", number), text_of) for number, each in enumerate(value))
+    return tuple(
+        _part(each, ("owns", number), text_of)
+        for number, each in enumerate(value)
+        if not is_entity_part(each)
+    )
 
 
 def _part(value: object, path: Path, text_of: Callable[[str], str]) -> Owned:

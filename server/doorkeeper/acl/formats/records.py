@@ -7,7 +7,7 @@
 ``patternType``, ``host`` and ``permissionType`` default to LITERAL, * and ALLOW. A record may have
 a list of operations; writing gives each binding a record of its own with all fields.
 ``owned_parts`` reads the parts that a file owns, ``roles`` the grants of roles, ``acceptances`` the
-accepted findings.
+accepted findings, ``entities`` the topics, users and quotas.
 
 Source: ``schemas/records/acl_set.json``, which ``schema`` writes.
 """
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper.acl.formats.acl_set import AclSet
 from doorkeeper.acl.formats.documents import document_of
+from doorkeeper.acl.formats.entities import SECTIONS, entities_of
 from doorkeeper.acl.formats.lines import line_at
 from doorkeeper.acl.formats.names import FormatError, binding_of, check_words, short
 from doorkeeper.acl.formats.owned_parts import owned_parts
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
     from doorkeeper.acl.formats.lines import Path
     from doorkeeper.acl.model import AclBinding
 
+    Sections = Mapping[str, Iterable[Mapping[str, Any]]]
+
 VERSION = 1
 ORIGIN = ("place", "revision")
 """Words for the address of the ACLs and the revision of its store, which readers ignore."""
-MEMBERS = ("version", "acls", "owns", "vars", "roles", "grants", "accept", *ORIGIN)
+MEMBERS = ("version", "acls", "owns", "vars", "roles", "grants", "accept", *SECTIONS, *ORIGIN)
 """The members of a document. Those that begin with ``x-`` are ignored: they hold YAML's anchors."""
 NEEDED = ("resourceType", "name", "principal", "operation")
 DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
@@ -100,23 +103,37 @@ def _set_of(text: str, document: object, *, bare_principals: bool) -> AclSet:
 
 
 def write_json(
-    bindings: Iterable[AclBinding], origin: Mapping[str, str | int | None] | None = None
+    bindings: Iterable[AclBinding],
+    origin: Mapping[str, str | int | None] | None = None,
+    sections: Sections | None = None,
 ) -> str:
-    """Return bindings as JSON, one on each line; ``origin`` has values for the words of ORIGIN."""
+    """Return bindings as JSON, one on each line; ``origin`` has values for the words of ORIGIN.
+
+    ``sections`` are those of ``entities``, which follow.
+    """
     head = "".join(
         f'  "{word}": {json.dumps(value, ensure_ascii=False)},\n'
         for word, value in (origin or {}).items()
     )
-    rows = ",\n".join(f"    {json.dumps(each, ensure_ascii=False)}" for each in records(bindings))
-    body = f"[\n{rows}\n  ]" if rows else "[]"
-    return f'{{\n  "version": {VERSION},\n{head}  "acls": {body}\n}}\n'
+    lists = [f'  "acls": {_json_list(records(bindings))}']
+    lists += [f'  "{word}": {_json_list(rows)}' for word, rows in (sections or {}).items()]
+    body = ",\n".join(lists)
+    return f'{{\n  "version": {VERSION},\n{head}{body}\n}}\n'
 
 
-def write_yaml(bindings: Iterable[AclBinding]) -> str:
+def _json_list(rows: Iterable[Mapping[str, Any]]) -> str:
+    text = ",\n".join(f"    {json.dumps(each, ensure_ascii=False)}" for each in rows)
+    return f"[\n{text}\n  ]" if text else "[]"
+
+
+def write_yaml(bindings: Iterable[AclBinding], sections: Sections | None = None) -> str:
     """Return bindings as YAML, one on each line; all texts are quoted."""
     # JSON is YAML, but for the characters that YAML must escape; it is written far faster.
     rows = "".join(f"- {_yaml_text(each)}\n" for each in records(bindings))
-    return f"{_HEAD}{rows}" if rows else f"version: {VERSION}\nacls: []\n"
+    text = f"{_HEAD}{rows}" if rows else f"version: {VERSION}\nacls: []\n"
+    for word, of_one in (sections or {}).items():
+        text += f"{word}:\n" + "".join(f"- {_yaml_text(each)}\n" for each in of_one)
+    return text
 
 
 def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
@@ -172,12 +189,14 @@ def set_of_document(document: object, *, bare_principals: bool = False) -> AclSe
         from doorkeeper.acl.formats.acceptances import acceptances  # noqa: PLC0415  few need them
 
         accepted = tuple(acceptances(document["accept"], text_of))
-    return AclSet(bindings, tuple(paths), owned, accepted)
+    entities = entities_of(document, text_of)
+    return AclSet(bindings, tuple(paths), owned, accepted, entities)
 
 
 def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object]]]:
     """Yield each ACL and each grant: its path, its number in words, and its records."""
-    rows = document.get("acls", [] if "grants" in document else None)
+    may_lack = any(word in document for word in ("grants", *SECTIONS))
+    rows = document.get("acls", [] if may_lack else None)
     if not isinstance(rows, list):
         raise FormatError("acls: expected is a list of records", path=("acls",))
     for index, row in enumerate(rows):
@@ -248,7 +267,7 @@ def _as_written(text: str) -> object | None:
         return None
 
 
-def _yaml_text(record: dict[str, str]) -> str:
+def _yaml_text(record: Mapping[str, Any]) -> str:
     text = json.dumps(record, ensure_ascii=False)
     return _NOT_IN_YAML.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from doorkeeper.acl.formats.built_in_roles import BUILT_IN
+from doorkeeper.acl.formats.entities import QUOTA_CLIENTS, QUOTA_OWNERS, REFERENCE, SECTIONS
 from doorkeeper.acl.formats.owned_parts import WORDS
 from doorkeeper.acl.formats.records import DEFAULTS, NEEDED, VERSION
 from doorkeeper.acl.formats.roles import TEMPLATE_WORDS
 from doorkeeper.acl.lint import CODES
 from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.entities.model import CLIENT_QUOTAS, IP_QUOTAS, ITERATIONS, MECHANISMS
 
 _TEXT: Final = {"type": "string", "minLength": 1}
 _PATTERN_TYPE: Final = {"enum": ["LITERAL", "PREFIXED"], "default": "LITERAL"}
@@ -23,7 +25,7 @@ def schema() -> dict[str, Any]:
         "description": "The files of doorkeeper acls, as JSON or YAML.",
         "type": "object",
         "required": ["version"],
-        "anyOf": [{"required": ["acls"]}, {"required": ["grants"]}],
+        "anyOf": [{"required": [each]} for each in ("acls", "grants", *SECTIONS)],
         "additionalProperties": False,
         "patternProperties": {"^x-": {"description": "Ignored: anchors of YAML stand here."}},
         "properties": {
@@ -38,8 +40,11 @@ def schema() -> dict[str, Any]:
                 " it.",
             },
             "owns": {
-                "description": "The ACLs that this file owns: it removes those that it lacks.",
-                **_one_or_more({"$ref": "#/$defs/ownedPart"}),
+                "description": "What this file owns: ACLs, users and quotas that it lacks are"
+                " removed; topics with --delete-topics only.",
+                **_one_or_more(
+                    {"oneOf": [{"$ref": "#/$defs/ownedPart"}, {"$ref": "#/$defs/ownedEntities"}]}
+                ),
             },
             "vars": {
                 "description": "Texts for ${name} in this file.",
@@ -58,8 +63,9 @@ def schema() -> dict[str, Any]:
             },
             "grants": {"type": "array", "items": {"$ref": "#/$defs/grant"}},
             "acls": {"type": "array", "items": _record()},
+            **{word: {"type": "array", "items": {"$ref": f"#/$defs/{word}"}} for word in SECTIONS},
         },
-        "$defs": _definitions(),
+        "$defs": _definitions() | _entities(),
     }
 
 
@@ -107,6 +113,66 @@ def _definitions() -> dict[str, Any]:
             },
             "allOf": [_built_in(name) for name in BUILT_IN],
         },
+    }
+
+
+def _entities() -> dict[str, Any]:
+    """Return the definitions of topics, users and quotas, and of the part of them that is owned."""
+    names = {"$ref": "#/$defs/names"}
+    owners = dict.fromkeys(QUOTA_OWNERS, names)
+    rate = {"type": "number", "exclusiveMinimum": 0}
+    clients = dict.fromkeys(QUOTA_CLIENTS, _TEXT)
+    return {
+        "ownedEntities": _mapping(
+            {"topics": names, "users": names, "quotas": {**_mapping(owners), "minProperties": 1}}
+        )
+        | {"minProperties": 1},
+        "topics": _mapping(
+            {
+                "name": {"type": "string", "pattern": "^[a-zA-Z0-9._-]{1,249}$"},
+                "partitions": {"type": "integer", "minimum": 1},
+                "replicationFactor": {"type": "integer", "minimum": 1},
+                "configs": {
+                    "description": "The settings of the topic; without it they are left alone.",
+                    "type": "object",
+                    "additionalProperties": {"type": ["string", "number", "boolean"]},
+                },
+            },
+            "name",
+        ),
+        "users": _mapping(
+            {
+                "name": _TEXT,
+                "mechanism": _one_or_more({"enum": list(MECHANISMS)}),
+                "iterations": {
+                    "type": "integer",
+                    "minimum": ITERATIONS[0],
+                    "maximum": ITERATIONS[1],
+                },
+                "password": {
+                    "description": "A reference to the password, which stands elsewhere.",
+                    "type": "string",
+                    "pattern": f"^{REFERENCE}$",
+                },
+            },
+            "name",
+            "mechanism",
+            "password",
+        ),
+        "quotas": {
+            **_mapping(clients | dict.fromkeys((*CLIENT_QUOTAS, *IP_QUOTAS), rate)),
+            "anyOf": [{"required": [each]} for each in QUOTA_CLIENTS],
+            "minProperties": 2,
+        },
+    }
+
+
+def _mapping(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": list(required),
+        "additionalProperties": False,
+        "properties": properties,
     }
 
 

@@ -18,6 +18,7 @@ from doorkeeper.cli.acls.effective import (
 )
 from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.terminal import fail, show, show_json
+from doorkeeper.entities.plan import NO_ENTITIES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.plan import Plan
     from doorkeeper.cli.acls.effective import EffectiveDifference
     from doorkeeper.cli.acls.plans import Side
+    from doorkeeper.entities.plan import EntityPlan
 
 CHANGES: Final = 3
 """The status of a plan with changes, and of sets that differ."""
@@ -47,8 +49,9 @@ fail_on_option = click.option(
     "failures",
     type=click.Choice(["removal", "widening"]),
     multiple=True,
-    help="Exit with 1 if ACLs are removed, or if requests may be permitted that were refused"
-    " (an ALLOW is added or a DENY removed that no other ACL covers); may be repeated.",
+    help="Exit with 1 if ACLs, topics, users or quotas are removed, or if requests may be"
+    " permitted that were refused (an ALLOW is added or a DENY removed that no other ACL covers);"
+    " may be repeated.",
 )
 
 
@@ -58,6 +61,7 @@ def show_as(
     wanted: Side,
     output: str,
     effective: EffectiveDifference | None = None,
+    entities: EntityPlan = NO_ENTITIES,
 ) -> None:
     """Print a plan between two sides in a format of ``plan_output_option``.
 
@@ -65,13 +69,14 @@ def show_as(
     """
     if output == "markdown":
         more = [] if effective is None else ["", *markdown_of_difference(effective)]
-        show([*markdown_lines(plan), *more])
+        show([*markdown_lines(plan, entities), *more])
     elif output == "json" and effective is not None:
         show_json(
-            acl_plans.document_of_plan(plan, present, wanted) | record_of_difference(effective)
+            acl_plans.document_of_plan(plan, present, wanted, entities)
+            | record_of_difference(effective)
         )
     else:
-        acl_plans.show_difference(plan, present, wanted, output)
+        acl_plans.show_difference(plan, present, wanted, output, entities)
         if effective is not None:
             show(["", *lines_of_difference(effective)])
 
@@ -85,14 +90,12 @@ def show_effective(found: EffectiveDifference, before: Side, after: Side, output
         show(markdown_of_difference(found) if output == "markdown" else lines_of_difference(found))
 
 
-def markdown_lines(plan: Plan) -> Iterator[str]:
+def markdown_lines(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> Iterator[str]:
     """Yield the lines of a plan in Markdown: its numbers, and a block of changes."""
-    yield f"**{acl_plans.summary(plan)}**"
-    if not plan:
+    yield f"**{acl_plans.summary(plan, entities)}**"
+    if not plan and not entities:
         return
-    changes = [f"+ {row(each)}" for each in plan.added]
-    changes += [f"- {row(each)}" for each in plan.removed]
-    yield from ("", *code_block(changes, "diff"))
+    yield from ("", *code_block(acl_plans.change_lines(plan, entities), "diff"))
 
 
 def exit_with_status(
@@ -101,6 +104,7 @@ def exit_with_status(
     failures: Collection[str],
     *,
     changes: bool | None = None,
+    entities: EntityPlan = NO_ENTITIES,
 ) -> NoReturn:
     """End the process with the status of a plan, after the reasons of ``--fail-on``.
 
@@ -109,9 +113,14 @@ def exit_with_status(
     reasons = []
     if "removal" in failures and plan.removed:
         reasons.append(f"--fail-on removal: {len(plan.removed)} ACLs are removed")
+    if "removal" in failures and entities.removed:
+        reasons.append(
+            f"--fail-on removal: {len(entities.removed)} topics, users and quotas are removed"
+        )
     if "widening" in failures and (found := widening(present, plan)):
         reasons.append(f"--fail-on widening: requests may be newly permitted by {len(found)} ACLs")
         reasons += [f"  {row(each)}" for each in found]
     if reasons:
         fail(reasons)
-    raise SystemExit(CHANGES if (bool(plan) if changes is None else changes) else 0)
+    has_changes = bool(plan) if changes is None else changes
+    raise SystemExit(CHANGES if has_changes or entities else 0)

@@ -5,7 +5,8 @@
     Plan: 1 to add, 1 to remove; 14 unchanged; 3 not owned.
 
 A file is JSON: a version, the address that the plan was made for (``place``), the revision of its
-store, the same two of the set that is wanted, and the records of ``acl.formats.records``.
+store, the same two of the set that is wanted, and the records of ``acl.formats.records``. Changes
+of topics, users and quotas are in sections of their own: ``entities``.
 """
 
 from __future__ import annotations
@@ -26,18 +27,32 @@ from doorkeeper.acl.plan import Plan, PlanError, TooManyRemovals
 from doorkeeper.acl.plan_application import apply
 from doorkeeper.acl.validation import check_binding
 from doorkeeper.cli.acls.addresses import report_unknown
+from doorkeeper.cli.acls.entities import (
+    NO_PLANNER,
+    EntityPlanner,
+    Phases,
+    alter,
+    line_of,
+    passwords_of,
+    record_of_plan,
+    summary_of,
+    take_plan,
+)
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.interrupts import confirm, end_interrupted
 from doorkeeper.cli.terminal import fail, paint, printable, progress, say
+from doorkeeper.entities.plan import NO_ENTITIES, EntityPlan
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.repository import AclContents, known_bindings
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from typing import NoReturn
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan_application import Outcome
+    from doorkeeper.entities.plan import Change
+    from doorkeeper.errors import ApiError
     from doorkeeper.repositories.repository import AclRepository, AclSession
 
     Precondition = Callable[[Plan, AclSession | None], Awaitable[None]]
@@ -46,19 +61,32 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 
 
-def lines(plan: Plan) -> Iterator[str]:
+def lines(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> Iterator[str]:
     """Yield the lines of a plan, with colours on a terminal, in a stable order."""
-    for binding in plan.added:
-        yield paint(f"+ {row(binding)}", "green")
-    for binding in plan.removed:
-        yield paint(f"- {row(binding)}", "red")
-    yield summary(plan)
+    colours = {"+": "green", "~": "yellow", "-": "red"}
+    for line in change_lines(plan, entities):
+        yield paint(line, colours[line[0]])
+    yield summary(plan, entities)
 
 
-def summary(plan: Plan) -> str:
+def change_lines(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> list[str]:
+    """Return a line for each change, in the order in which they are made."""
+    phases = Phases.of(entities)
+    return [
+        *map(line_of, phases.first),
+        *(f"+ {row(each)}" for each in plan.added),
+        *map(line_of, phases.quotas),
+        *(f"- {row(each)}" for each in plan.removed),
+        *map(line_of, phases.removals),
+    ]
+
+
+def summary(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> str:
     """Return the numbers of a plan."""
     foreign = f"; {plan.foreign} not owned" if plan.foreign else ""
-    if not plan:
+    others = summary_of(entities)
+    foreign += f"; {others}" if others else ""
+    if not plan and not entities:
         return f"No changes: {plan.kept} ACLs are as wanted{foreign}."
     added, removed = len(plan.added), len(plan.removed)
     return f"Plan: {added} to add, {removed} to remove; {plan.kept} unchanged{foreign}."
@@ -103,18 +131,20 @@ class Side(NamedTuple):
         return {"place": self.address, "revision": self.revision}
 
 
-def show_plan(found: Plan) -> None:
+def show_plan(found: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
     """Print a plan as lines."""
-    for line in lines(found):
+    for line in lines(found, entities):
         click.echo(line)
 
 
-def show_difference(found: Plan, present: Side, wanted: Side, output: str) -> None:
+def show_difference(
+    found: Plan, present: Side, wanted: Side, output: str, entities: EntityPlan = NO_ENTITIES
+) -> None:
     """Print a plan between two sides, as lines or as JSON."""
     if output == "json":
-        click.echo(text_of(found, present, wanted), nl=False)
+        click.echo(text_of(found, present, wanted, entities), nl=False)
         return
-    show_plan(found)
+    show_plan(found, entities)
     if (present.revision, wanted.revision) != (None, None):
         # On stderr: the lines of a plan are its changes and its numbers.
         say(f"from {present} to {wanted}")
@@ -126,17 +156,21 @@ class SavedPlan(NamedTuple):
     plan: Plan
     address: str | None
     revision: int | None
+    entities: EntityPlan = NO_ENTITIES
 
 
-def text_of(plan: Plan, present: Side, wanted: Side) -> str:
+def text_of(plan: Plan, present: Side, wanted: Side, entities: EntityPlan = NO_ENTITIES) -> str:
     """Return the file of a plan, which makes the present side equal to the wanted one."""
-    document = document_of_plan(plan, present, wanted)
+    document = document_of_plan(plan, present, wanted, entities)
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-def document_of_plan(plan: Plan, present: Side, wanted: Side) -> dict[str, Any]:
+def document_of_plan(
+    plan: Plan, present: Side, wanted: Side, entities: EntityPlan = NO_ENTITIES
+) -> dict[str, Any]:
     """Return the document in the file of a plan."""
-    return {**present.record(), "wanted": wanted.record(), **record(plan)}
+    sides = {**present.record(), "wanted": wanted.record()}
+    return {**sides, **record(plan), **record_of_plan(entities)}
 
 
 def plan_of(text: str) -> SavedPlan:
@@ -155,6 +189,7 @@ def plan_of(text: str) -> SavedPlan:
     # without them.
     for word in ("wanted", "effective", "policies"):
         document.pop(word, None)
+    entities = take_plan(document)
     if document.keys() != {"version", "added", "removed", "kept", "foreign"}:
         raise FormatError(
             "expected are version, place, revision, wanted, added, removed, kept, foreign"
@@ -177,7 +212,7 @@ def plan_of(text: str) -> SavedPlan:
     if not isinstance(kept, int) or not isinstance(foreign, int):
         raise FormatError("kept, foreign: expected are whole numbers")
     plan = Plan(tuple(parts["added"]), tuple(parts["removed"]), kept, foreign)
-    return SavedPlan(plan, address, revision)
+    return SavedPlan(plan, address, revision, entities)
 
 
 def apply_plan(
@@ -187,8 +222,11 @@ def apply_plan(
     dry_run: bool,
     asks: bool,
     precondition: Precondition | None = None,
+    planner: EntityPlanner = NO_PLANNER,
 ) -> None:
     """Plan with the present ACLs, show the plan, and apply it.
+
+    ``planner`` plans the topics, users and quotas beside them.
 
     ``precondition`` raises a RepositoryError where the plan must not be applied. It is called when
     the repository is open for changes, with the session.
@@ -198,11 +236,12 @@ def apply_plan(
     """
     progress_ = _Progress()
 
-    async def apply_() -> Outcome | None:
+    async def apply_() -> _Outcome | None:
         if dry_run:
             contents = await repository.read()
             report_unknown(contents)
-            found = await _show_new_plan(make_plan, contents.bindings, precondition, None)
+            entities = await planner.plan(repository)
+            found = await _show_new_plan(make_plan, contents.bindings, precondition, None, entities)
             say_host_notes(found, networks=contents.networks)
             return None
         # The session stays open during the question: in an embedded store no server starts
@@ -211,14 +250,17 @@ def apply_plan(
             present = await session.find([ANY_BINDING])
             known = known_bindings(present)
             report_unknown(AclContents(known, unknown=len(present) - len(known)))
-            found = await _show_new_plan(make_plan, known, precondition, session)
+            entities = await planner.plan(session)
+            found = await _show_new_plan(make_plan, known, precondition, session, entities)
             await _say_notes_of(found, session)
-            if not found:
+            if not found and not entities:
                 return None
+            # Before the question: a missing password is no reason to end halfway.
+            passwords = passwords_of(entities)
             if asks and not confirm("Apply this plan?"):
                 fail(["nothing was changed: the answer was no"])
-            progress_.start(found)
-            return await apply(found, session, progress_.update)
+            progress_.start(found, entities)
+            return await _apply_all(found, entities, session, passwords, progress_)
 
     try:
         outcome = asyncio.run(apply_())
@@ -228,14 +270,51 @@ def apply_plan(
         fail_without_plan(error)
     except KeyboardInterrupt:
         end_interrupted(*(progress_.lines() or ["nothing was changed"]))
-    if outcome is None:
-        return
-    say(f"{outcome.added} added, {outcome.removed} removed")
-    if outcome.failed:
-        fail(
-            f"{'adding' if each.added else 'removing'} {row(each.binding)}: {each.error}"
-            for each in outcome.failed
-        )
+    if outcome is not None:
+        _report(outcome)
+
+
+class _Outcome(NamedTuple):
+    """What was applied of ACLs, the number of changed entities, and the refused changes."""
+
+    acls: Outcome
+    entities: int
+    failed: tuple[tuple[Change, ApiError], ...]
+
+
+def _report(outcome: _Outcome) -> None:
+    acls = outcome.acls
+    text = f"{acls.added} added, {acls.removed} removed"
+    if outcome.entities:
+        text += f"; {outcome.entities} topics, users and quotas created, changed or removed"
+    say(text)
+    problems = [f"{line_of(change)}: {error}" for change, error in outcome.failed]
+    problems += [
+        f"{'adding' if each.added else 'removing'} {row(each.binding)}: {each.error}"
+        for each in acls.failed
+    ]
+    if problems:
+        fail(problems)
+
+
+async def _apply_all(
+    found: Plan,
+    entities: EntityPlan,
+    session: AclSession,
+    passwords: Mapping[str, str],
+    progress_: _Progress,
+) -> _Outcome:
+    phases = Phases.of(entities)
+    failed: list[tuple[Change, ApiError]] = []
+
+    async def change(changes: Sequence[Change]) -> None:
+        failed.extend(await alter(session, changes, passwords))
+        progress_.add(len(changes))
+
+    await change(phases.first)
+    outcome = await apply(found, session, progress_.update, lambda: change(phases.quotas))
+    await change(phases.removals)
+    return _Outcome(outcome, len(entities.changes) - len(failed), tuple(failed))
 
 
 async def _say_notes_of(plan: Plan, session: AclSession) -> None:
@@ -249,11 +328,12 @@ async def _show_new_plan(
     present: list[AclBinding],
     precondition: Precondition | None,
     session: AclSession | None,
+    entities: EntityPlan,
 ) -> Plan:
     found = make_plan(present)
     if precondition is not None:
         await precondition(found, session)
-    show_plan(found)
+    show_plan(found, entities)
     return found
 
 
@@ -261,23 +341,29 @@ class _Progress:
     """The number of changes that were made."""
 
     def __init__(self) -> None:
-        self._done, self._whole = 0, 0
+        self._acls, self._others, self._whole = 0, 0, 0
         self._show = progress("applying")
 
-    def start(self, plan: Plan) -> None:
-        self._whole = len(plan.added) + len(plan.removed)
+    def start(self, plan: Plan, entities: EntityPlan) -> None:
+        self._whole = len(plan.added) + len(plan.removed) + len(entities.changes)
 
     def update(self, done: int, whole: int) -> None:
-        self._done = done
+        """Note that so many ACLs are changed of all."""
+        del whole
+        self._acls = done
         if self._show is not None:
-            self._show(done, whole)
+            self._show(self._acls + self._others, self._whole)
+
+    def add(self, count: int) -> None:
+        """Note that so many more topics, users and quotas are changed."""
+        self._others += count
 
     def lines(self) -> list[str]:
         """Return how far an interrupted plan got; nothing before it was started."""
         if not self._whole:
             return []
         # The server may have made the changes of the request that got no answer.
-        done = f"{self._done} of {self._whole} changes were made, perhaps some more"
+        done = f"{self._acls + self._others} of {self._whole} changes were made, perhaps some more"
         return [f"{done}; run the same command again for the rest"]
 
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from doorkeeper.acl.formats.choosing import WRITTEN, Format, write
+from doorkeeper.acl.formats.entities import records_of_entities
 from doorkeeper.acl.formats.names import FormatError, resource_type
+from doorkeeper.acl.formats.records import write_json, write_yaml
 from doorkeeper.acl.model import Principal, ResourceType
 from doorkeeper.acl.plan import EVERYTHING, PlanError, Selector, plan_additions, within
 from doorkeeper.acl.plan import plan as plan_changes
@@ -33,6 +35,13 @@ from doorkeeper.cli.acls.addresses import (
     take_wanted,
 )
 from doorkeeper.cli.acls.effective import effective_options, take_difference
+from doorkeeper.cli.acls.entities import (
+    compare,
+    delete_topics_option,
+    new_password_option,
+    planner_of,
+    planner_of_rest,
+)
 from doorkeeper.cli.acls.ownership import ownership_of, whole_option
 from doorkeeper.cli.acls.plan_options import (
     PLAN_STATUSES,
@@ -48,6 +57,7 @@ from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.options import deprecated_option, utf8
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.entities.plan import NO_ENTITIES
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 
@@ -56,7 +66,10 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
+    from doorkeeper.cli.acls.entities import EntityPlanner
     from doorkeeper.cli.acls.plans import Precondition, SavedPlan
+    from doorkeeper.entities.model import EntitySet
+    from doorkeeper.entities.plan import EntityPlan
     from doorkeeper.history.moments import Moment
     from doorkeeper.repositories.repository import AclContents
 
@@ -236,16 +249,31 @@ Examples:
 )
 @_format_option
 def render(names: tuple[str, ...], format_name: str) -> None:
-    """Write the plain ACLs of files and folders, with their roles expanded, sorted."""
+    """Write the plain ACLs of files and folders, with their roles expanded, sorted.
+
+    YAML and JSON have the topics, users and quotas of the files too.
+    """
     first, *others = (Address(AddressKind.FILE, name) for name in names)
     try:
-        found = sorted(read_bindings(Location(first, others=tuple(others))))
-        text = write(found, Format(format_name))
+        contents = read_contents(Location(first, others=tuple(others)))
+        text = _render(contents, Format(format_name))
     except RepositoryError as error:
         fail(error.problems)
     except FormatError as error:
         fail([error])
     _write_stdout(text)
+
+
+def _render(contents: AclContents, how: Format) -> str:
+    bindings, entities = sorted(contents.bindings), contents.entities.entities
+    sections = records_of_entities(entities)
+    if how is Format.YAML:
+        return write_yaml(bindings, sections)
+    if how is Format.JSON:
+        return write_json(bindings, sections=sections)
+    if entities:
+        say(f"note: {how.value} has no form for the {len(entities)} topics, users and quotas")
+    return write(bindings, how)
 
 
 @click.command(
@@ -334,6 +362,9 @@ def diff(
     present = [each for each in left_contents.bindings if owned.selects(each)]
     wanted = [each for each in right_contents.bindings if owned.selects(each)]
     found = plan_changes(present, wanted)
+    entities = _differing_entities(
+        other, location, left_contents.entities or right_contents.entities, owned
+    )
     difference_ = take_difference(
         options, left_contents, right_contents, (present, wanted), wanted=effective
     )
@@ -342,8 +373,21 @@ def diff(
             difference_, side_of(other, left_contents), side_of(location, right_contents), output
         )
         exit_with_status(found, present, options["failures"], changes=bool(difference_.changes))
-    show_as(found, side_of(other, left_contents), side_of(location, right_contents), output)
-    exit_with_status(found, present, options["failures"])
+    sides = side_of(other, left_contents), side_of(location, right_contents)
+    show_as(found, *sides, output, entities=entities)
+    exit_with_status(found, present, options["failures"], entities=entities)
+
+
+def _differing_entities(
+    left: Location, right: Location, of_files: EntitySet, owned: Selector
+) -> EntityPlan:
+    # --own-... selects ACLs.
+    if not of_files or owned != EVERYTHING:
+        return NO_ENTITIES
+    try:
+        return asyncio.run(compare(left, right, of_files))
+    except RepositoryError as error:
+        fail(error.problems)
 
 
 @click.command(
@@ -369,6 +413,8 @@ Examples:
     type=click.Path(path_type=Path),
     help="Write the plan to FILE, for doorkeeper acls apply FILE ADDRESS --plan.",
 )
+@delete_topics_option
+@new_password_option
 @selectors
 @whole_option
 @location_options(has_wanted=True)
@@ -393,12 +439,14 @@ def plan(
         source = _location_of(wanted, location)
         goal = read_contents(source)
         owned = ownership_of(selector, goal.owned, whole=whole)
+        planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
         found = owned.plan(present.bindings, goal.bindings, removals_max)
+        entities = asyncio.run(planner.plan(location.repository()))
         sides = side_of(location, present), side_of(source, goal)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
-            write_whole(out_file, acl_plans.text_of(found, *sides).encode())
+            write_whole(out_file, acl_plans.text_of(found, *sides, entities).encode())
     except RepositoryError as error:
         fail(error.problems)
     except PlanError as error:
@@ -411,11 +459,12 @@ def plan(
         *sides,
         output,
         take_difference(options, present, goal, (present.bindings, after), wanted=effective),
+        entities,
     )
     acl_plans.say_host_notes(found, networks=present.networks)
     if out_file is not None:
         say(f"the plan is written to {out_file}")
-    exit_with_status(found, present.bindings, options["failures"])
+    exit_with_status(found, present.bindings, options["failures"], entities=entities)
 
 
 @click.command(
@@ -449,6 +498,8 @@ Examples:
 @_dry_run
 @click.option("--yes", is_flag=True, help="Do not ask before the changes.")
 @_removals_max
+@delete_topics_option
+@new_password_option
 @selectors
 @whole_option
 @location_options(has_wanted=True)
@@ -479,10 +530,15 @@ def apply(
             raise click.UsageError(
                 "--plan excludes --own-... and --whole: a plan names the ACLs that it changes"
             )
+        if options["delete_topics"] or options["new_passwords"]:
+            raise click.UsageError(
+                "--plan excludes --delete-topics and --new-password: they are for the plan"
+            )
         if len(wanted) > 1:
             raise click.UsageError("--plan takes the file of one plan")
         saved = _load_plan(wanted[0], None if is_anywhere else location.canonical())
         make_plan = partial(_rest_within, saved.plan, removals_max)
+        planner = planner_of_rest(saved.entities, removals_max)
         if if_revision == _PLANS_REVISION:
             if_revision = saved.revision
             if if_revision is None:
@@ -493,12 +549,13 @@ def apply(
         if not owned.only_adds:
             selects = owned.selects
         make_plan = partial(owned.plan, wanted=goal.bindings, removals_max=removals_max)
+        planner = planner_of(goal.entities, removals_max, options)
     if if_revision == _PLANS_REVISION:
         raise click.UsageError("--if-revision plan needs --plan")
     check = None
     if if_revision is not None:
         check = precondition_of(location, if_revision, selects)
-    _apply_at(location, make_plan, dry_run=dry_run, asks=not yes, precondition=check)
+    _apply_at(location, make_plan, planner, dry_run=dry_run, asks=not yes, precondition=check)
 
 
 @click.command(
@@ -519,13 +576,17 @@ def import_acls(*, dry_run: bool, **options: Any) -> None:  # noqa: ANN401  thos
     wanted = take_wanted(options)
     location = take_location(options, *wanted)
     refuse_file(location.address)
-    make_plan = partial(plan_additions, wanted=_read_wanted(wanted, location).bindings)
-    _apply_at(location, make_plan, dry_run=dry_run, asks=False)
+    goal = _read_wanted(wanted, location)
+    make_plan = partial(plan_additions, wanted=goal.bindings)
+    # Without owners: what is there stays as it is.
+    planner = planner_of(goal.entities._replace(owned=()), 0, {})
+    _apply_at(location, make_plan, planner, dry_run=dry_run, asks=False)
 
 
 def _apply_at(
     location: Location,
     make_plan: Callable[[list[AclBinding]], Plan],
+    planner: EntityPlanner,
     *,
     dry_run: bool,
     asks: bool,
@@ -535,7 +596,14 @@ def _apply_at(
         repository = location.repository()
     except RepositoryError as error:
         fail(error.problems)
-    apply_plan(repository, make_plan, dry_run=dry_run, asks=asks, precondition=precondition)
+    apply_plan(
+        repository,
+        make_plan,
+        dry_run=dry_run,
+        asks=asks,
+        precondition=precondition,
+        planner=planner,
+    )
 
 
 def _rest_within(saved: Plan, removals_max: int, present: list[AclBinding]) -> Plan:

@@ -19,6 +19,7 @@ from testkit.checkout import ROOT
 
 ACL = {"resourceType": "TOPIC", "name": "t", "principal": "User:a", "operation": "READ"}
 SET: dict[str, Any] = {"version": 1, "acls": [ACL]}
+USER = {"name": "a", "mechanism": ["SCRAM-SHA-512"], "password": "${file:/run/secrets/a}"}
 ROLE = {
     "parameters": ["a"],
     "acls": [{"resourceType": "TOPIC", "name": "${a}", "operation": "READ"}],
@@ -38,7 +39,7 @@ def test_the_published_schema_is_this_one() -> None:
     assert set(published["properties"]) == set(MEMBERS)
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "examples" / "teams").glob("*.yaml")), ids=str)
+@pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("teams*/*.yaml")), ids=str)
 def test_the_examples_are_valid(file: Any) -> None:
     """And so is what is written."""
     assert is_valid(yaml.safe_load(file.read_text("utf-8")))
@@ -53,6 +54,11 @@ def test_the_examples_are_valid(file: Any) -> None:
         {**SET, "owns": {"prefixes": "a"}},
         {**SET, "owns": [{"principals": ["User:a"]}, {"resourceTypes": ["TOPIC"]}]},
         {**SET, "vars": {"a": "b"}},
+        {**SET, "owns": [{"topics": ["a", {"name": "b-", "patternType": "PREFIXED"}]},
+                         {"users": "a", "quotas": {"users": "a", "ips": "<default>"}}]},
+        {**SET, "topics": [{"name": "a", "partitions": 1, "configs": {"retention.ms": 1}}]},
+        {**SET, "users": [USER]},
+        {**SET, "quotas": [{"user": "a", "clientId": "b", "request_percentage": 0.5}]},
         {"version": 1, "roles": {"r": ROLE}, "grants": [{"role": "r", "principal": "User:a",
                                                          "a": "t"}]},
         *(
@@ -82,6 +88,15 @@ def test_what_is_valid_is_read(document: object) -> None:
         {"version": 1, "acls": [{**ACL, "resourceType": "TOPICS"}]},
         {"version": 1, "grants": [{"role": "producer", "principal": "User:a"}]},
         {"version": 1, "roles": {"r": {**ROLE, "parameter": []}}, "grants": []},
+        {**SET, "owns": {"topics": "a", "prefixes": "b"}},
+        {**SET, "owns": {"quotas": {}}},
+        {**SET, "topics": [{"name": "a b"}]},
+        {**SET, "topics": [{"name": "a", "partitions": 0}]},
+        {**SET, "users": [{**USER, "password": "secret"}]},
+        {**SET, "users": [{**USER, "mechanism": "PLAIN"}]},
+        {**SET, "users": [{**USER, "iterations": 100}]},
+        {**SET, "quotas": [{"user": "a"}]},
+        {**SET, "quotas": [{"user": "a", "producer_byte_rate": 0}]},
     ],
 )
 def test_what_is_invalid_is_refused(document: object) -> None:
@@ -91,12 +106,13 @@ def test_what_is_invalid_is_refused(document: object) -> None:
         read_yaml(json.dumps(document, indent=1))
 
 
-def test_the_files_of_the_page_are_read() -> None:
-    """Each block of YAML in docs/how-to/acl-sets.md is a valid file of ACLs."""
-    page = (ROOT / "docs" / "how-to" / "acl-sets.md").read_text("utf-8")
-    blocks = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```$", page)
+@pytest.mark.parametrize(("page", "count"), [("acl-sets.md", 2), ("topics-users-quotas.md", 1)])
+def test_the_files_of_the_pages_are_read(page: str, count: int) -> None:
+    """Each block of YAML is a valid file of ACLs."""
+    text = (ROOT / "docs" / "how-to" / page).read_text("utf-8")
+    blocks = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```$", text)
 
-    assert len(blocks) == 2
+    assert len(blocks) == count
     for block in map(dedent, blocks):
         assert is_valid(yaml.safe_load(block))
         assert read_yaml(block).bindings

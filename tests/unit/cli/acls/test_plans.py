@@ -16,7 +16,7 @@ from doorkeeper.acl.model import AclOperation
 from doorkeeper.acl.plan import NotOwned, Plan, PlanError, TooManyRemovals, plan
 from doorkeeper.acl.plan_application import BATCH
 from doorkeeper.cli.acls import plans as acl_plans
-from doorkeeper.cli.acls.plans import Side, apply_plan, show_difference
+from doorkeeper.cli.acls.plans import SavedPlan, Side, apply_plan, show_difference
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.errors import RepositoryError
@@ -47,12 +47,14 @@ def test_a_plan_for_people() -> None:
 
 def test_a_plan_in_a_file() -> None:
     """What is written is read back."""
-    assert acl_plans.plan_of(acl_plans.text_of(CHANGE, TARGET, WANTED)) == (CHANGE, *TARGET)
+    assert acl_plans.plan_of(acl_plans.text_of(CHANGE, TARGET, WANTED)) == SavedPlan(
+        CHANGE, *TARGET
+    )
 
 
 def test_a_plan_that_names_no_place() -> None:
     """It is for any: whoever writes one by hand need not know the place."""
-    assert acl_plans.plan_of(json.dumps(acl_plans.record(CHANGE))) == (CHANGE, None, None)
+    assert acl_plans.plan_of(json.dumps(acl_plans.record(CHANGE))) == SavedPlan(CHANGE, None, None)
 
 
 @pytest.mark.parametrize(

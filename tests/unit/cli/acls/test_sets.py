@@ -422,7 +422,8 @@ def test_the_teams_of_the_examples(desk: Desk) -> None:
         assert desk.run("apply", str(each), desk.store, "--yes").exit_code == 0
     assert desk.run("plan", str(teams), desk.store).exit_code == 0
     desk.run("import", drift, desk.store)
-    found = desk.run("plan", str(teams), desk.store)
+    topics = ROOT / "examples" / "teams-topics"
+    found = desk.run("plan", str(teams), str(topics), desk.store)
     overlapping = desk.folder / "overlapping.yaml"
     overlapping.write_text("version: 1\nowns: {prefixes: pay-orders}\nacls: []\n")
     refused = desk.run("plan", str(teams), str(overlapping), desk.store)
@@ -433,6 +434,8 @@ def test_the_teams_of_the_examples(desk: Desk) -> None:
     )
     assert refused.exit_code == 1
     assert f"{teams / 'payments.yaml'} line 3 and {overlapping} line 2 both own" in refused.stderr
+    # A store has no topics that could be planned without its server.
+    assert "note: topics, users and quotas of WANTED are left alone" in found.stderr
 
 
 def test_a_plan_as_markdown(desk: Desk) -> None:

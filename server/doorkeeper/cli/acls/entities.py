@@ -1,0 +1,383 @@
+"""Topics, users and quotas in plans: printed, kept in files of plans, and applied.
+
+    + topic pay-orders: 6 partitions, cleanup.policy=compact
+    ~ user pay-app: SCRAM-SHA-512, 8192 iterations (now 4096), password of ${env:PAY_APP_PASSWORD}
+    - quota of user pay-old: producer_byte_rate=1048576
+
+No line has a password: plans and files have references to them, which ``apply`` alone resolves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from doorkeeper.acl.formats.entities import SECTIONS, entity_of_record, record_of_entity
+from doorkeeper.acl.formats.names import FormatError, check_words
+from doorkeeper.cli.terminal import printable, say
+from doorkeeper.cli.users.passwords import new_password
+from doorkeeper.entities.model import DEFAULT_NAME, Credential, EntitySet, Quota, Topic
+from doorkeeper.entities.plan import (
+    NO_ENTITIES,
+    Change,
+    EntityPlan,
+    EntityPlanError,
+    difference,
+    plan_entities,
+    rest_of,
+)
+from doorkeeper.repositories.errors import RepositoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from doorkeeper.cli.acls.addresses import Location
+    from doorkeeper.entities.model import Entity
+    from doorkeeper.errors import ApiError
+    from doorkeeper.repositories.repository import AclRepository, AclSession
+
+    MakePlan = Callable[[list[Entity]], EntityPlan]
+
+_FILE: Final = re.compile(r"\$\{file:([^:{}]+)\}")
+_ACLS_ONLY: Final = (
+    "note: topics, users and quotas of WANTED are left alone: they are planned and applied at"
+    " kafka://HOST:PORT"
+)
+_NOUNS: Final = {"user": "user", "client-id": "client id", "ip": "ip"}
+
+delete_topics_option = click.option(
+    "--delete-topics",
+    is_flag=True,
+    help="Delete the owned topics that are not wanted, with all their records; without it they"
+    " stay.",
+)
+new_password_option = click.option(
+    "--new-password",
+    "new_passwords",
+    metavar="USER",
+    multiple=True,
+    help="Set the password of a user of WANTED again: passwords of a cluster cannot be compared;"
+    " may be repeated.",
+)
+
+
+class EntityPlanner(NamedTuple):
+    """The wanted entities, and the plan of the present ones."""
+
+    wanted: EntitySet
+    make_plan: MakePlan
+
+    async def plan(self, source: AclSession | AclRepository) -> EntityPlan:
+        """Return the plan, after notes on stderr about what it leaves alone.
+
+        Raises:
+            RepositoryError: the entities cannot be read, or cannot become as wanted.
+
+        """
+        if not self.wanted:
+            return NO_ENTITIES
+        present = await source.entities(self.wanted)
+        if present is None:
+            say(_ACLS_ONLY)
+            return NO_ENTITIES
+        try:
+            found = self.make_plan(present)
+        except EntityPlanError as error:
+            raise RepositoryError(*error.problems) from None
+        for line in _notes(found):
+            say(line)
+        return found
+
+
+NO_PLANNER: Final = EntityPlanner(EntitySet(), lambda _present: NO_ENTITIES)
+
+
+def normalize_config(name: str, text: str) -> str:
+    """Return the value of a topic's setting as a cluster describes it."""
+    from doorkeeper.configs.topic import (  # noqa: PLC0415  few files have topics
+        TOPIC_CONFIGS,
+        InvalidConfig,
+        display,
+    )
+
+    try:
+        return display(TOPIC_CONFIGS[name], text) if name in TOPIC_CONFIGS else text
+    # The cluster refuses it, with its own text.
+    except InvalidConfig:
+        return text
+
+
+def planner_of(wanted: EntitySet, removals_max: int, options: Mapping[str, Any]) -> EntityPlanner:
+    """Return the planner of entities of files; the options are those above.
+
+    Raises:
+        click.UsageError: a user of --new-password is not wanted.
+
+    """
+    new_passwords = options.get("new_passwords", ())
+    known = {each.user for each in wanted.entities if isinstance(each, Credential)}
+    for each in new_passwords:
+        if each not in known:
+            raise click.UsageError(
+                f"--new-password: found {each!r}; the users of WANTED are"
+                f" {', '.join(sorted(known)) or 'none'}"
+            )
+
+    def make_plan(present: list[Entity]) -> EntityPlan:
+        found = plan_entities(
+            present,
+            wanted,
+            delete_topics=options.get("delete_topics", False),
+            new_passwords=new_passwords,
+            normalize=normalize_config,
+        )
+        return _within(found, removals_max)
+
+    return EntityPlanner(wanted, make_plan)
+
+
+def planner_of_rest(saved: EntityPlan, removals_max: int) -> EntityPlanner:
+    """Return the planner of those changes of a saved plan that are still to make."""
+
+    def make_plan(present: list[Entity]) -> EntityPlan:
+        return _within(rest_of(saved, present, normalize_config), removals_max)
+
+    return EntityPlanner(EntitySet(tuple(each.entity for each in saved.changes)), make_plan)
+
+
+def _within(found: EntityPlan, removals_max: int) -> EntityPlan:
+    if len(found.removed) > removals_max:
+        raise EntityPlanError(
+            f"{len(found.removed)} topics, users and quotas would be removed; allowed:"
+            f" {removals_max} (--max-removals)"
+        )
+    return found
+
+
+async def compare(left: Location, right: Location, of_files: EntitySet) -> EntityPlan:
+    """Return the changes from the entities at one location to those at another.
+
+    Of a live cluster, those that the files of the other side have or own.
+
+    Raises:
+        RepositoryError: they cannot be read.
+
+    """
+    before, after = [await _entities_at(each, of_files) for each in (left, right)]
+    return difference(before, after, normalize_config)
+
+
+async def _entities_at(location: Location, of_files: EntitySet) -> list[Entity]:
+    repository = location.repository()
+    if not location.address.is_live:
+        return list((await repository.read()).entities.entities)
+    present = await repository.entities(of_files)
+    if present is None:
+        return list(of_files.entities)
+    named = {(type(each), each.key) for each in of_files.entities}
+    return [
+        each
+        for each in present
+        if (type(each), each.key) in named or of_files.owns(each.owner_name)
+    ]
+
+
+# --- printing
+
+
+def line_of(change: Change) -> str:
+    """Return a change as a line."""
+    before, after = change
+    sign = "+" if before is None else "-" if after is None else "~"
+    return f"{sign} {printable(_subject(change.entity))}: {printable(', '.join(_details(change)))}"
+
+
+def _subject(entity: Entity) -> str:
+    if isinstance(entity, Topic):
+        return f"topic {entity.name}"
+    if isinstance(entity, Credential):
+        return f"user {entity.user}"
+    client = (f"{_NOUNS[kind]} {name or DEFAULT_NAME}" for kind, name in entity.client)
+    return f"quota of {', '.join(client)}"
+
+
+def _details(change: Change) -> Iterator[str]:
+    before, after = change
+    if isinstance(change.entity, Credential):
+        yield from _credential_details(before, change.entity, is_removed=after is None)
+    elif isinstance(change.entity, Quota):
+        now = f" (now {_number(before.value)})" if isinstance(before, Quota) and after else ""
+        yield f"{change.entity.limit}={_number(change.entity.value)}{now}"
+    elif isinstance(after, Topic):
+        yield from _topic_details(before, after)
+    else:
+        yield f"{change.entity.partitions} partitions with all their records"
+
+
+def _credential_details(
+    before: Entity | None, entity: Credential, *, is_removed: bool
+) -> Iterator[str]:
+    yield entity.mechanism
+    if is_removed:
+        return
+    now = before.iterations if isinstance(before, Credential) else None
+    if entity.iterations is not None and entity.iterations != now:
+        yield f"{entity.iterations} iterations{'' if now is None else f' (now {now})'}"
+    is_same = isinstance(before, Credential) and entity.iterations == now
+    yield f"{'new ' if is_same else ''}password of {entity.password}"
+
+
+def _topic_details(before: Entity | None, after: Topic) -> Iterator[str]:
+    if not isinstance(before, Topic):
+        yield f"{after.partitions or 'default'} partitions"
+        if after.replication_factor is not None:
+            yield f"replication factor {after.replication_factor}"
+        for name, value in after.configs or ():
+            yield f"{name}={value}"
+        return
+    if after.partitions != before.partitions:
+        yield f"{after.partitions} partitions (now {before.partitions})"
+    if after.replication_factor != before.replication_factor:
+        yield f"replication factor {after.replication_factor} (now {before.replication_factor})"
+    now, goal = dict(before.configs or ()), dict(after.configs or ())
+    for name, value in goal.items():
+        if name not in now or normalize_config(name, now[name]) != normalize_config(name, value):
+            yield f"{name}={value}{f' (now {now[name]})' if name in now else ''}"
+    for name in sorted(now.keys() - goal):
+        yield f"{name} as by default (now {now[name]})"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _notes(plan: EntityPlan) -> Iterator[str]:
+    for topic in plan.staying:
+        yield (
+            f"note: topic {printable(topic.name)} is owned and not wanted; it stays with its"
+            " records: --delete-topics deletes them"
+        )
+    for change in plan.foreign:
+        yield f"note: not changed, for no file owns it: {line_of(change)[2:]}"
+
+
+def summary_of(plan: EntityPlan) -> str:
+    """Return the numbers of a plan of entities; empty if there are none."""
+    if plan:
+        return (
+            f"topics, users, quotas: {len(plan.created)} to create, {len(plan.altered)} to change,"
+            f" {len(plan.removed)} to remove, {plan.kept} unchanged"
+        )
+    return f"{plan.kept} topics, users and quotas are as wanted" if plan.kept else ""
+
+
+# --- in files of plans
+
+
+def record_of_plan(plan: EntityPlan) -> dict[str, Any]:
+    """Return the changes for JSON, by section; only sections that have any."""
+    found: dict[str, Any] = {}
+    for change in plan.changes:
+        section = record_of_entity(change.entity)[0]
+        before, after = (None if each is None else record_of_entity(each)[1] for each in change)
+        found.setdefault(section, []).append({"before": before, "after": after})
+    return found
+
+
+def take_plan(document: dict[str, Any]) -> EntityPlan:
+    """Take the changes of ``record_of_plan`` out of a document.
+
+    Raises:
+        FormatError: they are malformed.
+
+    """
+    changes = []
+    for section in SECTIONS:
+        rows = document.pop(section, [])
+        if not isinstance(rows, list):
+            raise FormatError(f"{section}: expected is a list of changes")
+        for row in rows:
+            if not isinstance(row, dict) or row.keys() != {"before", "after"}:
+                raise FormatError(f"{section}: expected are changes with before and after")
+            check_words(row, ("before", "after"))
+            before, after = (
+                None if row[word] is None else entity_of_record(section, row[word])
+                for word in ("before", "after")
+            )
+            if before is None and after is None:
+                raise FormatError(f"{section}: a change has neither before nor after")
+            changes.append(Change(before, after))
+    return EntityPlan(tuple(changes))
+
+
+# --- applying
+
+
+class Phases(NamedTuple):
+    """The changes of a plan in the order in which they are made.
+
+    Topics and users first, so that no ACL is for something that is not there yet; ACLs that are
+    added; quotas; ACLs that are removed; and what else is removed.
+    """
+
+    first: tuple[Change, ...]
+    quotas: tuple[Change, ...]
+    removals: tuple[Change, ...]
+
+    @classmethod
+    def of(cls, plan: EntityPlan) -> Phases:
+        there = [each for each in plan.changes if each.after is not None]
+        quotas = tuple(each for each in there if isinstance(each.entity, Quota))
+        return cls(tuple(each for each in there if each not in quotas), quotas, plan.removed)
+
+
+def passwords_of(plan: EntityPlan) -> dict[str, str]:
+    """Return the passwords that the changes need, by reference.
+
+    Raises:
+        RepositoryError: a reference cannot be resolved; the text has no secret.
+
+    """
+    needed = {each.after.password for each in plan.changes if isinstance(each.after, Credential)}
+    found, problems = {}, []
+    for reference in sorted(needed):
+        try:
+            found[reference] = _password(reference, os.environ)
+        except ValueError as error:
+            problems.append(f"{reference}: {error}")
+    if problems:
+        raise RepositoryError(*problems)
+    return found
+
+
+def _password(reference: str, environment: Mapping[str, str]) -> str:
+    file = _FILE.fullmatch(reference)
+    if file is not None:
+        return new_password(Path(file[1]))
+    from doorkeeper.client.config_providers import value_of_variable  # noqa: PLC0415  as above
+
+    value = value_of_variable(reference, environment)
+    if not value:
+        raise ValueError("the password is empty")
+    return value
+
+
+async def alter(
+    session: AclSession, changes: Sequence[Change], passwords: Mapping[str, str]
+) -> list[tuple[Change, ApiError]]:
+    """Make changes, and return those that were refused.
+
+    Raises:
+        RepositoryError: it is unknown whether they were made.
+
+    """
+    if not changes:
+        return []
+    errors = await session.alter_entities(changes, passwords)
+    return [
+        (change, error) for change, error in zip(changes, errors, strict=True) if error is not None
+    ]

@@ -1,0 +1,307 @@
+"""Topics, SCRAM users and client quotas: their descriptions, and their changes.
+
+Changes of one kind go in one request, as far as the protocol allows it.
+
+Source: ``KafkaAdminClient`` of kafka-clients 4.3.1; KIP-339, KIP-546, KIP-554.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.client.errors import ApiFailure, ClientError, error_of
+from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
+from doorkeeper.entities.model import Credential, Quota, Topic, client_of
+from doorkeeper.errors import ErrorCode
+from doorkeeper_wire.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    EntityData,
+    EntryData,
+    OpData,
+)
+from doorkeeper_wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+)
+from doorkeeper_wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from doorkeeper_wire.messages.delete_topics import (
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from doorkeeper_wire.messages.describe_client_quotas import (
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+)
+from doorkeeper_wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from doorkeeper_wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from doorkeeper_wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from doorkeeper.client.admin import AdminClient
+    from doorkeeper.client.nodes import Nodes
+    from doorkeeper.entities.model import Entity, EntitySet
+    from doorkeeper.entities.plan import Change
+    from doorkeeper.errors import ApiError
+    from doorkeeper_wire.message import Message
+
+_TOPIC: Final = 2
+"""The code of topics among the resources of configurations."""
+_OF_TOPIC: Final = 1
+"""The source of settings that were given to a topic."""
+_SET, _DELETE = 0, 1
+_TIMEOUT_MS: Final = 30_000
+_CLUSTER_DEFAULT: Final = -1
+
+
+# --- descriptions
+
+
+async def describe_entities(client: AdminClient, wanted: EntitySet) -> list[Entity]:
+    """Return the present entities of the kinds that are wanted or owned.
+
+    Of topics only those with a name that is wanted or owned, unless a prefix is owned; their
+    settings are asked for where they are wanted.
+
+    Raises:
+        ApiFailure: the server refuses.
+        ClientError: any other failure.
+    """
+    found: list[Entity] = []
+    if wanted.concerns(Topic):
+        found += await _topics(client, wanted)
+    if wanted.concerns(Credential):
+        users = await client.scram_credentials()
+        found += [
+            Credential(user, mechanism, iterations)
+            for user, has in users.items()
+            for mechanism, iterations in has.items()
+        ]
+    if wanted.concerns(Quota):
+        found += await _quotas(client)
+    return found
+
+
+async def _topics(client: AdminClient, wanted: EntitySet) -> list[Topic]:
+    names = wanted.topic_names
+    asked = None if names is None else tuple(MetadataRequestTopic(name=each) for each in names)
+    # An empty list means no topics, and null all of them.
+    request = MetadataRequest(topics=asked, allow_auto_topic_creation=False)
+    answer = await client.call(request, MetadataResponse)
+    there: dict[str, Topic] = {}
+    for each in answer.topics:
+        if each.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or each.is_internal:
+            continue
+        _check(f"topic {each.name}", each.error_code)
+        # While a partition has no leader yet, the topic is there.
+        replicas = len(each.partitions[0].replica_nodes) if each.partitions else None
+        there[each.name or ""] = Topic(each.name or "", len(each.partitions) or None, replicas)
+    with_configs = {
+        each.name
+        for each in wanted.entities
+        if isinstance(each, Topic) and each.configs is not None
+    }
+    return await _with_configs(client, there, with_configs & there.keys())
+
+
+async def _with_configs(
+    client: AdminClient, topics: dict[str, Topic], names: set[str]
+) -> list[Topic]:
+    if names:
+        resources = tuple(
+            DescribeConfigsResource(resource_type=_TOPIC, resource_name=each)
+            for each in sorted(names)
+        )
+        answer = await client.call(
+            DescribeConfigsRequest(resources=resources), DescribeConfigsResponse
+        )
+        for each in answer.results:
+            subject = f"settings of topic {each.resource_name}"
+            _check(subject, each.error_code, each.error_message)
+            configs = tuple(
+                sorted(
+                    (config.name, config.value or "")
+                    for config in each.configs
+                    if config.config_source == _OF_TOPIC
+                )
+            )
+            name = each.resource_name
+            topics[name] = topics[name]._replace(configs=configs)
+    return list(topics.values())
+
+
+async def _quotas(client: AdminClient) -> list[Quota]:
+    answer = await client.call(DescribeClientQuotasRequest(), DescribeClientQuotasResponse)
+    if answer.error_code:
+        raise ApiFailure(answer.error_code, answer.error_message)
+    return [
+        Quota(client_of(names), each.key, each.value)
+        for entry in answer.entries or ()
+        if (names := {part.entity_type: part.entity_name for part in entry.entity})
+        and client_of(names)
+        for each in entry.values
+    ]
+
+
+def _check(subject: str, code: int, message: str | None = None) -> None:
+    if code:
+        raise ClientError(f"{subject}: {ApiFailure(code, message)}")
+
+
+# --- changes
+
+
+def scram_change(change: Change, passwords: Mapping[str, str]) -> ScramPassword | ScramDeletion:
+    """Return the change of a credential; ``passwords`` has them by reference."""
+    entity = change.entity
+    assert isinstance(entity, Credential)
+    if change.after is None:
+        return ScramDeletion(entity.user, entity.mechanism)
+    password = passwords[entity.password]
+    if entity.iterations is None:
+        return ScramPassword(entity.user, entity.mechanism, password)
+    return ScramPassword(entity.user, entity.mechanism, password, entity.iterations)
+
+
+async def alter(nodes: Nodes, changes: Sequence[Change]) -> list[Altered]:
+    """Make changes of topics and quotas; the results are in order.
+
+    Raises:
+        ClientError: the outcome is unknown.
+    """
+    errors: dict[tuple[object, ...], ApiError | None] = {}
+    for request, answer in _requests(changes):
+        found = await nodes.call(request, answer, controller=True)
+        for key, error in _results(found):
+            # The settings of a topic are tried also where its partitions could not be changed.
+            errors[key] = errors.get(key) or error
+    return [Altered(errors.get(_key(each))) for each in changes]
+
+
+def _requests(changes: Sequence[Change]) -> Iterator[tuple[Message, type[Message]]]:
+    topics = [each for each in changes if isinstance(each.entity, Topic)]
+    if created := [each.after for each in topics if each.before is None]:
+        yield (
+            CreateTopicsRequest(
+                topics=tuple(_creation(each) for each in created if isinstance(each, Topic)),
+                timeout_ms=_TIMEOUT_MS,
+            ),
+            CreateTopicsResponse,
+        )
+    altered = [
+        (before, after)
+        for before, after in topics
+        if isinstance(before, Topic) and isinstance(after, Topic)
+    ]
+    grown = tuple(
+        CreatePartitionsTopic(name=after.name, count=after.partitions, assignments=None)
+        for before, after in altered
+        if after.partitions is not None and after.partitions != before.partitions
+    )
+    if grown:
+        yield (
+            CreatePartitionsRequest(topics=grown, timeout_ms=_TIMEOUT_MS),
+            CreatePartitionsResponse,
+        )
+    edits = ((after.name, tuple(_edits(before, after))) for before, after in altered)
+    resources = tuple(
+        AlterConfigsResource(resource_type=_TOPIC, resource_name=name, configs=configs)
+        for name, configs in edits
+        if configs
+    )
+    if resources:
+        yield IncrementalAlterConfigsRequest(resources=resources), IncrementalAlterConfigsResponse
+    if deleted := [each.entity.key[0] for each in topics if each.after is None]:
+        yield (
+            DeleteTopicsRequest(
+                topics=tuple(DeleteTopicState(name=str(name)) for name in deleted),
+                timeout_ms=_TIMEOUT_MS,
+            ),
+            DeleteTopicsResponse,
+        )
+    if entries := tuple(_quota_entries(changes)):
+        yield AlterClientQuotasRequest(entries=entries), AlterClientQuotasResponse
+
+
+def _creation(topic: Topic) -> CreatableTopic:
+    return CreatableTopic(
+        name=topic.name,
+        num_partitions=topic.partitions or _CLUSTER_DEFAULT,
+        replication_factor=topic.replication_factor or _CLUSTER_DEFAULT,
+        configs=tuple(
+            CreatableTopicConfig(name=name, value=value) for name, value in topic.configs or ()
+        ),
+    )
+
+
+def _edits(before: Topic, after: Topic) -> Iterator[AlterableConfig]:
+    if before.configs is None or after.configs is None:
+        return
+    now, goal = dict(before.configs), dict(after.configs)
+    for name, value in goal.items():
+        if now.get(name) != value:
+            yield AlterableConfig(name=name, config_operation=_SET, value=value)
+    for name in now.keys() - goal:
+        yield AlterableConfig(name=name, config_operation=_DELETE, value=None)
+
+
+def _quota_entries(changes: Sequence[Change]) -> Iterator[EntryData]:
+    # A broker refuses a request in which a client stands twice.
+    by_client: dict[tuple[tuple[str, str | None], ...], list[OpData]] = {}
+    for change in changes:
+        if isinstance(change.entity, Quota):
+            removes = change.after is None
+            value = 0.0 if removes else change.entity.value
+            limits = by_client.setdefault(change.entity.client, [])
+            limits.append(OpData(key=change.entity.limit, value=value, remove=removes))
+    for client, limits in by_client.items():
+        parts = tuple(EntityData(entity_type=kind, entity_name=name) for kind, name in client)
+        yield EntryData(entity=parts, ops=tuple(limits))
+
+
+def _key(change: Change) -> tuple[object, ...]:
+    entity = change.entity
+    return (Quota, entity.client) if isinstance(entity, Quota) else (type(entity), entity.key[0])
+
+
+def _results(answer: Any) -> Iterator[tuple[tuple[object, ...], ApiError | None]]:  # noqa: ANN401  one of five
+    """Yield the error of each item of a response, by its key."""
+    if isinstance(answer, AlterClientQuotasResponse):
+        for entry in answer.entries:
+            client = client_of({part.entity_type: part.entity_name for part in entry.entity})
+            yield (Quota, client), error_of(entry.error_code, entry.error_message)
+        return
+    rows, name = _ROWS[type(answer)]
+    for each in getattr(answer, rows):
+        yield (Topic, getattr(each, name)), error_of(each.error_code, each.error_message)
+
+
+_ROWS: Final = {
+    CreateTopicsResponse: ("topics", "name"),
+    CreatePartitionsResponse: ("results", "name"),
+    IncrementalAlterConfigsResponse: ("responses", "resource_name"),
+    DeleteTopicsResponse: ("responses", "name"),
+}
+"""The items of responses about topics, and their names."""
