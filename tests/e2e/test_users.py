@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,21 +68,29 @@ class Site:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command over the wire, as somebody."""
         file = self._folder / "client.properties"
-        file.write_text(
+        file.write_text(self.properties(user, login, mechanism))
+        where = ["--bootstrap-server", self.address, "--command-config", str(file)]
+        return users(*words, *where, password=password)
+
+    @staticmethod
+    def properties(user: str, login: str, mechanism: str = "SCRAM-SHA-512") -> str:
+        """Return the properties of a client."""
+        return (
             "security.protocol=SASL_PLAINTEXT\n"
             f"sasl.mechanism={mechanism}\n"
             f'sasl.jaas.config={SCRAM} required username="{user}" password="{login}";\n'
         )
-        where = ["--bootstrap-server", self.address, "--command-config", str(file)]
-        return users(*words, *where, password=password)
 
 
-def users(*words: str, password: str = "") -> subprocess.CompletedProcess[str]:
+def users(
+    *words: str, password: str = "", home: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a command, with this on its standard input."""
     return subprocess.run(
         [sys.executable, "-m", "doorkeeper", "users", *words],
         input=password,
         capture_output=True,
+        env=os.environ | ({} if home is None else {"XDG_CONFIG_HOME": str(home)}),
         text=True,
         timeout=60,
         check=False,
@@ -137,6 +146,40 @@ def test_from_the_first_administrator_on(site: Site) -> None:
     ]
     for secret in ("admin-secret", "alice-secret", "new-secret"):
         assert not any(secret in text for text in everything)
+
+
+def test_a_login_from_standard_input_or_a_profile(site: Site, tmp_path: Path) -> None:
+    """With both, the file of client properties that --command-config names is not needed."""
+    site.offline("add", "admin", password="admin-secret\n")
+    site.server.start()
+    properties = site.properties("admin", "admin-secret")
+    profile = tmp_path / "doorkeeper" / "prod.properties"
+    profile.parent.mkdir()
+    profile.write_text(f"bootstrap.servers={site.address}\n{properties}")
+    profile.chmod(0o600)
+    words = ("--bootstrap-server", site.address, "--command-config", "-")
+
+    typed = users("list", *words, password=properties)
+    wrong = users("list", *words, password=site.properties("admin", "wrong-secret"))
+    nonsense = users("list", *words, password="security.protocol=NONE\n")
+    named = users("list", "--profile", "prod", home=tmp_path)
+    both = users("add", "bob", *words, password=properties)
+    acls = subprocess.run(
+        [sys.executable, "-m", "doorkeeper", "acls", "plan", "-", *words[1:]],
+        input=properties,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (typed.returncode, typed.stdout) == (0, named.stdout)
+    assert "admin  SCRAM-SHA-512  4096 iterations" in typed.stdout
+    assert (wrong.returncode, REFUSED in wrong.stderr) == (1, True)
+    assert "wrong-secret" not in wrong.stderr
+    assert nonsense.stderr.startswith("doorkeeper: security.protocol: found NONE; allowed:")
+    assert (both.returncode, "give --password-file FILE" in both.stderr) == (2, True)
+    assert (acls.returncode, "standard input can be read once" in acls.stderr) == (2, True)
 
 
 def test_users_survive_a_kill_and_are_found_offline(site: Site) -> None:

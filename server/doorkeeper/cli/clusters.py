@@ -14,7 +14,8 @@ import click
 
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.addresses import address, complete_address
-from doorkeeper.cli.options import load_or_fail, output_option
+from doorkeeper.cli.options import PROPERTIES_FILE, load_or_fail, output_option
+from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.clusters.comparison import ClusterComparison, compare_cluster
 from doorkeeper.clusters.config import Foreign
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.cli.profiles import Profile
     from doorkeeper.clusters.config import ClusterConfig
+    from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.repositories.repository import AclContents
 
 DRIFT: Final = 3
@@ -224,21 +227,27 @@ Examples:
 @click.option(
     "--command-config",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Properties of a Java client for --to.",
+    type=PROPERTIES_FILE,
+    help="Properties of a Java client for --to; - is standard input.",
 )
+@profile_option
 @click.option("--dry-run", is_flag=True, help="Only print the ACLs that would be added.")
 @output_option
 def adopt(
     file: Path,
     names: tuple[str, ...],
     to: Address | None,
-    command_config: Path | None,
+    command_config: PropertiesFile | None,
+    profile: Profile | None,
     dry_run: bool,  # noqa: FBT001  click's
     output: str,
 ) -> None:
     """Add the ACLs of the scope that clusters have, and the store lacks, to the store."""
     clusters = _clusters_of(file, names)
+    if profile is not None:
+        if to is not None or command_config is not None:
+            raise click.UsageError("a profile has address and properties: no --to beside it")
+        to, command_config = profile.address, profile.path
 
     async def run() -> list[AclBinding]:
         _, found = await _compare(file, clusters)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from doorkeeper.cli.completion import files
+from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.config.properties import KeptInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +29,33 @@ config_option = click.option(
     help="A server.properties, with Kafka's keys.  [default: no file]",
 )
 
+
+class _PropertiesFile(click.Path):
+    """The path of a properties file, or what standard input has of one."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, allow_dash=True)
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401  click's
+        parameter: click.Parameter | None,
+        context: click.Context | None,
+    ) -> Any:  # noqa: ANN401  click's
+        if value != "-":
+            return super().convert(value, parameter, context)
+        if context is not None and _STDIN in context.meta:
+            self.fail("standard input can be read once", parameter, context)
+        elif context is not None:
+            context.meta[_STDIN] = True
+        # Kept, because a command may open several connections.
+        with interruptible():
+            return KeptInput(sys.stdin.buffer.read())
+
+
+PROPERTIES_FILE = _PropertiesFile()
+
+_STDIN = "doorkeeper.cli.stdin"
 JAAS_FILE_KEY = "doorkeeper.jaas.file"
 _JAAS_FILE = "doorkeeper.cli.jaas_file"
 

@@ -16,7 +16,7 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -26,6 +26,8 @@ from doorkeeper.repositories.addresses import Address, AddressKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+Command = TypeVar("Command", bound="Callable[..., Any]")
 
 _SUFFIX: Final = ".properties"
 _NAME: Final = re.compile(r"\w[\w.-]*")
@@ -46,7 +48,7 @@ class Profile(NamedTuple):
     path: Path
 
 
-def profile_option(command: Callable[..., Any]) -> Callable[..., Any]:
+def profile_option(command: Command) -> Command:
     """Add ``--profile``, whose value is a ``Profile``, or None."""
     return click.option(
         "--profile",

@@ -25,9 +25,9 @@ from doorkeeper.config.values import INT_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from doorkeeper.client.logins import Login
+    from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.tls.settings import TlsSettings
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -53,7 +53,7 @@ class CommandConfigError(ValueError):
 
 
 def client_config(
-    bootstrap: str, path: Path | None = None, *, controllers: bool = False
+    bootstrap: str, path: PropertiesFile | None = None, *, controllers: bool = False
 ) -> ClientConfig:
     """Return the configuration for these servers, with the properties of a file if given.
 
@@ -92,7 +92,7 @@ def _client_config(bootstrap: str, values: Mapping[str, str], *, controllers: bo
     )
 
 
-def client_properties(path: Path) -> dict[str, str]:
+def client_properties(path: PropertiesFile) -> dict[str, str]:
     """Return the properties of a file, as a Java client has them after it resolved variables.
 
     Raises:

@@ -8,7 +8,7 @@ Source: ``java.util.Properties.load(InputStream)``; Kafka's ``Utils.loadProps``.
 from __future__ import annotations
 
 import re
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Union, cast
 
 from doorkeeper.config.entry import Entry, Problem
 from doorkeeper.config.errors import ConfigError
@@ -25,7 +25,28 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
-def read(path: Path) -> list[Entry]:
+class KeptInput:
+    """The bytes of standard input in the place of a file, which may be read more than once."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def read_bytes(self) -> bytes:
+        return self._data
+
+    def __str__(self) -> str:
+        return "standard input"
+
+    # The bytes may have a password.
+    __repr__ = __str__
+
+
+PropertiesFile = Union["Path", KeptInput]
+
+
+def read(path: PropertiesFile) -> list[Entry]:
     """Read a file.
 
     Raises:

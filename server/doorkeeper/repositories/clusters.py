@@ -22,9 +22,9 @@ from doorkeeper.repositories.repository import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.entities.model import Entity, EntitySet
     from doorkeeper.entities.plan import Change
     from doorkeeper.errors import ApiError
@@ -37,7 +37,7 @@ class ClusterRepository(AclRepository):
     def __init__(
         self,
         address: Address,
-        command_config: Path | None = None,
+        command_config: PropertiesFile | None = None,
         on_retry: Callable[[ClientError], None] | None = None,
     ) -> None:
         """Take an address, a file with the properties of a Java client, and a listener."""

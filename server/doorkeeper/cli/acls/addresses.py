@@ -22,18 +22,20 @@ import click
 
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.options import JAAS_FILE_KEY, override_option
+from doorkeeper.cli.options import JAAS_FILE_KEY, PROPERTIES_FILE, override_option
 from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.terminal import say, say_once
+from doorkeeper.config.properties import KeptInput
 from doorkeeper.history.moments import Moment, parse_moment, time_text
 from doorkeeper.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.cli.profiles import Profile
+    from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.repositories.repository import AclContents, AclRepository
 
 ADDRESSES: Final = """
@@ -73,7 +75,7 @@ class Location(NamedTuple):
     """
 
     address: Address
-    command_config: Path | None = None
+    command_config: PropertiesFile | None = None
     overrides: tuple[str, ...] = ()
     policy_config: Path | None = None
     policy_overrides: tuple[str, ...] = ()
@@ -85,7 +87,8 @@ class Location(NamedTuple):
         """Return the words that name this location on a command line."""
         found = [str(self.address)]
         if self.command_config is not None:
-            found += ["--command-config", str(self.command_config)]
+            is_stdin = isinstance(self.command_config, KeptInput)
+            found += ["--command-config", STDIN if is_stdin else str(self.command_config)]
         for each in self.overrides:
             found += ["--override", each]
         return tuple(found)
@@ -258,9 +261,9 @@ def location_options(
     client = click.option(
         "--command-config",
         metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="Client properties for live clusters: security.protocol, sasl.mechanism, ..."
-        "  [default: none, for PLAINTEXT]",
+        type=PROPERTIES_FILE,
+        help="Client properties for live clusters: security.protocol, sasl.mechanism, ...;"
+        " - is standard input.  [default: none, for PLAINTEXT]",
     )
     config = click.option(
         "--config", "-c", "file", metavar="FILE", type=click.Path(path_type=Path), help=config_help
@@ -334,8 +337,7 @@ def take_location(
             " --config"
         )
     [chosen] = given
-    if command_config is not None and not any(each.is_live for each in (chosen, *others)):
-        raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
+    _check_command_config(command_config, (chosen, *others))
     # A configuration is no property of a client: for a live cluster it would be ignored.
     if not chosen.is_store and (is_overridden or file is not None):
         if has_policy:
@@ -349,7 +351,16 @@ def take_location(
     return Location(chosen, command_config, overrides if chosen.is_store else (), at=at)
 
 
-def _take_addresses(options: dict[str, Any]) -> tuple[list[Address], Path | None]:
+def _check_command_config(
+    command_config: PropertiesFile | None, addresses: Sequence[Address]
+) -> None:
+    if isinstance(command_config, KeptInput) and STDIN_ADDRESS in addresses:
+        raise click.UsageError("standard input can be read once: ACLs or --command-config")
+    if command_config is not None and not any(each.is_live for each in addresses):
+        raise click.UsageError("--command-config needs a live cluster: kafka://HOST:PORT")
+
+
+def _take_addresses(options: dict[str, Any]) -> tuple[list[Address], PropertiesFile | None]:
     """Return the addresses that are named, and the file of client properties."""
     argument: Address | None = options.pop("address")
     found = [] if argument is None else [argument]
@@ -361,7 +372,7 @@ def _take_addresses(options: dict[str, Any]) -> tuple[list[Address], Path | None
         if text is not None:
             found.append(Address(kind, text))
     profile: Profile | None = options.pop("profile")
-    command_config: Path | None = options.pop("command_config")
+    command_config: PropertiesFile | None = options.pop("command_config")
     if profile is None:
         return found, command_config
     if command_config is not None:

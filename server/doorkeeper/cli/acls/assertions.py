@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.decision import Question
     from doorkeeper.cli.acls.questions import AclState
+    from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.repositories.addresses import Address
 
 BROKEN: Final = 3
@@ -109,7 +110,9 @@ def _read(path: Path) -> list[tuple[int, Assertion]]:
         fail([f"{path}: {error}"])
 
 
-def _state_of(before: Address, command_config: Path | None, state: AclState) -> DecisionState:
+def _state_of(
+    before: Address, command_config: PropertiesFile | None, state: AclState
+) -> DecisionState:
     """Return the state of before, with the present values of settings that it lacks."""
     # Before is a file mostly, beside a live cluster that has the properties.
     config = command_config if before.is_live else None

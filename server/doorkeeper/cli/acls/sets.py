@@ -55,7 +55,7 @@ from doorkeeper.cli.acls.plans import Side, apply_plan, fail_without_plan
 from doorkeeper.cli.acls.preconditions import precondition_of
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
-from doorkeeper.cli.options import deprecated_option, utf8
+from doorkeeper.cli.options import PROPERTIES_FILE, deprecated_option, utf8
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.entities.plan import NO_ENTITIES
 from doorkeeper.repositories.addresses import Address, AddressKind
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.plan import Plan
     from doorkeeper.cli.acls.entities import EntityPlanner
     from doorkeeper.cli.acls.plans import Precondition, SavedPlan
+    from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.entities.model import EntitySet
     from doorkeeper.entities.plan import EntityPlan
     from doorkeeper.history.moments import Moment
@@ -308,8 +309,8 @@ Examples:
 @click.option(
     "--right-command-config",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Client properties for RIGHT.  [default: those of --command-config]",
+    type=PROPERTIES_FILE,
+    help="Client properties for RIGHT; - is standard input.  [default: those of --command-config]",
 )
 @plan_output_option
 @effective_options
@@ -321,7 +322,7 @@ def diff(
     left: Address,
     since: Moment | None,
     until: Moment | None,
-    right_command_config: Path | None,
+    right_command_config: PropertiesFile | None,
     output: str,
     *,
     effective: bool,

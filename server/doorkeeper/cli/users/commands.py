@@ -11,12 +11,24 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 import click
 
 from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
-from doorkeeper.cli.options import array_option, config_option, load_or_fail, override_option
+from doorkeeper.cli.options import (
+    PROPERTIES_FILE,
+    array_option,
+    config_option,
+    load_or_fail,
+    override_option,
+)
+from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.terminal import fail
 from doorkeeper.cli.users.passwords import new_password
+from doorkeeper.config.properties import KeptInput
+from doorkeeper.repositories.addresses import AddressKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from doorkeeper.cli.profiles import Profile
+    from doorkeeper.config.properties import PropertiesFile
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -48,7 +60,7 @@ class UsersLocation(NamedTuple):
     file: Path | None
     overrides: tuple[str, ...]
     bootstrap_server: str | None
-    command_config: Path | None
+    command_config: PropertiesFile | None
 
 
 _STATUSES = """
@@ -66,6 +78,7 @@ Examples:
   doorkeeper users add admin --config server.properties
   doorkeeper users set-password alice --bootstrap-server localhost:9092
   doorkeeper users list --bootstrap-server localhost:9092
+  doorkeeper users list --profile prod
 """,
 )
 def command() -> None:
@@ -81,10 +94,11 @@ def _where_options(function: Function) -> Function:
         click.option(
             "--command-config",
             metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="Client properties for --bootstrap-server: security.protocol, sasl.mechanism, ..."
-            "  [default: none, for PLAINTEXT]",
+            type=PROPERTIES_FILE,
+            help="Client properties for --bootstrap-server: security.protocol, sasl.mechanism, ...;"
+            " - is standard input.  [default: none, for PLAINTEXT]",
         ),
+        profile_option,
         click.option(
             "--bootstrap-server",
             metavar="HOST:PORT",
@@ -141,7 +155,7 @@ def add(
     **options: Any,  # noqa: ANN401  those of the location
 ) -> None:
     """Add the user NAME; a store that does not exist yet is created."""
-    where = _where(**options)
+    where = _where(**options, takes_password=_is_stdin(password_file))
     _check_name(name)
     with _open(where, make_store=True) as users:
         has = users.iterations().get(name, {})
@@ -185,7 +199,7 @@ def set_password(
     **options: Any,  # noqa: ANN401  those of the location
 ) -> None:
     """Change the password of the user NAME."""
-    with _open(_where(**options)) as users:
+    with _open(_where(**options, takes_password=_is_stdin(password_file))) as users:
         has = users.iterations().get(name)
         if not has:
             raise ValueError(f"there is no user {name}; doorkeeper users add creates one")
@@ -280,17 +294,37 @@ def _warn_of_unoffered(where: UsersLocation, name: str, named: Sequence[str]) ->
         )
 
 
+def _is_stdin(password_file: Path | None) -> bool:
+    return password_file is None or str(password_file) == "-"
+
+
 def _where(
     file: Path | None,
     overrides: tuple[str, ...],
     bootstrap_server: str | None,
-    command_config: Path | None,
+    command_config: PropertiesFile | None,
+    profile: Profile | None,
+    *,
+    takes_password: bool = False,
 ) -> UsersLocation:
+    if profile is not None:
+        if bootstrap_server is not None or command_config is not None:
+            raise click.UsageError(
+                "a profile has the servers and client properties: no --bootstrap-server and no"
+                " --command-config beside it"
+            )
+        if profile.address.kind is not AddressKind.BROKERS:
+            raise click.UsageError(f"{profile.path}: controllers have no users of SCRAM to manage")
+        bootstrap_server, command_config = profile.address.target, profile.path
     if bootstrap_server is None and command_config is not None:
         raise click.UsageError("--command-config needs --bootstrap-server")
     if bootstrap_server is not None and (file is not None or overrides):
         raise click.UsageError(
             "--config is for a stopped server; a live cluster has --command-config"
+        )
+    if isinstance(command_config, KeptInput) and takes_password:
+        raise click.UsageError(
+            "standard input can be read once: with --command-config -, give --password-file FILE"
         )
     return UsersLocation(file, overrides, bootstrap_server, command_config)
 
@@ -335,7 +369,7 @@ def _open_store(where: UsersLocation, *, make_store: bool) -> Iterator[Users]:
 
 
 @contextmanager
-def _open_cluster(addresses: str, file: Path | None) -> Iterator[Users]:
+def _open_cluster(addresses: str, file: PropertiesFile | None) -> Iterator[Users]:
     from doorkeeper.cli.users.live import open_users  # noqa: PLC0415  it is heavy
     from doorkeeper.client.errors import ClientError  # noqa: PLC0415  as above
     from doorkeeper.client.properties import client_config  # noqa: PLC0415  as above

@@ -166,6 +166,7 @@ def test_json_is_for_programs(run: Run) -> None:
         ("add alice --mechanism PLAIN", 2, "'SCRAM-SHA-256', 'SCRAM-SHA-512'"),
         ("add alice --password secret", 2, "No such option"),
         ("list --command-config x", 2, "--command-config needs --bootstrap-server"),
+        ("list --profile absent", 2, "found 'absent'; profiles in"),
         ("list --bootstrap-server localhost:1", 2, "--config is for a stopped server"),
     ],
 )
