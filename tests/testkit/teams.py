@@ -179,7 +179,7 @@ def check_topics_users_quotas(desk: Desk) -> None:
     text = TOPICS.read_text("utf-8")
     file = desk.folder / "payments.yaml"
 
-    def write(**changes: str) -> None:
+    def write(**changes: tuple[str, str]) -> None:
         changed = text
         for before, after in changes.values():
             assert before in changed

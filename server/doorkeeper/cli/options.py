@@ -31,7 +31,7 @@ config_option = click.option(
 
 
 class _PropertiesFile(click.Path):
-    """The path of a properties file, or what standard input has of one."""
+    """The path of a properties file, or the bytes of standard input."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, allow_dash=True)

@@ -6,6 +6,7 @@
             ...
 
 admin        the operations of an administrator; scram has those on SCRAM users
+entities     topics, users and quotas: descriptions and changes
 bindings     ACLs in requests and responses, and local validation
 nodes        discovery of nodes, connections to them, retries
 config       addresses, timeouts, credentials; properties reads a Java client's file, with the

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from doorkeeper.client.nodes import Cluster
     from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
     from doorkeeper.entities.model import Entity, EntitySet
-    from doorkeeper.entities.plan import Change
+    from doorkeeper.entities.plan import EntityChange
     from doorkeeper_wire.message import Message
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
 
@@ -297,12 +297,18 @@ class AdminClient:
             ApiFailure: the server refuses.
             ClientError: any other failure.
         """
-        from doorkeeper.client.entities import describe_entities  # noqa: PLC0415  few clients
+        from doorkeeper.client.entities import (  # noqa: PLC0415  few clients
+            credentials_of,
+            describe_entities,
+        )
 
-        return await describe_entities(self, wanted)
+        found = await describe_entities(self.call, wanted)
+        if wanted.concerns(Credential):
+            found += credentials_of(await self.scram_credentials())
+        return found
 
     async def alter_entities(
-        self, changes: Sequence[Change], passwords: Mapping[str, str]
+        self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
     ) -> list[Altered]:
         """Make changes of entities; the results are in order. ``passwords`` are by reference.
 

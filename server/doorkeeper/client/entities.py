@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.client.errors import ApiFailure, ClientError, error_of
 from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
-from doorkeeper.entities.model import Credential, Quota, Topic, client_of
+from doorkeeper.entities.model import Credential, Quota, TopicEntity, client_of
 from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -58,14 +58,15 @@ from doorkeeper_wire.messages.metadata import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-    from doorkeeper.client.admin import AdminClient
     from doorkeeper.client.nodes import Nodes
     from doorkeeper.entities.model import Entity, EntitySet
-    from doorkeeper.entities.plan import Change
+    from doorkeeper.entities.plan import EntityChange
     from doorkeeper.errors import ApiError
     from doorkeeper_wire.message import Message
+
+    Call = Callable[[Message, type[Message]], Awaitable[Any]]
 
 _TOPIC: Final = 2
 """The code of topics among the resources of configurations."""
@@ -79,8 +80,8 @@ _CLUSTER_DEFAULT: Final = -1
 # --- descriptions
 
 
-async def describe_entities(client: AdminClient, wanted: EntitySet) -> list[Entity]:
-    """Return the present entities of the kinds that are wanted or owned.
+async def describe_entities(call: Call, wanted: EntitySet) -> list[Entity]:
+    """Return the present topics and quotas, if any of them are wanted or owned.
 
     Of topics only those with a name that is wanted or owned, unless a prefix is owned; their
     settings are asked for where they are wanted.
@@ -90,53 +91,53 @@ async def describe_entities(client: AdminClient, wanted: EntitySet) -> list[Enti
         ClientError: any other failure.
     """
     found: list[Entity] = []
-    if wanted.concerns(Topic):
-        found += await _topics(client, wanted)
-    if wanted.concerns(Credential):
-        users = await client.scram_credentials()
-        found += [
-            Credential(user, mechanism, iterations)
-            for user, has in users.items()
-            for mechanism, iterations in has.items()
-        ]
+    if wanted.concerns(TopicEntity):
+        found += await _topics(call, wanted)
     if wanted.concerns(Quota):
-        found += await _quotas(client)
+        found += await _quotas(call)
     return found
 
 
-async def _topics(client: AdminClient, wanted: EntitySet) -> list[Topic]:
+def credentials_of(users: Mapping[str, Mapping[str, int]]) -> Iterator[Credential]:
+    """Yield the credentials of iterations by user and mechanism."""
+    for user, has in users.items():
+        for mechanism, iterations in has.items():
+            yield Credential(user, mechanism, iterations)
+
+
+async def _topics(call: Call, wanted: EntitySet) -> list[TopicEntity]:
     names = wanted.topic_names
     asked = None if names is None else tuple(MetadataRequestTopic(name=each) for each in names)
     # An empty list means no topics, and null all of them.
     request = MetadataRequest(topics=asked, allow_auto_topic_creation=False)
-    answer = await client.call(request, MetadataResponse)
-    there: dict[str, Topic] = {}
+    answer = await call(request, MetadataResponse)
+    there: dict[str, TopicEntity] = {}
     for each in answer.topics:
         if each.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION or each.is_internal:
             continue
         _check(f"topic {each.name}", each.error_code)
         # While a partition has no leader yet, the topic is there.
         replicas = len(each.partitions[0].replica_nodes) if each.partitions else None
-        there[each.name or ""] = Topic(each.name or "", len(each.partitions) or None, replicas)
+        there[each.name or ""] = TopicEntity(
+            each.name or "", len(each.partitions) or None, replicas
+        )
     with_configs = {
         each.name
         for each in wanted.entities
-        if isinstance(each, Topic) and each.configs is not None
+        if isinstance(each, TopicEntity) and each.configs is not None
     }
-    return await _with_configs(client, there, with_configs & there.keys())
+    return await _with_configs(call, there, with_configs & there.keys())
 
 
 async def _with_configs(
-    client: AdminClient, topics: dict[str, Topic], names: set[str]
-) -> list[Topic]:
+    call: Call, topics: dict[str, TopicEntity], names: set[str]
+) -> list[TopicEntity]:
     if names:
         resources = tuple(
             DescribeConfigsResource(resource_type=_TOPIC, resource_name=each)
             for each in sorted(names)
         )
-        answer = await client.call(
-            DescribeConfigsRequest(resources=resources), DescribeConfigsResponse
-        )
+        answer = await call(DescribeConfigsRequest(resources=resources), DescribeConfigsResponse)
         for each in answer.results:
             subject = f"settings of topic {each.resource_name}"
             _check(subject, each.error_code, each.error_message)
@@ -144,6 +145,7 @@ async def _with_configs(
                 sorted(
                     (config.name, config.value or "")
                     for config in each.configs
+                    # Values of brokers and defaults are no properties of the topic.
                     if config.config_source == _OF_TOPIC
                 )
             )
@@ -152,8 +154,8 @@ async def _with_configs(
     return list(topics.values())
 
 
-async def _quotas(client: AdminClient) -> list[Quota]:
-    answer = await client.call(DescribeClientQuotasRequest(), DescribeClientQuotasResponse)
+async def _quotas(call: Call) -> list[Quota]:
+    answer = await call(DescribeClientQuotasRequest(), DescribeClientQuotasResponse)
     if answer.error_code:
         raise ApiFailure(answer.error_code, answer.error_message)
     return [
@@ -173,7 +175,9 @@ def _check(subject: str, code: int, message: str | None = None) -> None:
 # --- changes
 
 
-def scram_change(change: Change, passwords: Mapping[str, str]) -> ScramPassword | ScramDeletion:
+def scram_change(
+    change: EntityChange, passwords: Mapping[str, str]
+) -> ScramPassword | ScramDeletion:
     """Return the change of a credential; ``passwords`` has them by reference."""
     entity = change.entity
     assert isinstance(entity, Credential)
@@ -185,13 +189,14 @@ def scram_change(change: Change, passwords: Mapping[str, str]) -> ScramPassword 
     return ScramPassword(entity.user, entity.mechanism, password, entity.iterations)
 
 
-async def alter(nodes: Nodes, changes: Sequence[Change]) -> list[Altered]:
+async def alter(nodes: Nodes, changes: Sequence[EntityChange]) -> list[Altered]:
     """Make changes of topics and quotas; the results are in order.
 
     Raises:
         ClientError: the outcome is unknown.
     """
     errors: dict[tuple[object, ...], ApiError | None] = {}
+    # One after the other: a topic gets its partitions before its settings, as they are printed.
     for request, answer in _requests(changes):
         found = await nodes.call(request, answer, controller=True)
         for key, error in _results(found):
@@ -200,12 +205,12 @@ async def alter(nodes: Nodes, changes: Sequence[Change]) -> list[Altered]:
     return [Altered(errors.get(_key(each))) for each in changes]
 
 
-def _requests(changes: Sequence[Change]) -> Iterator[tuple[Message, type[Message]]]:
-    topics = [each for each in changes if isinstance(each.entity, Topic)]
+def _requests(changes: Sequence[EntityChange]) -> Iterator[tuple[Message, type[Message]]]:
+    topics = [each for each in changes if isinstance(each.entity, TopicEntity)]
     if created := [each.after for each in topics if each.before is None]:
         yield (
             CreateTopicsRequest(
-                topics=tuple(_creation(each) for each in created if isinstance(each, Topic)),
+                topics=tuple(_creation(each) for each in created if isinstance(each, TopicEntity)),
                 timeout_ms=_TIMEOUT_MS,
             ),
             CreateTopicsResponse,
@@ -213,7 +218,7 @@ def _requests(changes: Sequence[Change]) -> Iterator[tuple[Message, type[Message
     altered = [
         (before, after)
         for before, after in topics
-        if isinstance(before, Topic) and isinstance(after, Topic)
+        if isinstance(before, TopicEntity) and isinstance(after, TopicEntity)
     ]
     grown = tuple(
         CreatePartitionsTopic(name=after.name, count=after.partitions, assignments=None)
@@ -245,7 +250,7 @@ def _requests(changes: Sequence[Change]) -> Iterator[tuple[Message, type[Message
         yield AlterClientQuotasRequest(entries=entries), AlterClientQuotasResponse
 
 
-def _creation(topic: Topic) -> CreatableTopic:
+def _creation(topic: TopicEntity) -> CreatableTopic:
     return CreatableTopic(
         name=topic.name,
         num_partitions=topic.partitions or _CLUSTER_DEFAULT,
@@ -256,10 +261,11 @@ def _creation(topic: Topic) -> CreatableTopic:
     )
 
 
-def _edits(before: Topic, after: Topic) -> Iterator[AlterableConfig]:
+def _edits(before: TopicEntity, after: TopicEntity) -> Iterator[AlterableConfig]:
     if before.configs is None or after.configs is None:
         return
     now, goal = dict(before.configs), dict(after.configs)
+    # Single settings, not all of them: others may have changed one that no file names.
     for name, value in goal.items():
         if now.get(name) != value:
             yield AlterableConfig(name=name, config_operation=_SET, value=value)
@@ -267,7 +273,7 @@ def _edits(before: Topic, after: Topic) -> Iterator[AlterableConfig]:
         yield AlterableConfig(name=name, config_operation=_DELETE, value=None)
 
 
-def _quota_entries(changes: Sequence[Change]) -> Iterator[EntryData]:
+def _quota_entries(changes: Sequence[EntityChange]) -> Iterator[EntryData]:
     # A broker refuses a request in which a client stands twice.
     by_client: dict[tuple[tuple[str, str | None], ...], list[OpData]] = {}
     for change in changes:
@@ -281,7 +287,7 @@ def _quota_entries(changes: Sequence[Change]) -> Iterator[EntryData]:
         yield EntryData(entity=parts, ops=tuple(limits))
 
 
-def _key(change: Change) -> tuple[object, ...]:
+def _key(change: EntityChange) -> tuple[object, ...]:
     entity = change.entity
     return (Quota, entity.client) if isinstance(entity, Quota) else (type(entity), entity.key[0])
 
@@ -295,7 +301,7 @@ def _results(answer: Any) -> Iterator[tuple[tuple[object, ...], ApiError | None]
         return
     rows, name = _ROWS[type(answer)]
     for each in getattr(answer, rows):
-        yield (Topic, getattr(each, name)), error_of(each.error_code, each.error_message)
+        yield (TopicEntity, getattr(each, name)), error_of(each.error_code, each.error_message)
 
 
 _ROWS: Final = {

@@ -1,4 +1,4 @@
-"""Topics, SCRAM users and client quotas beside ACLs in files: their values, owners and plans.
+"""Topics, SCRAM users and client quotas in files beside ACLs: values, owners, plans.
 
 model      values of files and of clusters, and the names that a file owns
 plan       the changes from present values to wanted ones

@@ -25,7 +25,7 @@ IP_QUOTAS: Final = ("connection_creation_rate",)
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 
 
-class Scope(Enum):
+class EntityScope(Enum):
     """Kinds of names that a file can own; quotas of a user with a client id are of the user."""
 
     TOPIC = "topic"
@@ -38,14 +38,14 @@ class Scope(Enum):
 class EntityName(NamedTuple):
     """The name by which an entity is owned; None is the default of quotas."""
 
-    scope: Scope
+    scope: EntityScope
     name: str | None
 
     def __str__(self) -> str:
         return f"{self.scope.value} {DEFAULT_NAME if self.name is None else repr(self.name)}"
 
 
-class Topic(NamedTuple):
+class TopicEntity(NamedTuple):
     """A topic; None leaves a property to the cluster. ``configs`` are sorted pairs."""
 
     name: str
@@ -55,11 +55,11 @@ class Topic(NamedTuple):
 
     @property
     def owner_name(self) -> EntityName:
-        return EntityName(Scope.TOPIC, self.name)
+        return EntityName(EntityScope.TOPIC, self.name)
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Return what two values of the same entity have in common."""
+        """Return the identity of the entity, which all of its values share."""
         return (self.name,)
 
 
@@ -73,7 +73,7 @@ class Credential(NamedTuple):
 
     @property
     def owner_name(self) -> EntityName:
-        return EntityName(Scope.USER, self.user)
+        return EntityName(EntityScope.USER, self.user)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -90,7 +90,11 @@ class Quota(NamedTuple):
     @property
     def owner_name(self) -> EntityName:
         kind, name = self.client[0]
-        scopes = {USER: Scope.QUOTA_USER, CLIENT_ID: Scope.QUOTA_CLIENT_ID, IP: Scope.QUOTA_IP}
+        scopes = {
+            USER: EntityScope.QUOTA_USER,
+            CLIENT_ID: EntityScope.QUOTA_CLIENT_ID,
+            IP: EntityScope.QUOTA_IP,
+        }
         return EntityName(scopes[kind], name)
 
     @property
@@ -98,7 +102,7 @@ class Quota(NamedTuple):
         return (self.client, self.limit)
 
 
-Entity = Topic | Credential | Quota
+Entity = TopicEntity | Credential | Quota
 
 
 def client_of(names: dict[str, str | None]) -> tuple[tuple[str, str | None], ...]:
@@ -126,12 +130,12 @@ class OwnedName(NamedTuple):
         return f"{self.entity}{' and all with this prefix' if self.is_prefix else ''}"
 
 
-_KINDS: Final[dict[Scope, type[Entity]]] = {
-    Scope.TOPIC: Topic,
-    Scope.USER: Credential,
-    Scope.QUOTA_USER: Quota,
-    Scope.QUOTA_CLIENT_ID: Quota,
-    Scope.QUOTA_IP: Quota,
+_KINDS: Final[dict[EntityScope, type[Entity]]] = {
+    EntityScope.TOPIC: TopicEntity,
+    EntityScope.USER: Credential,
+    EntityScope.QUOTA_USER: Quota,
+    EntityScope.QUOTA_CLIENT_ID: Quota,
+    EntityScope.QUOTA_IP: Quota,
 }
 
 
@@ -159,8 +163,10 @@ class EntitySet(NamedTuple):
     @property
     def topic_names(self) -> frozenset[str] | None:
         """Return the topics that are wanted or owned by name; None if a prefix is owned."""
-        owned = [each for each in self.owned if each.entity.scope is Scope.TOPIC]
+        owned = [each for each in self.owned if each.entity.scope is EntityScope.TOPIC]
         if any(each.is_prefix for each in owned):
             return None
         named = {each.entity.name for each in owned if each.entity.name is not None}
-        return frozenset(named | {each.name for each in self.entities if isinstance(each, Topic)})
+        return frozenset(
+            named | {each.name for each in self.entities if isinstance(each, TopicEntity)}
+        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.entities.model import Credential, Quota, Topic
+from doorkeeper.entities.model import Credential, Quota, TopicEntity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -27,7 +27,7 @@ class EntityPlanError(ValueError):
         super().__init__("; ".join(self.problems))
 
 
-class Change(NamedTuple):
+class EntityChange(NamedTuple):
     """The change of an entity: created without ``before``, removed without ``after``."""
 
     before: Entity | None
@@ -47,29 +47,29 @@ class EntityPlan(NamedTuple):
     not wanted, and ``foreign`` the changes that are not made because no file owns the entity.
     """
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[EntityChange, ...] = ()
     kept: int = 0
-    staying: tuple[Topic, ...] = ()
-    foreign: tuple[Change, ...] = ()
+    staying: tuple[TopicEntity, ...] = ()
+    foreign: tuple[EntityChange, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.changes)
 
     @property
-    def created(self) -> tuple[Change, ...]:
+    def creations(self) -> tuple[EntityChange, ...]:
         return tuple(each for each in self.changes if each.before is None)
 
     @property
-    def removed(self) -> tuple[Change, ...]:
+    def removals(self) -> tuple[EntityChange, ...]:
         return tuple(each for each in self.changes if each.after is None)
 
     @property
-    def altered(self) -> tuple[Change, ...]:
+    def alterations(self) -> tuple[EntityChange, ...]:
         return tuple(each for each in self.changes if None not in each)
 
 
 NO_ENTITIES = EntityPlan()
-_KINDS = (Topic, Credential, Quota)
+_KINDS = (TopicEntity, Credential, Quota)
 
 
 def plan_entities(
@@ -90,14 +90,14 @@ def plan_entities(
     """
     there = {(type(each), each.key): each for each in present}
     problems: list[str] = []
-    changes: list[Change] = []
-    foreign: list[Change] = []
+    changes: list[EntityChange] = []
+    foreign: list[EntityChange] = []
     kept = 0
     for each in wanted.entities:
         now = there.get((type(each), each.key))
-        change = Change(now, each) if now is None else _alteration(now, each, normalize)
+        change = EntityChange(now, each) if now is None else _alteration(now, each, normalize)
         if isinstance(each, Credential) and each.user in new_passwords and now is not None:
-            change = change or Change(now, each._replace(iterations=_iterations(now)))
+            change = change or EntityChange(now, each._replace(iterations=_iterations(now)))
         if change is None:
             kept += 1
         elif now is None:
@@ -105,8 +105,8 @@ def plan_entities(
         elif not wanted.owns(each.owner_name):
             foreign.append(change)
         elif (
-            isinstance(now, Topic)
-            and isinstance(each, Topic)
+            isinstance(now, TopicEntity)
+            and isinstance(each, TopicEntity)
             and (found := list(_refusals(now, each)))
         ):
             problems += found
@@ -114,12 +114,13 @@ def plan_entities(
             changes.append(change)
     if problems:
         raise EntityPlanError(*problems)
+    # By identity: what differs in its values is changed above, not removed.
     goal = {(type(each), each.key) for each in wanted.entities}
     surplus = [
         each for key, each in there.items() if key not in goal and wanted.owns(each.owner_name)
     ]
-    staying = () if delete_topics else [each for each in surplus if isinstance(each, Topic)]
-    changes += [Change(each, None) for each in surplus if each not in staying]
+    staying = () if delete_topics else [each for each in surplus if isinstance(each, TopicEntity)]
+    changes += [EntityChange(each, None) for each in surplus if each not in staying]
     return EntityPlan(
         tuple(sorted(changes, key=_order)), kept, tuple(sorted(staying)), tuple(foreign)
     )
@@ -130,14 +131,14 @@ def difference(
     after: Iterable[Entity],
     normalize: Normalize = lambda _name, value: value,
 ) -> EntityPlan:
-    """Return the changes that make one set equal to another, whoever owns them."""
+    """Return the changes that make one set equal to another, without owners."""
     left = {(type(each), each.key): each for each in before}
     right = {(type(each), each.key): each for each in after}
-    changes = [Change(each, None) for key, each in left.items() if key not in right]
+    changes = [EntityChange(each, None) for key, each in left.items() if key not in right]
     kept = 0
     for key, each in right.items():
         now = left.get(key)
-        change = Change(now, each) if now is None else _alteration(now, each, normalize)
+        change = EntityChange(now, each) if now is None else _alteration(now, each, normalize)
         if change is None:
             kept += 1
         else:
@@ -155,6 +156,7 @@ def rest_of(plan: EntityPlan, present: Iterable[Entity], normalize: Normalize) -
     rest, problems = [], []
     for change in plan.changes:
         now = there.get((type(change.entity), change.entity.key))
+        # Such a change leaves no trace by which it could be seen to be done.
         is_new_password = change.before is not None and change.before == now
         if _is_same(now, change.after, normalize) and not is_new_password:
             continue
@@ -172,7 +174,7 @@ def _is_same(now: Entity | None, other: Entity | None, normalize: Normalize) -> 
     return _alteration(now, other, normalize) is None
 
 
-def _order(change: Change) -> tuple[object, ...]:
+def _order(change: EntityChange) -> tuple[object, ...]:
     entity = change.entity
     # The default of quotas, None, is before all names.
     name = entity.owner_name.name or ""
@@ -184,15 +186,15 @@ def _iterations(now: Entity) -> int | None:
     return now.iterations
 
 
-def _alteration(now: Entity, wanted: Entity, normalize: Normalize) -> Change | None:
+def _alteration(now: Entity, wanted: Entity, normalize: Normalize) -> EntityChange | None:
     """Return the change from a present entity to a wanted one; None if it is as wanted."""
     if isinstance(now, Credential) and isinstance(wanted, Credential):
         if _agree(now.iterations, wanted.iterations):
             return None
-        return Change(now, wanted)
-    if isinstance(now, Topic) and isinstance(wanted, Topic):
+        return EntityChange(now, wanted)
+    if isinstance(now, TopicEntity) and isinstance(wanted, TopicEntity):
         # What one side leaves open is as the other one has it.
-        goal = Topic(
+        goal = TopicEntity(
             now.name,
             now.partitions if wanted.partitions is None else wanted.partitions,
             now.replication_factor
@@ -205,8 +207,8 @@ def _alteration(now: Entity, wanted: Entity, normalize: Normalize) -> Change | N
             and _agree(now.replication_factor, wanted.replication_factor)
             and _agree(_normal(now.configs, normalize), _normal(wanted.configs, normalize))
         )
-        return None if same else Change(now, goal)
-    return None if now == wanted else Change(now, wanted)
+        return None if same else EntityChange(now, goal)
+    return None if now == wanted else EntityChange(now, wanted)
 
 
 def _agree(now: object, wanted: object) -> bool:
@@ -219,7 +221,7 @@ def _normal(
     return None if configs is None else {name: normalize(name, each) for name, each in configs}
 
 
-def _refusals(now: Topic, goal: Topic) -> Iterator[str]:
+def _refusals(now: TopicEntity, goal: TopicEntity) -> Iterator[str]:
     """Yield why a topic cannot become as wanted."""
     before, after = now.partitions, goal.partitions
     if before is not None and after is not None and after < before:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.entities.model import Entity, EntitySet
-    from doorkeeper.entities.plan import Change
+    from doorkeeper.entities.plan import EntityChange
     from doorkeeper.errors import ApiError
     from doorkeeper.repositories.addresses import Address
 
@@ -166,7 +166,7 @@ class ClusterSession(AclSession):
             return await self._client.describe_entities(wanted)
 
     async def alter_entities(
-        self, changes: Sequence[Change], passwords: Mapping[str, str]
+        self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
     ) -> list[ApiError | None]:
         """Make changes; return the error of each, or None, in order."""
         with self._translate_errors():

@@ -84,7 +84,7 @@ def _entity_overlaps(files: Sequence[AclFile]) -> Iterator[str]:
 
 
 def _foreign_entities(files: Sequence[AclFile]) -> Iterator[str]:
-    """Yield the entities that others own, or that a file lacks in what it owns of their kind."""
+    """Yield the entities of another owner, and those that a file with owners does not own."""
     for file in files:
         contents = file.contents.entities
         for entity, path in zip(contents.entities, contents.paths, strict=True):

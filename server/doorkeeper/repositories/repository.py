@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.plan import Selector
     from doorkeeper.entities.model import Entity
-    from doorkeeper.entities.plan import Change
+    from doorkeeper.entities.plan import EntityChange
     from doorkeeper.errors import ApiError
     from doorkeeper.repositories.addresses import Address
 
@@ -115,7 +115,7 @@ class AclSession(ABC):
         return None
 
     async def alter_entities(
-        self, changes: Sequence[Change], passwords: Mapping[str, str]
+        self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
     ) -> list[ApiError | None]:
         """Make changes; return the error of each, or None. ``passwords`` are by reference.
 

@@ -11,18 +11,20 @@ from doorkeeper.entities.model import (
     ITERATIONS,
     MECHANISMS,
     EntityName,
+    EntityScope,
     EntitySet,
     OwnedName,
     Quota,
-    Scope,
-    Topic,
+    TopicEntity,
     client_of,
 )
 from doorkeeper.quotas.alteration import _CLIENT_KEYS, _IP_KEYS
 from doorkeeper.users.table import MECHANISM_CODES
 
 
-def owned(name: str | None, *, is_prefix: bool = False, scope: Scope = Scope.TOPIC) -> OwnedName:
+def owned(
+    name: str | None, *, is_prefix: bool = False, scope: EntityScope = EntityScope.TOPIC
+) -> OwnedName:
     return OwnedName(EntityName(scope, name), is_prefix)
 
 
@@ -41,12 +43,12 @@ def test_the_words_are_those_of_the_server() -> None:
         (owned("a", is_prefix=True), owned("ab"), True),
         (owned("a", is_prefix=True), owned("ab", is_prefix=True), True),
         (owned("a", is_prefix=True), owned("b", is_prefix=True), False),
-        (owned("a"), owned("a", scope=Scope.USER), False),
-        (owned("a", is_prefix=True), owned("a", is_prefix=True, scope=Scope.USER), False),
-        (owned(None, scope=Scope.QUOTA_IP), owned(None, scope=Scope.QUOTA_IP), True),
+        (owned("a"), owned("a", scope=EntityScope.USER), False),
+        (owned("a", is_prefix=True), owned("a", is_prefix=True, scope=EntityScope.USER), False),
+        (owned(None, scope=EntityScope.QUOTA_IP), owned(None, scope=EntityScope.QUOTA_IP), True),
         (
-            owned("a", is_prefix=True, scope=Scope.QUOTA_IP),
-            owned(None, scope=Scope.QUOTA_IP),
+            owned("a", is_prefix=True, scope=EntityScope.QUOTA_IP),
+            owned(None, scope=EntityScope.QUOTA_IP),
             False,
         ),
     ],
@@ -61,11 +63,13 @@ def test_quotas_of_a_user_and_a_client_id_are_of_the_user() -> None:
     """Whatever the order in which a server names them."""
     parts = client_of({"client-id": "b", "user": "a"})
 
-    assert Quota(parts, "producer_byte_rate", 1.0).owner_name == EntityName(Scope.QUOTA_USER, "a")
+    assert Quota(parts, "producer_byte_rate", 1.0).owner_name == EntityName(
+        EntityScope.QUOTA_USER, "a"
+    )
 
 
 def test_only_needed_topics_are_described() -> None:
     """All of them where a prefix is owned."""
-    assert EntitySet((Topic("a"),), owned=(owned("b"),)).topic_names == {"a", "b"}
+    assert EntitySet((TopicEntity("a"),), owned=(owned("b"),)).topic_names == {"a", "b"}
     assert EntitySet(owned=(owned("b", is_prefix=True),)).topic_names is None
     assert not EntitySet(owned=(owned("b"),)).concerns(Quota)

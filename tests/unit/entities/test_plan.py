@@ -8,14 +8,14 @@ from doorkeeper.entities.model import (
     Credential,
     Entity,
     EntityName,
+    EntityScope,
     EntitySet,
     OwnedName,
     Quota,
-    Scope,
-    Topic,
+    TopicEntity,
 )
 from doorkeeper.entities.plan import (
-    Change,
+    EntityChange,
     EntityPlan,
     EntityPlanError,
     difference,
@@ -23,13 +23,13 @@ from doorkeeper.entities.plan import (
     rest_of,
 )
 
-ORDERS = Topic("orders", 3, 1)
+ORDERS = TopicEntity("orders", 3, 1)
 ALICE = Credential("alice", "SCRAM-SHA-512", 4096)
 LIMIT = Quota((("user", "alice"),), "producer_byte_rate", 10.0)
 ALL_OWNED = (
-    OwnedName(EntityName(Scope.TOPIC, "or"), is_prefix=True),
-    OwnedName(EntityName(Scope.USER, "alice")),
-    OwnedName(EntityName(Scope.QUOTA_USER, "alice")),
+    OwnedName(EntityName(EntityScope.TOPIC, "or"), is_prefix=True),
+    OwnedName(EntityName(EntityScope.USER, "alice")),
+    OwnedName(EntityName(EntityScope.QUOTA_USER, "alice")),
 )
 
 
@@ -43,14 +43,18 @@ def test_what_is_missing_is_created() -> None:
 
     for owned in ALL_OWNED, ():
         found = plan_entities([], wanted(*everything, owned=owned))
-        assert found.changes == (Change(None, ORDERS), Change(None, ALICE), Change(None, LIMIT))
+        assert found.changes == (
+            EntityChange(None, ORDERS),
+            EntityChange(None, ALICE),
+            EntityChange(None, LIMIT),
+        )
 
 
 def test_what_differs_is_changed_where_it_is_owned() -> None:
     """What a file leaves open is as it is."""
-    present = [Topic("orders", 3, 2, (("a", "1"),)), ALICE, LIMIT]
+    present = [TopicEntity("orders", 3, 2, (("a", "1"),)), ALICE, LIMIT]
     goal = (
-        Topic("orders", 6, None, (("b", "2"),)),
+        TopicEntity("orders", 6, None, (("b", "2"),)),
         ALICE._replace(iterations=8192, password="${env:A}"),
         LIMIT._replace(value=11.0),
     )
@@ -68,16 +72,16 @@ def test_what_differs_is_changed_where_it_is_owned() -> None:
 @pytest.mark.parametrize(
     "goal",
     [
-        Topic("orders"),
-        Topic("orders", 3),
-        Topic("orders", configs=(("x", "1.0"),)),
+        TopicEntity("orders"),
+        TopicEntity("orders", 3),
+        TopicEntity("orders", configs=(("x", "1.0"),)),
         ALICE._replace(iterations=None, password="${env:A}"),
         LIMIT,
     ],
 )
 def test_what_is_as_wanted_is_kept(goal: Entity) -> None:
     """Values of settings are compared as a cluster describes them; passwords never."""
-    present = [Topic("orders", 3, 1, (("x", "1"),)), ALICE, LIMIT]
+    present = [TopicEntity("orders", 3, 1, (("x", "1"),)), ALICE, LIMIT]
 
     found = plan_entities(
         present,
@@ -90,25 +94,31 @@ def test_what_is_as_wanted_is_kept(goal: Entity) -> None:
 
 def test_a_topic_is_deleted_only_where_that_is_asked_for() -> None:
     """Users and quotas are removed in any case, where they are owned."""
-    present = [ORDERS, ALICE, LIMIT, Topic("others", 1, 1), ALICE._replace(user="bob")]
+    present = [ORDERS, ALICE, LIMIT, TopicEntity("others", 1, 1), ALICE._replace(user="bob")]
 
     found = plan_entities(present, wanted())
     deleting = plan_entities(present, wanted(), delete_topics=True)
 
-    assert found.removed == (Change(ALICE, None), Change(LIMIT, None))
+    assert found.removals == (EntityChange(ALICE, None), EntityChange(LIMIT, None))
     assert found.staying == (ORDERS,)
-    assert deleting.removed == (Change(ORDERS, None), *found.removed)
+    assert deleting.removals == (EntityChange(ORDERS, None), *found.removals)
     assert deleting.staying == ()
 
 
 @pytest.mark.parametrize(
     ("goal", "reason"),
     [
-        (Topic("orders", 2), "found 3 partitions, wanted are 2: the partitions of a topic only gr"),
-        (Topic("orders", 3, 2), "found replication factor 1, wanted is 2: replicas are moved"),
+        (
+            TopicEntity("orders", 2),
+            "found 3 partitions, wanted are 2: the partitions of a topic only gr",
+        ),
+        (
+            TopicEntity("orders", 3, 2),
+            "found replication factor 1, wanted is 2: replicas are moved",
+        ),
     ],
 )
-def test_what_cannot_be_is_refused(goal: Topic, reason: str) -> None:
+def test_what_cannot_be_is_refused(goal: TopicEntity, reason: str) -> None:
     """Before anything is changed."""
     with pytest.raises(EntityPlanError, match=reason):
         plan_entities([ORDERS], wanted(goal))
@@ -120,16 +130,16 @@ def test_a_password_is_set_again_where_that_is_asked_for() -> None:
 
     found = plan_entities([ALICE], wanted(goal), new_passwords=["alice"])
 
-    assert found.changes == (Change(ALICE, ALICE._replace(password="${env:A}")),)
+    assert found.changes == (EntityChange(ALICE, ALICE._replace(password="${env:A}")),)
 
 
 def test_the_rest_of_a_plan() -> None:
     """What is done is left out; what others have changed meanwhile is refused."""
     plan = EntityPlan(
         (
-            Change(None, ORDERS),
-            Change(ALICE, ALICE._replace(password="${env:A}")),
-            Change(LIMIT, LIMIT._replace(value=11.0)),
+            EntityChange(None, ORDERS),
+            EntityChange(ALICE, ALICE._replace(password="${env:A}")),
+            EntityChange(LIMIT, LIMIT._replace(value=11.0)),
         )
     )
 
@@ -141,10 +151,10 @@ def test_the_rest_of_a_plan() -> None:
 
 def test_a_difference_has_no_owners() -> None:
     """And refuses nothing: it is only shown."""
-    found = difference([ORDERS, ALICE], [Topic("orders", 1), LIMIT])
+    found = difference([ORDERS, ALICE], [TopicEntity("orders", 1), LIMIT])
 
     assert found.changes == (
-        Change(ORDERS, Topic("orders", 1, 1)),
-        Change(ALICE, None),
-        Change(None, LIMIT),
+        EntityChange(ORDERS, TopicEntity("orders", 1, 1)),
+        EntityChange(ALICE, None),
+        EntityChange(None, LIMIT),
     )

@@ -29,11 +29,11 @@ from doorkeeper.entities.model import (
     USER,
     Credential,
     EntityName,
+    EntityScope,
     EntitySet,
     OwnedName,
     Quota,
-    Scope,
-    Topic,
+    TopicEntity,
     client_of,
 )
 
@@ -52,9 +52,9 @@ TOPIC_WORDS: Final = ("name", "partitions", "replicationFactor", "configs")
 USER_WORDS: Final = ("name", "mechanism", "iterations", "password")
 QUOTA_CLIENTS: Final = {"user": USER, "clientId": CLIENT_ID, "ip": IP}
 QUOTA_OWNERS: Final = {
-    "users": Scope.QUOTA_USER,
-    "clientIds": Scope.QUOTA_CLIENT_ID,
-    "ips": Scope.QUOTA_IP,
+    "users": EntityScope.QUOTA_USER,
+    "clientIds": EntityScope.QUOTA_CLIENT_ID,
+    "ips": EntityScope.QUOTA_IP,
 }
 REFERENCE: Final = r"\$\{(env:[^:{}]+|file:[^:{}]+(:[^{}]+)?|dir:[^:{}]+:[^:{}]+)\}"
 """A reference to a password."""
@@ -78,7 +78,7 @@ def entities_of(document: Mapping[str, Any], text_of: TextOf) -> EntitySet:
     Raises:
         FormatError: one is malformed, stands twice, or is not owned though others of its kind are.
     """
-    owned = tuple(_owned(document.get("owns", ()), text_of))
+    owned = tuple(_read_owned(document.get("owns", ()), text_of))
     entities: list[Entity] = []
     paths: list[Path] = []
     seen: set[object] = set()
@@ -106,7 +106,7 @@ def _refuse_duplicates(found: Iterable[Entity], seen: set[object]) -> None:
         seen.add(key)
 
 
-def _owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
+def _read_owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
     parts: Iterable[tuple[Path, object]] = [(("owns",), value)]
     if isinstance(value, list):
         parts = [(("owns", index), each) for index, each in enumerate(value)]
@@ -114,7 +114,7 @@ def _owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
         if not isinstance(part, dict) or not is_entity_part(part):
             continue
         check_words(part, SECTIONS, path, "owns: ")
-        for word, scope in (("topics", Scope.TOPIC), ("users", Scope.USER)):
+        for word, scope in (("topics", EntityScope.TOPIC), ("users", EntityScope.USER)):
             if word in part:
                 yield from _owned_names(part[word], word, scope, path, text_of)
         quotas = part.get("quotas", {})
@@ -129,7 +129,7 @@ def _owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
 
 
 def _owned_names(
-    value: object, word: str, scope: Scope, path: Path, text_of: TextOf
+    value: object, word: str, scope: EntityScope, path: Path, text_of: TextOf
 ) -> Iterator[OwnedName]:
     for each in value if isinstance(value, list) else [value]:
         name, kind = each, "LITERAL"
@@ -144,14 +144,14 @@ def _owned_names(
                 f"owns: {word}: patternType: found {short(kind)}; allowed: LITERAL, PREFIXED",
                 path=path,
             )
-        is_default = name == DEFAULT_NAME and scope not in (Scope.TOPIC, Scope.USER)
+        is_default = name == DEFAULT_NAME and scope not in (EntityScope.TOPIC, EntityScope.USER)
         entity = EntityName(scope, None if is_default else text_of(name))
         if not entity.name and not is_default:
             raise FormatError(f"owns: {word}: {name}: the name is empty", path=path)
         yield OwnedName(entity, kind == "PREFIXED", path)
 
 
-def _topics(row: object, text_of: TextOf) -> Iterator[Topic]:
+def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
     words = _words(row, TOPIC_WORDS, ("name",))
     name = text_of(_text(words, "name"))
     if _TOPIC_NAME.fullmatch(name) is None or name in (".", ".."):
@@ -162,7 +162,7 @@ def _topics(row: object, text_of: TextOf) -> Iterator[Topic]:
     configs = words.get("configs")
     if configs is not None and not isinstance(configs, dict):
         raise FormatError("configs: expected is a mapping from settings to values")
-    yield Topic(
+    yield TopicEntity(
         name,
         _number(words, "partitions", 1, _INT_MAX),
         _number(words, "replicationFactor", 1, _SHORT_MAX),

@@ -20,10 +20,10 @@ from doorkeeper.acl.formats.entities import SECTIONS, entity_of_record, record_o
 from doorkeeper.acl.formats.names import FormatError, check_words
 from doorkeeper.cli.terminal import printable, say
 from doorkeeper.cli.users.passwords import new_password
-from doorkeeper.entities.model import DEFAULT_NAME, Credential, EntitySet, Quota, Topic
+from doorkeeper.entities.model import DEFAULT_NAME, Credential, EntitySet, Quota, TopicEntity
 from doorkeeper.entities.plan import (
     NO_ENTITIES,
-    Change,
+    EntityChange,
     EntityPlan,
     EntityPlanError,
     difference,
@@ -72,7 +72,7 @@ class EntityPlanner(NamedTuple):
     make_plan: MakePlan
 
     async def plan(self, source: AclSession | AclRepository) -> EntityPlan:
-        """Return the plan, after notes on stderr about what it leaves alone.
+        """Return the plan, after notes on stderr on the entities that it leaves alone.
 
         Raises:
             RepositoryError: the entities cannot be read, or cannot become as wanted.
@@ -146,13 +146,14 @@ def planner_of_rest(saved: EntityPlan, removals_max: int) -> EntityPlanner:
     def make_plan(present: list[Entity]) -> EntityPlan:
         return _within(rest_of(saved, present, normalize_config), removals_max)
 
+    # The entities of the plan stand for those that are wanted: they alone are described.
     return EntityPlanner(EntitySet(tuple(each.entity for each in saved.changes)), make_plan)
 
 
 def _within(found: EntityPlan, removals_max: int) -> EntityPlan:
-    if len(found.removed) > removals_max:
+    if len(found.removals) > removals_max:
         raise EntityPlanError(
-            f"{len(found.removed)} topics, users and quotas would be removed; allowed:"
+            f"{len(found.removals)} topics, users and quotas would be removed; allowed:"
             f" {removals_max} (--max-removals)"
         )
     return found
@@ -173,6 +174,7 @@ async def compare(left: Location, right: Location, of_files: EntitySet) -> Entit
 
 async def _entities_at(location: Location, of_files: EntitySet) -> list[Entity]:
     repository = location.repository()
+    # A store has topics, but no file could be applied to them without its server.
     if not location.address.is_live:
         return list((await repository.read()).entities.entities)
     present = await repository.entities(of_files)
@@ -189,7 +191,7 @@ async def _entities_at(location: Location, of_files: EntitySet) -> list[Entity]:
 # --- printing
 
 
-def line_of(change: Change) -> str:
+def line_of(change: EntityChange) -> str:
     """Return a change as a line."""
     before, after = change
     sign = "+" if before is None else "-" if after is None else "~"
@@ -197,7 +199,7 @@ def line_of(change: Change) -> str:
 
 
 def _subject(entity: Entity) -> str:
-    if isinstance(entity, Topic):
+    if isinstance(entity, TopicEntity):
         return f"topic {entity.name}"
     if isinstance(entity, Credential):
         return f"user {entity.user}"
@@ -205,14 +207,14 @@ def _subject(entity: Entity) -> str:
     return f"quota of {', '.join(client)}"
 
 
-def _details(change: Change) -> Iterator[str]:
+def _details(change: EntityChange) -> Iterator[str]:
     before, after = change
     if isinstance(change.entity, Credential):
         yield from _credential_details(before, change.entity, is_removed=after is None)
     elif isinstance(change.entity, Quota):
         now = f" (now {_number(before.value)})" if isinstance(before, Quota) and after else ""
         yield f"{change.entity.limit}={_number(change.entity.value)}{now}"
-    elif isinstance(after, Topic):
+    elif isinstance(after, TopicEntity):
         yield from _topic_details(before, after)
     else:
         yield f"{change.entity.partitions} partitions with all their records"
@@ -231,8 +233,8 @@ def _credential_details(
     yield f"{'new ' if is_same else ''}password of {entity.password}"
 
 
-def _topic_details(before: Entity | None, after: Topic) -> Iterator[str]:
-    if not isinstance(before, Topic):
+def _topic_details(before: Entity | None, after: TopicEntity) -> Iterator[str]:
+    if not isinstance(before, TopicEntity):
         yield f"{after.partitions or 'default'} partitions"
         if after.replication_factor is not None:
             yield f"replication factor {after.replication_factor}"
@@ -269,8 +271,8 @@ def summary_of(plan: EntityPlan) -> str:
     """Return the numbers of a plan of entities; empty if there are none."""
     if plan:
         return (
-            f"topics, users, quotas: {len(plan.created)} to create, {len(plan.altered)} to change,"
-            f" {len(plan.removed)} to remove, {plan.kept} unchanged"
+            f"topics, users, quotas: {len(plan.creations)} to create, {len(plan.alterations)} to"
+            f" change, {len(plan.removals)} to remove, {plan.kept} unchanged"
         )
     return f"{plan.kept} topics, users and quotas are as wanted" if plan.kept else ""
 
@@ -310,7 +312,7 @@ def take_plan(document: dict[str, Any]) -> EntityPlan:
             )
             if before is None and after is None:
                 raise FormatError(f"{section}: a change has neither before nor after")
-            changes.append(Change(before, after))
+            changes.append(EntityChange(before, after))
     return EntityPlan(tuple(changes))
 
 
@@ -318,21 +320,21 @@ def take_plan(document: dict[str, Any]) -> EntityPlan:
 
 
 class Phases(NamedTuple):
-    """The changes of a plan in the order in which they are made.
+    """The changes of a plan in their order.
 
     Topics and users first, so that no ACL is for something that is not there yet; ACLs that are
-    added; quotas; ACLs that are removed; and what else is removed.
+    added; quotas; ACLs that are removed; then the other removals.
     """
 
-    first: tuple[Change, ...]
-    quotas: tuple[Change, ...]
-    removals: tuple[Change, ...]
+    first: tuple[EntityChange, ...]
+    quotas: tuple[EntityChange, ...]
+    removals: tuple[EntityChange, ...]
 
     @classmethod
     def of(cls, plan: EntityPlan) -> Phases:
         there = [each for each in plan.changes if each.after is not None]
         quotas = tuple(each for each in there if isinstance(each.entity, Quota))
-        return cls(tuple(each for each in there if each not in quotas), quotas, plan.removed)
+        return cls(tuple(each for each in there if each not in quotas), quotas, plan.removals)
 
 
 def passwords_of(plan: EntityPlan) -> dict[str, str]:
@@ -355,6 +357,7 @@ def passwords_of(plan: EntityPlan) -> dict[str, str]:
 
 
 def _password(reference: str, environment: Mapping[str, str]) -> str:
+    # Java's provider needs a key: a file with nothing but the password has none.
     file = _FILE.fullmatch(reference)
     if file is not None:
         return new_password(Path(file[1]))
@@ -367,8 +370,8 @@ def _password(reference: str, environment: Mapping[str, str]) -> str:
 
 
 async def alter(
-    session: AclSession, changes: Sequence[Change], passwords: Mapping[str, str]
-) -> list[tuple[Change, ApiError]]:
+    session: AclSession, changes: Sequence[EntityChange], passwords: Mapping[str, str]
+) -> list[tuple[EntityChange, ApiError]]:
     """Make changes, and return those that were refused.
 
     Raises:

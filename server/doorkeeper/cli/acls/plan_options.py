@@ -113,9 +113,9 @@ def exit_with_status(
     reasons = []
     if "removal" in failures and plan.removed:
         reasons.append(f"--fail-on removal: {len(plan.removed)} ACLs are removed")
-    if "removal" in failures and entities.removed:
+    if "removal" in failures and entities.removals:
         reasons.append(
-            f"--fail-on removal: {len(entities.removed)} topics, users and quotas are removed"
+            f"--fail-on removal: {len(entities.removals)} topics, users and quotas are removed"
         )
     if "widening" in failures and (found := widening(present, plan)):
         reasons.append(f"--fail-on widening: requests may be newly permitted by {len(found)} ACLs")

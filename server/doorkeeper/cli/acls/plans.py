@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan_application import Outcome
-    from doorkeeper.entities.plan import Change
+    from doorkeeper.entities.plan import EntityChange
     from doorkeeper.errors import ApiError
     from doorkeeper.repositories.repository import AclRepository, AclSession
 
@@ -275,11 +275,11 @@ def apply_plan(
 
 
 class _Outcome(NamedTuple):
-    """What was applied of ACLs, the number of changed entities, and the refused changes."""
+    """The outcome of ACLs, the number of changed entities, and the refused changes."""
 
     acls: Outcome
     entities: int
-    failed: tuple[tuple[Change, ApiError], ...]
+    failed: tuple[tuple[EntityChange, ApiError], ...]
 
 
 def _report(outcome: _Outcome) -> None:
@@ -305,9 +305,9 @@ async def _apply_all(
     progress_: _Progress,
 ) -> _Outcome:
     phases = Phases.of(entities)
-    failed: list[tuple[Change, ApiError]] = []
+    failed: list[tuple[EntityChange, ApiError]] = []
 
-    async def change(changes: Sequence[Change]) -> None:
+    async def change(changes: Sequence[EntityChange]) -> None:
         failed.extend(await alter(session, changes, passwords))
         progress_.add(len(changes))
 

@@ -19,10 +19,10 @@ from doorkeeper.entities.model import (
     Credential,
     Entity,
     EntityName,
+    EntityScope,
     OwnedName,
     Quota,
-    Scope,
-    Topic,
+    TopicEntity,
 )
 
 FILE = """
@@ -42,7 +42,9 @@ quotas:
 """
 USER = (("user", "pay-app"), ("client-id", None))
 ENTITIES: list[Entity] = [
-    Topic("pay-orders", 6, None, (("a", "0.5"), ("preallocate", "true"), ("retention.ms", "5"))),
+    TopicEntity(
+        "pay-orders", 6, None, (("a", "0.5"), ("preallocate", "true"), ("retention.ms", "5"))
+    ),
     Credential("pay-app", "SCRAM-SHA-256", None, "${env:PAY}"),
     Credential("pay-app", "SCRAM-SHA-512", None, "${env:PAY}"),
     Quota(USER, "producer_byte_rate", 10.0),
@@ -64,10 +66,10 @@ def test_a_file_is_read() -> None:
 
     assert list(found.entities.entities) == ENTITIES
     assert found.entities.owned == (
-        OwnedName(EntityName(Scope.TOPIC, "audit"), path=("owns", 1)),
-        OwnedName(EntityName(Scope.TOPIC, "pay-"), is_prefix=True, path=("owns", 1)),
-        OwnedName(EntityName(Scope.QUOTA_USER, "pay-app"), path=("owns", 1)),
-        OwnedName(EntityName(Scope.QUOTA_IP, None), path=("owns", 1)),
+        OwnedName(EntityName(EntityScope.TOPIC, "audit"), path=("owns", 1)),
+        OwnedName(EntityName(EntityScope.TOPIC, "pay-"), is_prefix=True, path=("owns", 1)),
+        OwnedName(EntityName(EntityScope.QUOTA_USER, "pay-app"), path=("owns", 1)),
+        OwnedName(EntityName(EntityScope.QUOTA_IP, None), path=("owns", 1)),
     )
     assert [each.selector.prefixes for each in found.owned] == [("pay-",)]
 

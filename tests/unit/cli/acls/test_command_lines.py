@@ -29,7 +29,7 @@ from doorkeeper.cli.acls.command_lines import (
     our_command,
 )
 from doorkeeper.cli.acls.options import additions, entry_options, resource_options
-from doorkeeper.cli.acls.plans import plan_of
+from doorkeeper.cli.acls.plans import SavedPlan, plan_of
 from doorkeeper.repositories.addresses import parse_address
 from testkit.acl import PREFIXED, READ, allow, cluster, deny, group, topic
 
@@ -119,7 +119,7 @@ def test_what_the_tool_cannot_say_is_the_item_of_a_plan(binding: AclBinding) -> 
     assert line is not None
     first, second = line.split(" | ")
     printed = subprocess.run(["/bin/sh", "-c", first], capture_output=True, text=True, check=True)
-    assert plan_of(printed.stdout) == (Plan((), (binding,), 0, 0), None, None)
+    assert plan_of(printed.stdout) == SavedPlan(Plan((), (binding,), 0, 0), None, None)
     assert second == "doorkeeper acls apply - kafka://h:1,i:2 --plan --yes"
 
 

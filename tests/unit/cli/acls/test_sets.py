@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.plan import Plan
 from doorkeeper.cli.acls import plans as acl_plans
+from doorkeeper.cli.acls.plans import SavedPlan
 from doorkeeper.cli.acls.sets import rest_of
 from doorkeeper.cli.commands import doorkeeper
 from testkit.acl import READ, allow, group, topic
@@ -205,7 +206,7 @@ def test_differences_of_two_sets(desk: Desk) -> None:
     )  # fmt: skip
 
     assert result.exit_code == 3
-    assert acl_plans.plan_of(result.stdout) == (Plan((C,), (B,), 1, 0), desk.store, 1)
+    assert acl_plans.plan_of(result.stdout) == SavedPlan(Plan((C,), (B,), 1, 0), desk.store, 1)
     assert json.loads(result.stdout)["wanted"] == {
         "place": str(desk.folder / "other.yaml"),
         "revision": None,
