@@ -26,16 +26,17 @@ from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.streaming.batches import Batches
 from doorkeeper_pipeline.tables import delta
 from doorkeeper_pipeline.tables.delta import Tables
+from testkit.certificates import PASSWORD, trust_store, world
 from testkit.checkout import ROOT
 from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import Unavailable, cannot, jars, other_jars
 from testkit.kafka_tools import KafkaTools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 TOPIC = "audit-lines"
 PARTITIONS = 3
@@ -66,15 +67,22 @@ class Site:
         self.spark = (*SPARK, "--conf", f"spark.jars={','.join(source)}")
         self.address = f"kafka://localhost:{broker.sasl_port}/{TOPIC}"
         self.config = folder / "reader.properties"
+        trusted = trust_store(folder / "trusted.p12", "PKCS12", world().authority)
         self.config.write_text(
-            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+            "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
+            f"ssl.truststore.location={trusted}\nssl.truststore.type=PKCS12\n"
+            f"ssl.truststore.password={PASSWORD}\n"
             "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required"
             f' username="reader" password="{SECRET}";\n'
         )
         self._tools = tools
-        self.tool("kafka-topics", f"--create --topic {TOPIC} --partitions {PARTITIONS}")
+        self.create(TOPIC)
+
+    def create(self, topic: str) -> None:
+        """Create a topic that the reader may read."""
+        self.tool("kafka-topics", f"--create --topic {topic} --partitions {PARTITIONS}")
         self.tool(
-            "kafka-acls", f"--add --allow-principal User:reader --operation Read --topic {TOPIC}"
+            "kafka-acls", f"--add --allow-principal User:reader --operation Read --topic {topic}"
         )
 
     def tool(self, name: str, words: str) -> str:
@@ -84,10 +92,10 @@ class Site:
         assert done.status == 0, done
         return done.stdout
 
-    def produce(self, compression: str, lines: list[str]) -> None:
+    def produce(self, compression: str, lines: list[str], topic: str = TOPIC) -> None:
         """Write lines by Kafka's own producer."""
         command = ["java", "-cp", jars("4.3.1").classpath, "org.apache.kafka.tools.ConsoleProducer"]
-        command += ["--bootstrap-server", f"localhost:{self.broker.plain_port}", "--topic", TOPIC]
+        command += ["--bootstrap-server", f"localhost:{self.broker.plain_port}", "--topic", topic]
         command += ["--compression-codec", compression]
         text = "".join(f"{each}\n" for each in lines)
         subprocess.run(command, input=text, text=True, check=True, capture_output=True, timeout=120)
@@ -115,11 +123,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     except Unavailable as missing:
         cannot(str(missing))
     users = {"admin": "admin-secret", "reader": SECRET, "stranger": "stranger-secret"}
-    broker = KafkaBroker(release, users=users, overrides={})
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "server.p12").write_bytes(world().server.pkcs12())
+    secure = {
+        "listener.security.protocol.map": (
+            "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_SSL"
+        ),
+        "ssl.keystore.location": str(folder / "server.p12"),
+        "ssl.keystore.password": PASSWORD,
+    }
+    broker = KafkaBroker(release, users=users, overrides=secure)
     tools = KafkaTools(release)
     try:
         broker.start()
-        found = Site(broker, tools, tmp_path_factory.mktemp("site"))
+        found = Site(broker, tools, folder)
         for compression in COMPRESSIONS:
             found.produce(compression, [line(compression, number) for number in range(EACH)])
         found.transaction([line("committed", number) for number in range(30)], commits=True)
@@ -193,6 +210,47 @@ def test_both_engines(site: Site, tmp_path: Path) -> None:
     assert not [path for path in files if SECRET.encode() in path.read_bytes()]
 
 
+def in_envelope(name: str, number: int) -> str:
+    """Return a line of the log in the envelope of ``kcat -J``."""
+    place = {"topic": "shipped", "partition": 0, "offset": number, "tstype": "create", "ts": 1}
+    return json.dumps({**place, "broker": 1, "key": None, "payload": line(name, number)})
+
+
+def of_redpanda(name: str, number: int) -> str:
+    """Return an event of Redpanda's audit topic."""
+    event = {
+        "class_uid": 6003,
+        "count": 1,
+        "time": 1_795_300_000_000 + number,
+        "actor": {
+            "authorizations": [{"decision": "denied", "policy": {"desc": "", "name": ""}}],
+            "user": {"name": "alice", "type_id": 1},
+        },
+        "api": {"operation": "fetch", "service": {"name": "kafka rpc protocol"}},
+        "resources": [{"name": name, "type": "topic"}],
+        "src_endpoint": {"ip": "10.0.0.7", "name": "rpk", "port": 53602},
+        "status_id": 2,
+    }
+    return json.dumps(event)
+
+
+@pytest.mark.parametrize("record", [in_envelope, of_redpanda])
+def test_other_records(site: Site, tmp_path: Path, record: Callable[[str, int], str]) -> None:
+    """Records in an envelope of kcat, and Redpanda's, are known by their form in both engines."""
+    topic = record.__name__.replace("_", "-")
+    site.create(topic)
+    site.produce("none", [record(topic, number) for number in range(50)], topic)
+    for name, options in (("local", ()), ("spark", site.spark)):
+        address = site.address.replace(TOPIC, topic)
+
+        done = ran(site, tmp_path / name, *options, address=address)
+
+        assert done.returncode in (0, 4), done.stderr[-3000:]
+        assert counts(tmp_path / name) == {topic: 50}
+        assert json.loads(done.stdout)["run"]["quarantined"] == 0
+    assert silver_and_gold(tmp_path / "local") == silver_and_gold(tmp_path / "spark")
+
+
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_errors(site: Site, tmp_path: Path, engine: str) -> None:
     """A topic that is not there, one that may not be read, and no broker: one line each."""
@@ -252,7 +310,7 @@ def test_killed_runs(site: Site, tmp_path: Path) -> None:
     assert counts(tmp_path) == wanted
 
 
-STREAM_ROUNDS = 10
+STREAM_ROUNDS = 20
 
 
 def test_killed_streams(site: Site, tmp_path: Path) -> None:
