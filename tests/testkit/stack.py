@@ -1,0 +1,121 @@
+"""The stack of docker/compose.yaml in containers: a copy of its files, its secrets, its nodes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.client import AdminClient
+from doorkeeper.client.errors import ClientError
+from doorkeeper.client.properties import client_config
+from testkit.checkout import ROOT
+from testkit.podman import Compose, Podman, healthy, until
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NODES: Final = ("node-1", "node-2")
+PORTS: Final = {"node-1": 19091, "node-2": 19092}
+OTHERS: Final = ("postgres", "prometheus")
+
+
+class Stack(Compose):
+    """Both nodes, their database and Prometheus; Grafana's image is not to be had everywhere."""
+
+    def __init__(self, podman: Podman, folder: Path, version: str = "latest") -> None:
+        """Copy docker/ to a folder, so that nobody's own secrets are used."""
+        self._folder = folder / "docker"
+        shutil.copytree(
+            ROOT / "docker", self._folder, ignore=shutil.ignore_patterns("secrets", "__pycache__")
+        )
+        script = self._folder / "make-secrets"
+        subprocess.run([script], check=True, capture_output=True)
+        # Containers have users of their own, and pytest's folders are their owner's alone; the
+        # files are mounted one by one, but Prometheus' folder is not.
+        super().__init__(
+            podman,
+            self._folder / "compose.yaml",
+            DOORKEEPER_VERSION=version,
+            POSTGRES_IMAGE=podman.stand_in("postgres"),
+            PROMETHEUS_IMAGE=podman.stand_in("prometheus"),
+        )
+
+    @property
+    def admin(self) -> Path:
+        """The login of the administrator, for Kafka's tools."""
+        return self._folder / "secrets" / "admin.properties"
+
+    def start(self) -> None:
+        """Start all in the order of ``depends_on``, whose conditions old podmans cannot wait for."""
+        for service in ("postgres", *NODES, "prometheus"):
+            self.up(service)
+            self.wait(service)
+
+    def container(self, service: str) -> str:
+        """Return the name of a container."""
+        return f"doorkeeper_{service}_1"
+
+    def wait(self, *services: str) -> None:
+        """Wait until their own probes succeed."""
+        for each in services:
+            name = self.container(each)
+            until(lambda name=name: healthy(self.podman, name), lambda: self.logs(each))  # noqa: B023
+
+    def logs(self, service: str) -> str:
+        """Return the end of what a container printed."""
+        done = self.podman.run("logs", "--tail", "30", self.container(service))
+        return done.stdout + done.stderr
+
+    def add(self, node: str, principals: Sequence[str]) -> list[str | None]:
+        """Let principals read the topic orders, one try; return the error of each by its name."""
+
+        async def added() -> list[str | None]:
+            config = client_config(f"localhost:{PORTS[node]}", self.admin)
+            config = replace(config, timeout_ms=15_000, request_timeout_ms=15_000)
+            async with AdminClient(config) as admin:
+                results = await admin.create_acls([binding(each) for each in principals])
+                return [str(each.error) if each.error else None for each in results]
+
+        try:
+            return asyncio.run(added())
+        except ClientError as error:
+            return [f"{type(error).__name__}: {error}"] * len(principals)
+
+    def readers(self, node: str) -> set[str]:
+        """Return who may read the topic orders, as a node says."""
+
+        async def described() -> set[str]:
+            config = client_config(f"localhost:{PORTS[node]}", self.admin)
+            async with AdminClient(config) as admin:
+                return {each.entry.principal for each in await admin.describe_acls()}
+
+        return asyncio.run(described())
+
+
+def binding(principal: str) -> AclBinding:
+    """Return the ACL that lets a principal read the topic orders."""
+    return AclBinding(
+        ResourcePattern(ResourceType.TOPIC, "orders", PatternType.LITERAL),
+        AccessControlEntry(principal, "*", AclOperation.READ, AclPermissionType.ALLOW),
+    )
+
+
+def asked(path: str) -> Any:
+    """Ask Prometheus."""
+    with urllib.request.urlopen(f"http://127.0.0.1:9090/api/v1/{path}", timeout=30) as answer:
+        return json.load(answer)["data"]
