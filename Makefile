@@ -2,7 +2,7 @@
 # PYTHON=/path/to/python chooses the interpreter; ARGS="..." goes on to what is started.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-system serve test test-pythons test-all interop-quick conformance check generate wheel \
+.PHONY: help setup setup-system serve test test-pythons test-all test-containers interop-quick conformance check generate wheel \
         bench bench-quick bench-parts pipeline-demo lock image clean
 
 py := .venv/bin/python
@@ -30,9 +30,15 @@ test-pythons:  ## run the unit and end-to-end tests with Python 3.12 and 3.13, i
 	@scripts/environment test
 	@scripts/test-pythons $(ARGS)
 
-test-all: setup-system  ## run all tests: the slow ones and those with real Kafka too
-	@scripts/environment interop
+test-all:  ## run all tests: the slow ones, those with real Kafka and with containers too
+	@scripts/setup-system containers
+	@scripts/environment containers
 	@$(py) -m pytest $(ARGS)
+
+test-containers:  ## build the image, run both stacks of docker/ with podman (as root)
+	@scripts/setup-system containers
+	@scripts/environment containers
+	@$(py) -m pytest tests/interop/containers $(ARGS)
 
 interop-quick:  ## run the quick tests with Kafka's own tools and foreign clients
 	@scripts/environment interop
