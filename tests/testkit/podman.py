@@ -24,7 +24,7 @@ from testkit.checkout import ROOT
 from testkit.kafka_jars import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 NEEDED: Final = ("podman", "runc", "debootstrap")
 BASE: Final = "localhost/base"
@@ -163,24 +163,29 @@ class Podman:
         return root
 
     def build(self, tag: str, context: Path, *words: str) -> str:
-        """Build an image over the base with the machine's own settings of pip; return its name."""
-        conf = self.folder / "pip.conf"
-        found = [Path("/etc/pip.conf"), Path.home() / ".config/pip/pip.conf"]
-        text = "\n".join(file.read_text() for file in found if file.exists())
-        conf.write_text(text or "[global]\n")
+        """Build an image over the base; return its name."""
         self(
             *("build", "--isolation", "chroot", "--network", "host", "--format", "docker"),
             *("--ulimit", "nofile=20000:20000", "--build-arg", f"BASE={self.base()}"),
-            *("--secret", f"id=pipconf,src={conf}", "--volume", "/etc/ssl/certs:/etc/ssl/certs:ro"),
             *("--tag", tag, *words, str(context)),
             timeout_s=BUILD_S,
         )
         return tag
 
+    def _build_server(self, tag: str, context: Path, *words: str) -> str:
+        """Build an image of the server, with the machine's own settings of pip and authorities."""
+        conf = self.folder / "pip.conf"
+        found = [Path("/etc/pip.conf"), Path.home() / ".config/pip/pip.conf"]
+        text = "\n".join(file.read_text() for file in found if file.exists())
+        conf.write_text(text or "[global]\n")
+        certificates = ("--volume", "/etc/ssl/certs:/etc/ssl/certs:ro")
+        secret = ("--secret", f"id=pipconf,src={conf}")
+        file = ("--file", str(context / "docker" / "Dockerfile"))
+        return self.build(tag, context, *certificates, *secret, *file, *words)
+
     def server_image(self) -> str:
         """Return the image of this checkout."""
-        words = ("--file", str(ROOT / "docker" / "Dockerfile"), "--build-arg", "VERSION=of-a-test")
-        return self.build(f"{SERVER}:latest", ROOT, *words)
+        return self._build_server(f"{SERVER}:latest", ROOT, "--build-arg", "VERSION=of-a-test")
 
     def server_image_of(self, commit: str) -> str:
         """Return the image of an earlier commit, by its own Dockerfile; skips without it in git."""
@@ -193,7 +198,7 @@ class Podman:
             folder = self.folder / "commit"
             with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
                 archive.extractall(folder, filter="data")
-            self.build(tag, folder, "--file", str(folder / "docker" / "Dockerfile"))
+            self._build_server(tag, folder)
             shutil.rmtree(folder)
         return tag
 
@@ -212,8 +217,10 @@ class Compose:
             raise Unavailable("podman-compose: not installed (scripts/environment containers)")
         self.podman = podman
         self.environment = {**podman.environment, **environment}
-        # Limits of files are the machine's: it may not let a container raise its own.
-        self._command = [str(program), "--podman-run-args=--ulimit host", "--file", str(file)]
+        # Limits of files are the machine's: it may not let a container raise its own. Podman adds
+        # folders that can be written to a read-only root, which Docker does not.
+        words = "--ulimit host --read-only-tmpfs=false"
+        self._command = [str(program), f"--podman-run-args={words}", "--file", str(file)]
 
     def __enter__(self) -> Self:
         return self
@@ -251,8 +258,3 @@ def healthy(podman: Podman, name: str) -> bool:
     """Tell if the container's own probe succeeds; without systemd it is run by hand."""
     return podman.run("healthcheck", "run", name).returncode == 0
 
-
-def labels(image: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the labels of what ``inspect`` says of an image."""
-    found: Mapping[str, str] = image["Config"]["Labels"]
-    return found
