@@ -93,7 +93,8 @@ class Podman:
         self._lock.close()
 
     def _remove_all(self) -> None:
-        self("rm", "--all", "--force", "--time", "0")
+        # One that others depend on is refused while they restart.
+        until(lambda: self.run("rm", "--all", "--force", "--time", "0").returncode == 0)
         self("volume", "prune", "--force")
 
     def run(self, *words: str, timeout_s: float = COMMAND_S) -> subprocess.CompletedProcess[str]:
@@ -257,4 +258,3 @@ def until(true: Callable[[], object], fails: Callable[[], str] = str) -> None:
 def healthy(podman: Podman, name: str) -> bool:
     """Tell if the container's own probe succeeds; without systemd it is run by hand."""
     return podman.run("healthcheck", "run", name).returncode == 0
-

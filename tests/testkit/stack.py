@@ -61,7 +61,7 @@ class Stack(Compose):
         return self._folder / "secrets" / "admin.properties"
 
     def start(self) -> None:
-        """Start all in the order of ``depends_on``: not every podman can wait for its conditions."""
+        """Start all in the order of ``depends_on``, whose conditions older podmans ignore."""
         for service in ("postgres", *NODES, "prometheus"):
             self.up(service)
             self.wait(service)

@@ -10,13 +10,16 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from testkit.kafka_jars import VERSIONS
-from testkit.kafka_tools import KafkaTools
 from testkit.podman import Podman, until
 from testkit.stack import NODES, OTHERS, PORTS, Stack, asked
+
+if TYPE_CHECKING:
+    from testkit.kafka_tools import KafkaTools
 
 names = (f"User:reader-{number}" for number in itertools.count())
 
@@ -111,7 +114,7 @@ def test_a_killed_node_comes_back_and_the_other_goes_on(
 
 
 def test_a_database_that_restarts_loses_no_acknowledged_change(stack: Stack) -> None:
-    """Questions are answered throughout; changes get a retriable error, and work again by themselves."""
+    """Questions are answered throughout; changes fail clearly, and work again by themselves."""
     acknowledged: set[str] = set()
     refused: list[str] = []
     goes_on = threading.Event()

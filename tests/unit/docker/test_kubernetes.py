@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 from pathlib import Path
@@ -123,9 +124,7 @@ def test_a_node_can_start_with_what_is_mounted(tmp_path: Path) -> None:
     words = [
         re.sub(r"\$\((\w+)\)", lambda found: values[found[1]], each) for each in container["args"]
     ]
-    overrides = [
-        value for word, value in zip(words, words[1:], strict=False) if word == "--override"
-    ]
+    overrides = [value for word, value in itertools.pairwise(words) if word == "--override"]
 
     loaded = check_configuration(file, overrides)
 
@@ -144,7 +143,7 @@ def test_a_node_can_start_with_what_is_mounted(tmp_path: Path) -> None:
 
 
 def test_probes_and_the_end_fit_the_server() -> None:
-    """Probes without a login get an answer over https; the end waits longer than the server's own."""
+    """Probes need no login and are https; the end waits longer than the server drains."""
     pod = pod_of(named("StatefulSet", "doorkeeper"))
     [container] = pod["containers"]
     asked = {
