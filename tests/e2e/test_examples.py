@@ -93,7 +93,7 @@ def test_the_page_has_their_commands() -> None:
         for command in commanded((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))
     ]
 
-    page = ROOT / "docs" / "tutorials" / "writing-an-authorizer.md"
+    page = ROOT / "docs" / "how-to" / "writing-an-authorizer.md"
     assert commanded(page.read_text(encoding="utf-8")) == headers
 
 

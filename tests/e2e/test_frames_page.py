@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,33 +11,18 @@ from doorkeeper.dissector.frame_cutter import FRAME_BYTES_MAX
 from doorkeeper.dissector.inputs import CONNECTIONS_MAX, HELD_BYTES_MAX
 from doorkeeper.dissector.tcp_streams import HELD_BYTES_MAX as STREAM_BYTES_MAX
 from testkit.checkout import ROOT
+from testkit.page_commands import Reader, commands, page
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = (ROOT / "docs" / "how-to" / "frames.md").read_text(encoding="utf-8")
-SESSIONS = re.findall(r"(?ms)^```\n\$ (doorkeeper frames[^\n]*)\n(.*?)^```$", PAGE)
+PAGE = page("frames.md")
 
 
-@pytest.mark.parametrize(("command", "shown"), SESSIONS, ids=["text", "json"])
+@pytest.mark.parametrize(("command", "shown"), commands(PAGE), ids=["text", "json"])
 def test_what_is_shown_is_printed(command: str, shown: str, tmp_path: Path) -> None:
     """Letter by letter, stderr too, in a shell at the top of the checkout."""
-    program = tmp_path / "doorkeeper"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m doorkeeper "$@"\n')
-    program.chmod(0o755)
-
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=ROOT,
-        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert done.stdout == shown
+    assert Reader(ROOT, tmp_path).run(command) == shown
 
 
 def test_the_limits_are_those_of_the_code() -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from testkit.checkout import ROOT
+from testkit.page_commands import Reader, commands, page
 from testkit.testing_examples import run_example
 
-PAGE = (ROOT / "docs" / "tutorials" / "tutorial-least-privilege.md").read_text(encoding="utf-8")
-SESSIONS = re.findall(r"(?m)^```\n\$ (.*)\n((?:.*\n)*?)^```$", PAGE)
+PAGE = page("tutorial-least-privilege.md")
+SESSIONS = commands(PAGE)
 TEST = re.compile(r"(?ms)^```python\n(.*?)^```$")
 
 
@@ -22,25 +20,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Return the output of each command, run one after the other in one folder."""
     folder = tmp_path_factory.mktemp("tutorial")
     (folder / "examples").symlink_to(ROOT / "examples")
-    programs = folder / "bin"
-    programs.mkdir()
-    for name, words in (("doorkeeper", "-m doorkeeper"), ("python", "")):
-        program = programs / name
-        program.write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
-        program.chmod(0o755)
-    outputs = []
-    for command, _ in SESSIONS:
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=folder,
-            env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=100,
-            check=False,
-        )
-        outputs.append(done.stdout)
+    outputs = [each.shown for each in Reader(folder, folder / "bin").follow(PAGE)]
     (block,) = TEST.findall(PAGE)
     (folder / "test_service.py").write_text(block, encoding="utf-8")
     outputs.append(str(run_example(folder / "test_service.py", folder)))

@@ -1,10 +1,8 @@
-"""The code of docs/tutorials/writing-an-authorizer.md does what the page says."""
+"""The code of docs/how-to/writing-an-authorizer.md does what the page says."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -23,26 +21,26 @@ from doorkeeper_wire.messages.metadata import (
     MetadataRequestTopic,
     MetadataResponse,
 )
-from testkit.checkout import ROOT
+from testkit.page_commands import File, page, steps
 from testkit.serving import Serving, creation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = ROOT / "docs" / "tutorials" / "writing-an-authorizer.md"
-BLOCK = re.compile(r"^```(?:python|toml) (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PAGE = page("writing-an-authorizer.md")
+TUTORIAL = page("an-authorizer-of-your-own.md")
 LATER_IMPORT = "from doorkeeper.authorizer import masks_by_authorize"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the files of the page; a second block of a file goes on with it."""
-    text = PAGE.read_text(encoding="utf-8")
-    assert f"`{LATER_IMPORT}`" in text
+    """A folder with the files of the pages; a second block of a file goes on with it."""
+    assert f"`{LATER_IMPORT}`" in PAGE
     files: dict[str, str] = {"no_strangers.py": f"{LATER_IMPORT}\n"}
-    for name, code in BLOCK.findall(text):
-        files[name] = files.get(name, "") + code
-    assert len(files) == 5
+    for step in steps(PAGE) + steps(TUTORIAL):
+        if isinstance(step, File):
+            files[step.name] = files.get(step.name, "") + step.text
+    assert {"office_hours.py", "slow_store.py", "pyproject.toml"} <= set(files)
     for name, code in files.items():
         (tmp_path / name).write_text(code)
     return tmp_path
@@ -105,21 +103,6 @@ def test_one_whose_updates_take_their_time(folder: Path) -> None:
         assert not server.of("threads outlive the authorizer")
 
 
-def test_its_test_passes(folder: Path) -> None:
-    """The test of the page needs no server."""
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert run.returncode == 0, run.stdout
-    assert "2 passed" in run.stdout
-
-
 def test_a_package_is_named_without_its_path(folder: Path) -> None:
     """As an installed one would be: its entry point is that of the page's pyproject.toml."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())
@@ -139,7 +122,7 @@ def test_a_package_is_named_without_its_path(folder: Path) -> None:
 
 def test_the_names_of_the_table_for_ports_exist() -> None:
     """Classes, fields of the context and of actions, and methods."""
-    table = PAGE.read_text(encoding="utf-8").partition("## 7. ")[2].partition("Read on")[0]
+    table = PAGE.partition("## Port one from Java")[2].partition("Read on")[0]
     python = " ".join(row.split(" | ")[1] for row in table.splitlines() if row.startswith("| `"))
     named = set(re.findall(r"\b[A-Z]\w+[a-z]\w+(?=[(\[`])", python)) - {
         "Mine",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BLOCK = re.compile(
     r"^(?P<indent> *)(?P<fence>```+)(?P<info>[^`\n]*)\n(?P<body>.*?)^(?P=indent)(?P=fence)$"
-    r"|(?P<indented>(?:^    .*\n(?:\n(?=    ))?)+)",
+    r"|(?P<indented>(?:^    [^\n]*\n(?:\n(?=    ))?)+)",
     re.DOTALL | re.MULTILINE,
 )
 SERVE = "doorkeeper serve"

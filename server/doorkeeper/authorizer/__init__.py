@@ -2,7 +2,7 @@
 
 Plug-ins may rely on the names in ``__all__``; the modules behind them may change at any time.
 ``docs/reference/authorizer-contract.md`` states the compatibility guarantee; start with
-``docs/tutorials/writing-an-authorizer.md``.
+``docs/tutorials/an-authorizer-of-your-own.md``.
 """
 
 from __future__ import annotations
