@@ -28,7 +28,8 @@ BLOCK = re.compile(
 )
 SERVE = "doorkeeper serve"
 SERVER = "localhost:9092"
-"""The server that pages name: a command gets the address of the server that really runs."""
+OPERATIONS = "127.0.0.1:9404"
+"""The ports that pages name: a command gets the addresses of the server that really runs."""
 
 PROGRAMS: Mapping[str, str] = {
     "doorkeeper": "-m doorkeeper",
@@ -102,7 +103,8 @@ class Reader:
     ) -> None:
         """Take the folder to work in, one for the programs, and a server that runs already."""
         self.folder = folder
-        self.server = f"localhost:{free_port()}" if server is None else server
+        self.server = server or f"localhost:{free_port()}"
+        self._operations = f"127.0.0.1:{free_port()}"
         self.serving: Serving | None = None
         self._environment = os.environ | environment
         self._environment["PATH"] = f"{programs}:{os.environ['PATH']}"
@@ -126,7 +128,7 @@ class Reader:
                 path = self.folder / step.name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("a", encoding="utf-8") as file:
-                    file.write(step.text.replace(SERVER, self.server))
+                    file.write(self._addressed(step.text))
             elif SERVE in step.line:
                 self._serve(step.line)
                 printed.append(step)
@@ -137,7 +139,7 @@ class Reader:
     def run(self, line: str) -> str:
         """Run a command in a shell; return what it prints, stderr too."""
         done = subprocess.run(
-            ["bash", "-c", line.replace(SERVER, self.server)],
+            ["bash", "-c", self._addressed(line)],
             cwd=self.folder,
             env=self._environment,
             stdout=subprocess.PIPE,
@@ -146,7 +148,7 @@ class Reader:
             timeout=TIME_OUT_S,
             check=False,
         )
-        return done.stdout.replace(self.server, SERVER)
+        return done.stdout.replace(self.server, SERVER).replace(self._operations, OPERATIONS)
 
     def stop(self) -> None:
         """Stop the server that a command has started, as Ctrl-C does."""
@@ -155,10 +157,14 @@ class Reader:
                 assert serving.stop() == 0
             self.serving = None
 
+    def _addressed(self, text: str) -> str:
+        """Replace the ports of the page by those in use."""
+        return text.replace(SERVER, self.server).replace(OPERATIONS, self._operations)
+
     def _serve(self, line: str) -> None:
         """Start what the command starts, on a free port. The page's next server replaces it."""
         self.stop()
-        before, _, options = line.partition(SERVE)
+        before, _, options = self._addressed(line).partition(SERVE)
         words = options.replace("\\\n", " ").split()
         if "--config" not in words:
             words += ["--override", f"listeners=PLAINTEXT://{self.server}"]

@@ -1,4 +1,4 @@
-"""The tutorials: each is followed as it stands, and prints what it shows."""
+"""The pages that are followed from the beginning to the end print what they show."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ AUTHOR = {
     "name",
     [
         "first-acls.md",
+        "monitor.md",
         "acls-in-git.md",
         "an-authorizer-of-your-own.md",
         pytest.param("test-your-application.md", marks=SLOW),
