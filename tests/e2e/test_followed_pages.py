@@ -31,6 +31,8 @@ AUTHOR = {
         "an-authorizer-of-your-own.md",
         pytest.param("test-your-application.md", marks=SLOW),
         pytest.param("clean-up-grants.md", marks=SLOW),
+        pytest.param("production.md", marks=SLOW),
+        pytest.param("migrate-from-a-cluster.md", marks=SLOW),
     ],
 )
 def test_what_is_shown_is_printed(name: str, tmp_path: Path) -> None:
@@ -38,8 +40,8 @@ def test_what_is_shown_is_printed(name: str, tmp_path: Path) -> None:
     text = page(name)
     folder = tmp_path / "page"
     folder.mkdir()
-    if "$PWD/examples" in text:
-        (folder / "examples").symlink_to(ROOT / "examples")
+    for linked in re.findall(r"\$PWD/(\w+)", text):
+        (folder / linked).symlink_to(ROOT / linked)
 
     with Reader(folder, tmp_path / "bin", **AUTHOR) as reader:
         printed = reader.follow(text)

@@ -39,9 +39,10 @@ PROGRAMS: Mapping[str, str] = {
 }
 TIME_OUT_S = 100
 VARIABLE = re.compile(
-    r"127\.0\.0\.1:\d+|-0-\d+,|Session@\d+|(?<= in )\d+\.\d+ ?s|\(\d+ times?\)|first at [\dTZ:-]+"
+    r"127\.0\.0\.1:\d+|-0-\d+,|Session@\d+|(?<=; cluster )[\w-]{22}"
+    r"|(?<= in )\d+\.\d+ ?s|\(\d+ times?\)|first at [\dTZ:-]+"
 )
-"""What differs from run to run: ports, connections, how long pytest took, heartbeats, times."""
+"""What differs from run to run: ports, connections, ids of clusters, durations and times."""
 
 
 class Command(NamedTuple):
