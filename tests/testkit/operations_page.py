@@ -16,6 +16,8 @@ from testkit.checkout import ROOT
 PAGE = ROOT / "docs" / "reference" / "operations.md"
 SOURCE = ROOT / "schemas" / "operations.yaml"
 
+KEYS_A_SECTION = 20
+
 REFUSALS = {
     29: "TOPIC_AUTHORIZATION_FAILED",
     30: "GROUP_AUTHORIZATION_FAILED",
@@ -50,11 +52,17 @@ def page() -> str:
     """Return the text of docs/reference/operations.md."""
     told = _notes()
     codes = "".join(f"| {code} | {name} |\n" for code, name in REFUSALS.items())
-    rows = "".join(
-        "".join(_lines(key, REQUIRED[key], told.get(key, ""))) for key in sorted(REQUIRED)
+    sections = "".join(
+        _section([key for key in sorted(REQUIRED) if first <= key < first + KEYS_A_SECTION], told)
+        for first in range(0, max(REQUIRED) + 1, KEYS_A_SECTION)
     )
+    return f"{HEAD}## Codes\n\n| code | name |\n|---|---|\n{codes}{sections}"
+
+
+def _section(keys: list[int], told: dict[int, str]) -> str:
+    rows = "".join(line for key in keys for line in _lines(key, REQUIRED[key], told.get(key, "")))
     return (
-        f"{HEAD}| code | name |\n|---|---|\n{codes}\n"
+        f"\n## Keys {keys[0]} to {keys[-1]}\n\n"
         f"| key | API | here | needs | on | when | denied | notes |\n"
         f"|---|---|---|---|---|---|---|---|\n{rows}"
     )
