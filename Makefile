@@ -2,7 +2,7 @@
 # PYTHON=/path/to/python chooses the interpreter; ARGS="..." goes on to what is started.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-system serve test test-pythons test-all test-containers interop-quick conformance check generate wheel \
+.PHONY: help setup setup-system serve test test-pythons test-all test-containers interop-quick conformance check docs generate wheel \
         bench bench-quick bench-parts pipeline-demo lock image clean
 
 py := .venv/bin/python
@@ -55,6 +55,10 @@ check:  ## lint, formatting, types, import directions, docker/, generated code c
 generate:  ## write the generated code anew from schemas/
 	@scripts/environment test
 	@$(py) -m doorkeeper_schemas
+
+docs:  ## build the documentation site into build/site; check its links, words and commands
+	@scripts/environment docs
+	@scripts/docs
 
 wheel:  ## build wheel, source distribution and SBOM twice, compare, and try the wheel elsewhere
 	@scripts/environment release

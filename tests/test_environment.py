@@ -105,10 +105,10 @@ def test_a_python_without_ensurepip_names_the_package(checkout: Path) -> None:
 
 def test_an_unknown_set_is_refused(checkout: Path) -> None:
     """A set that does not exist is refused with the names of those that do."""
-    status, output = environment(checkout, "docs")
+    status, output = environment(checkout, "books")
 
     assert status == 2
-    assert "there are run, test, interop, check, pipeline, bench, release and lock" in output
+    assert "there are run, test, interop, containers, check, docs, pipeline, bench, release and lock" in output
 
 
 def test_the_second_time_there_is_nothing_to_do(checkout: Path) -> None:

@@ -225,9 +225,12 @@ class Browser:
 
 
 @contextlib.contextmanager
-def started() -> Iterator[str]:
-    """Start a browser with an empty profile and give its address; skips where there is none."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
+def started(program: str | None = None) -> Iterator[str]:
+    """Start a browser with an empty profile and give its address.
+
+    Without ``program`` it is the system's, and the test is skipped where there is none.
+    """
+    program = program or shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip("no Chromium here; make setup-system installs it")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:

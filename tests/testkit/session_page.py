@@ -42,6 +42,8 @@ def _diagram() -> list[str]:
             edges.setdefault((state, after), []).append(result)
     return [
         "```mermaid\nstateDiagram-v2\n",
+        "    accTitle: States of a session\n",
+        "    accDescr: The moves between the states in the table below, each with its cause.\n",
         "    [*] --> INITIAL: SASL\n",
         "    [*] --> OPEN: no SASL\n",
         *(

@@ -1,0 +1,125 @@
+"""The documentation site: Sphinx reads docs/ as it stands; scripts/docs starts it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+DIAGRAMS = ROOT / "build" / "diagrams"
+
+project = "Doorkeeper"
+root_doc = "README"
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["images"]
+highlight_language = "text"
+smartquotes = False
+myst_heading_anchors = 4
+myst_fence_as_directive = ["mermaid"]
+
+html_theme = "furo"
+html_title = "Doorkeeper"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+# A page opened from a file may not fetch others, which summaries of results need.
+html_show_search_summary = False
+pygments_style = "a11y-high-contrast-light"
+
+FENCED = re.compile(r"^(```.*?^```)", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
+SECTION = re.compile(r"^## (.*)$")
+ROW = re.compile(r"^\| \[[^\]]*\]\(([\w/-]+)\.md\)")
+DIAGRAM_WORDS = re.compile(r"^\s*acc(Title|Descr): *(.+)$", re.MULTILINE)
+SCROLLS = re.compile(r"<pre>|<div class=\"table-wrapper[^>]*\"(?=>)")
+
+
+def navigation(index: str) -> str:
+    """Return the trees of pages: a caption for each section of the index, a page for each row."""
+    trees: dict[str, list[str]] = {}
+    section = ""
+    for line in index.splitlines():
+        if found := SECTION.match(line):
+            section = found[1]
+        elif found := ROW.match(line):
+            entries = trees.setdefault(section, [])
+            if found[1] not in (page for pages in trees.values() for page in pages):
+                entries.append(found[1])
+    return "".join(
+        f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
+        for caption, pages in trees.items()
+        if pages
+    )
+
+
+def link_within_site(page: Path, text: str, target: str) -> str:
+    """Return a link to a file outside docs/ as a download, and to a folder as its name alone."""
+    name = target.partition("#")[0]
+    if not name or ":" in name:
+        return f"[{text}]({target})"
+    path = Path(os.path.normpath(page.parent / name))
+    if path.is_relative_to(DOCS) or not path.exists():
+        return f"[{text}]({target})"
+    return text if path.is_dir() else f"[{text}](path:{name})"
+
+
+def read_source(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Make the text of a page fit the site: its links, and its place in the navigation."""
+    page = DOCS / f"{docname}.md"
+    parts = FENCED.split(source[0])
+    for number in range(0, len(parts), 2):
+        parts[number] = LINK.sub(lambda m: link_within_site(page, m[1], m[2]), parts[number])
+    text = "".join(parts)
+    if docname == root_doc:
+        text += navigation(text)
+    elif docname.startswith("decisions/") and docname != "decisions/README":
+        # The index leads to each: a hundred more entries would hide the pages in the navigation.
+        text = f"---\norphan: true\n---\n{text}"
+    source[0] = text
+
+
+class Diagram(SphinxDirective):
+    """A Mermaid text: the picture that testkit.diagrams made of it, under its title and text."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        text = "\n".join(self.content)
+        words = dict(DIAGRAM_WORDS.findall(text))
+        if set(words) != {"Title", "Descr"}:
+            raise self.error("a diagram needs the lines accTitle: and accDescr:")
+        digest = hashlib.sha256(text.strip().encode()).hexdigest()[:16]
+        picture = os.path.relpath(DIAGRAMS / f"{digest}.svg", Path(self.env.doc2path(self.env.docname)).parent)
+        return [nodes.image(uri=picture, alt=f"{words['Title']}: {words['Descr']}")]
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Make what scrolls reachable by keyboard, and the home page the first one."""
+    if exception is not None:
+        return
+    for page in Path(app.outdir).rglob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        mended = SCROLLS.sub(lambda m: f'{m[0].removesuffix(">")} tabindex="0"' + ">" * m[0].endswith(">"), html)
+        if mended != html:
+            page.write_text(mended, encoding="utf-8")
+    shutil.copyfile(Path(app.outdir) / f"{root_doc}.html", Path(app.outdir) / "index.html")
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", read_source)
+    app.connect("build-finished", finish)
+    app.add_directive("mermaid", Diagram)
