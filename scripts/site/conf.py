@@ -45,7 +45,7 @@ LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 SECTION = re.compile(r"^## (.*)$")
 ROW = re.compile(r"^\| \[[^\]]*\]\(([\w/-]+)\.md\)")
 DIAGRAM_WORDS = re.compile(r"^\s*acc(Title|Descr): *(.+)$", re.MULTILINE)
-SCROLLS = re.compile(r"<pre>|<div class=\"table-wrapper[^>]*\"(?=>)")
+SCROLLS = re.compile(r"(<pre|<div class=\"table-wrapper[^>]*\")>")
 
 
 def navigation(index: str) -> str:
@@ -77,7 +77,7 @@ def link_within_site(page: Path, text: str, target: str) -> str:
     return text if path.is_dir() else f"[{text}](path:{name})"
 
 
-def read_source(app: Sphinx, docname: str, source: list[str]) -> None:
+def read_source(_app: Sphinx, docname: str, source: list[str]) -> None:
     """Make the text of a page fit the site: its links, and its place in the navigation."""
     page = DOCS / f"{docname}.md"
     parts = FENCED.split(source[0])
@@ -103,17 +103,22 @@ class Diagram(SphinxDirective):
         if set(words) != {"Title", "Descr"}:
             raise self.error("a diagram needs the lines accTitle: and accDescr:")
         digest = hashlib.sha256(text.strip().encode()).hexdigest()[:16]
-        picture = os.path.relpath(DIAGRAMS / f"{digest}.svg", Path(self.env.doc2path(self.env.docname)).parent)
+        page = Path(self.env.doc2path(self.env.docname))
+        picture = os.path.relpath(DIAGRAMS / f"{digest}.svg", page.parent)
         return [nodes.image(uri=picture, alt=f"{words['Title']}: {words['Descr']}")]
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Make what scrolls reachable by keyboard, and the home page the first one."""
+    """Mend what axe-core finds in the pages of the theme, and make the home page the first one.
+
+    What scrolls is reached by keyboard, and headings of the navigation have a level.
+    """
     if exception is not None:
         return
     for page in Path(app.outdir).rglob("*.html"):
         html = page.read_text(encoding="utf-8")
-        mended = SCROLLS.sub(lambda m: f'{m[0].removesuffix(">")} tabindex="0"' + ">" * m[0].endswith(">"), html)
+        mended = SCROLLS.sub(r'\1 tabindex="0">', html)
+        mended = mended.replace('role="heading">', 'role="heading" aria-level="2">')
         if mended != html:
             page.write_text(mended, encoding="utf-8")
     shutil.copyfile(Path(app.outdir) / f"{root_doc}.html", Path(app.outdir) / "index.html")

@@ -1,7 +1,7 @@
-"""Draws the Mermaid diagrams of docs/ as SVG: ``python -m testkit.diagrams build/diagrams``.
+"""Draws the Mermaid diagrams of docs/ as SVG: ``python -m testkit.diagrams``.
 
 A picture is named by the digest of its text, so only what changed is drawn. Chromium draws them,
-since Mermaid measures its text; it runs from npm without a network, as ``scripts/site/node`` pins it.
+since Mermaid measures its text; ``scripts/site/node`` pins it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FENCE = re.compile(r"^```mermaid\n(.*?)^```", re.DOTALL | re.MULTILINE)
 MERMAID = "@mermaid-js/tiny/dist/mermaid.tiny.js"
 # Labels as SVG text: a browser shows no HTML in an SVG that a page includes as a picture.
+FOLDER = ROOT / "build" / "diagrams"
 OPTIONS = (
     "{startOnLoad: false, securityLevel: 'strict', theme: 'neutral', htmlLabels: false,"
     " fontFamily: 'sans-serif', flowchart: {htmlLabels: false}}"
@@ -80,4 +81,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(FOLDER)

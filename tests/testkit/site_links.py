@@ -73,9 +73,8 @@ def _followed(path: Path, url: str, documents: dict[Path, Document]) -> list[str
 
 def main(site: Path) -> None:
     found = problems(site)
-    for problem in found:
-        print(f"docs: {problem}", file=sys.stderr)
-    sys.exit(bool(found))
+    if found:
+        sys.exit("\n".join(f"docs: {problem}" for problem in found))
 
 
 if __name__ == "__main__":
