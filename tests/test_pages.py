@@ -18,6 +18,11 @@ FOLDERS = ("tutorials", "how-to", "reference", "explanation")
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"^    .*?$|`[^`\n]*`", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+PARAGRAPH_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )")
+NO_SENTENCES = re.compile(r"^(?:\||#|!\[).*$", re.MULTILINE)
+WORDS_PER_SENTENCE_MAX = 25
+WORDS_WITHOUT_SECTIONS_MAX = 1_500
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 
 
@@ -69,6 +74,47 @@ def test_the_index_names_every_page() -> None:
     assert sorted_pages - named == set()
     assert [page.name for page in pages("docs")] == ["README.md"]
     assert "docs/README.md" in links(ROOT / "README.md")
+
+
+def sentences(page: Path) -> list[str]:
+    """Return the sentences of a page's paragraphs and lists; tables and code have none."""
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    text = LINK.sub("x", CODE.sub("x", NO_SENTENCES.sub("", text)))
+    return [
+        sentence
+        for paragraph in PARAGRAPH_END.split(text)
+        for sentence in SENTENCE_END.split(paragraph)
+        if sentence.strip()
+    ]
+
+
+def site_pages() -> list[Path]:
+    """Return the pages of docs/ but the decision records."""
+    folders = ("docs", *(f"docs/{folder}" for folder in FOLDERS))
+    return [page for folder in folders for page in pages(folder)]
+
+
+def test_sentences_are_short() -> None:
+    """The sentences of a page have fewer than 25 words on average."""
+    long = {}
+    for page in site_pages():
+        found = sentences(page)
+        words = sum(len(sentence.split()) for sentence in found)
+        if words >= WORDS_PER_SENTENCE_MAX * len(found):
+            long[name_of(page)] = round(words / len(found), 1)
+
+    assert long == {}
+
+
+def test_long_pages_have_sections() -> None:
+    """A page of over 1,500 words is divided by headings of the second level."""
+    texts = {name_of(page): page.read_text(encoding="utf-8") for page in site_pages()}
+
+    assert [
+        name
+        for name, text in texts.items()
+        if len(text.split()) > WORDS_WITHOUT_SECTIONS_MAX and "\n## " not in text
+    ] == []
 
 
 def test_decisions_have_numbers_of_their_own() -> None:
