@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from testkit.browser import BrowserError, connected, started
 from testkit.checkout import ROOT
-from testkit.clients import Unavailable
+from testkit.kafka_jars import Unavailable
 from testkit.site_tools import node_file, program
 
 if TYPE_CHECKING:

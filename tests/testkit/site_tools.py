@@ -6,7 +6,8 @@ import shutil
 from typing import TYPE_CHECKING
 
 from testkit.checkout import ROOT
-from testkit.clients import Unavailable, run
+from testkit.clients import run
+from testkit.kafka_jars import Unavailable
 
 if TYPE_CHECKING:
     from pathlib import Path

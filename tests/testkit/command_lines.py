@@ -1,0 +1,127 @@
+"""The command lines of the project on the pages, and whether the programs know their words.
+
+Pages whose commands run in the suite are listed with the test, the others with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper_pipeline.cli.commands import pipeline
+from testkit.checkout import ROOT
+from testkit.page_commands import BLOCK
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAMS: dict[str, click.Command] = {"doorkeeper": doorkeeper, "doorkeeper-pipeline": pipeline}
+COMMAND = re.compile(
+    r"^(?:\$ )?(?:[A-Z_]+=\S+ )?"
+    r"((?:doorkeeper(?:-pipeline)?|kafka-[\w-]+\.sh|docker|make|pip|curl|openssl|spark-submit) "
+    r"(?:.*\\\n)*.*)",
+    re.MULTILINE,
+)
+# What a program says of files and profiles that only a reader of the page has.
+OF_READERS = ("does not exist", "No such file", "profiles in")
+FOLLOWED = {
+    "how-to/acl-questions.md": "tests/e2e/test_acl_questions_page.py",
+    "how-to/acls-in-ci.md": "tests/e2e/test_acl_files_pages.py",
+    "how-to/acls-in-version-control.md": "tests/e2e/test_acl_files_pages.py",
+    "how-to/frames.md": "tests/e2e/test_frames_page.py",
+    "how-to/prove-pii-readers.md": "tests/e2e/test_acl_questions_page.py",
+    "how-to/review-acl-changes.md": "tests/e2e/test_acl_questions_page.py",
+    "tutorials/acls-in-git.md": "tests/e2e/test_tutorials.py",
+    "tutorials/an-authorizer-of-your-own.md": "tests/e2e/test_tutorials.py",
+    "tutorials/clean-up-grants.md": "tests/e2e/test_tutorials.py",
+    "tutorials/first-acls.md": "tests/e2e/test_tutorials.py",
+    "tutorials/test-your-application.md": "tests/e2e/test_tutorials.py",
+    "tutorials/tutorial-least-privilege.md": "tests/e2e/test_tutorial_page.py",
+}
+"""The pages whose commands behind a prompt run in a test, which compares the outputs."""
+
+NOT_FOLLOWED = {
+    "how-to/acl-sets.md": "the address is a cluster of the reader; tests/interop/test_acl_sets.py",
+    "how-to/docker.md": "needs a container engine; tests/interop/containers/test_compose_stack.py",
+    "how-to/history.md": "times and revisions of the reader's store; tests/e2e/test_history.py",
+    "how-to/learn.md": "the application is the reader's; tests/e2e/test_learn.py",
+    "how-to/operating.md": "files of an installed service; tests/e2e, by command",
+    "how-to/pipeline-clusters.md": "needs managed Spark, which is not to be had in the suite",
+    "how-to/pipeline-nightly.md": "a nightly job; tests/unit/pipeline/test_schedulers.py",
+    "how-to/pipeline.md": "logs of the reader's brokers; tests/e2e, by command",
+    "reference/apis.md": "a sentence of a list, no command",
+    "reference/audit.md": "the audit log of the reader; tests/e2e, by command",
+    "reference/configuration.md": "a broker's own tool; tests/interop/test_dynamic_values.py",
+    "reference/conformance.md": "the suites themselves",
+    "reference/operations-port.md": "needs curl and a login; tests/e2e, by request",
+    "reference/pipeline-answers.md": "the tables of the reader; tests/e2e, by command",
+    "reference/report.md": "logs of the reader's brokers; tests/interop/test_report_in_browser.py",
+    "reference/security.md": "in part; tests/interop/test_scram.py, tests/interop/test_users.py",
+    "tutorials/remove-unused-grants.md": "a month of the reader's logs; as clean-up-grants.md",
+    "tutorials/writing-an-authorizer.md": "its code runs: tests/e2e/test_writing_an_authorizer.py",
+}
+"""The other pages with command lines: why their commands do not run as shown, and what does."""
+
+# Words of a shell after which another command, a file or a comment begins.
+ENDS = {"|", ">", ">>", "<", "&&", "||", ";", "&", "2", "#"}
+
+
+class Line(NamedTuple):
+    """A command line of a page."""
+
+    page: str
+    text: str
+
+
+def lines() -> list[Line]:
+    """Return the command lines in the code blocks of all pages but the decision records."""
+    found = []
+    for path in sorted((ROOT / "docs").rglob("*.md")):
+        if path.parent.name != "decisions":
+            found += [Line(_name(path), text) for text in _in_blocks(path.read_text("utf-8"))]
+    return found
+
+
+def words(text: str) -> list[str]:
+    """Return the words of the first command of a line."""
+    lexer = shlex.shlex(text.replace("\\\n", " "), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    found: list[str] = []
+    for word in lexer:
+        if word in ENDS or set(word) <= set("|<>&;"):
+            break
+        found.append(word)
+    return found
+
+
+def fault(text: str) -> str | None:
+    """Return what a program of ours says of a command line that it does not know."""
+    name, *arguments = words(text)
+    command, context = PROGRAMS.get(name), None
+    try:
+        while command is not None and "--help" not in arguments:
+            context = command.make_context(command.name, list(arguments), parent=context)
+            left = [*context._protected_args, *context.args]
+            if not isinstance(command, click.Group) or not left:
+                break
+            _, command, arguments = command.resolve_command(context, left)
+    except click.UsageError as error:
+        said = error.format_message()
+        return None if any(words in said for words in OF_READERS) else said
+    return None
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT / "docs").as_posix()
+
+
+def _in_blocks(page: str) -> list[str]:
+    found = []
+    for block in BLOCK.finditer(page):
+        body = block["body"] if block["fence"] else re.sub(r"(?m)^    ", "", block["indented"])
+        found += COMMAND.findall(re.sub(f"(?m)^{block['indent'] or ''}", "", body))
+    return found
