@@ -67,13 +67,17 @@ def navigation(index: str) -> str:
 
 
 def link_within_site(page: Path, text: str, target: str) -> str:
-    """Return a link to a file outside docs/ as a download, and to a folder as its name alone."""
+    """Return a link as the site has it.
+
+    A page that is called by its file gets its title. A file outside docs/ is a download, and a
+    folder its name alone.
+    """
     name = target.partition("#")[0]
     if not name or ":" in name:
         return f"[{text}]({target})"
     path = Path(os.path.normpath(page.parent / name))
     if path.is_relative_to(DOCS) or not path.exists():
-        return f"[{text}]({target})"
+        return f"[{'' if text == path.name else text}]({target})"
     return text if path.is_dir() else f"[{text}](path:{name})"
 
 
