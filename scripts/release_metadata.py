@@ -66,10 +66,13 @@ class ReleaseMetadata(MetadataHookInterface):
                 f"{VARIABLE}={repository}: not an address like https://host/owner/name"
             )
         tag = f"v{metadata['version']}"
-        if "readme" not in metadata:
-            text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-            metadata["readme"] = {
-                "content-type": "text/markdown",
-                "text": with_absolute_links(text, repository, tag),
-            }
-            metadata["urls"] = project_urls(repository, tag)
+        if "readme" in metadata:
+            # A source distribution without links stays so, whatever the address is here.
+            metadata.setdefault("urls", {})
+            return
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": with_absolute_links(text, repository, tag),
+        }
+        metadata["urls"] = project_urls(repository, tag)
