@@ -1,6 +1,6 @@
 """A service that takes orders and bills them: it writes one order, and reads it in a group.
 
-pip install doorkeeper kafka-python
+pip install . kafka-python    # in the folder of a checkout
 doorkeeper learn -- python examples/learn/service.py
 """
 

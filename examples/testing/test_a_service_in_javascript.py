@@ -1,6 +1,6 @@
 """A service in another language, configured by environment variables: here Node.js with kafkajs.
 
-pip install doorkeeper pytest
+pip install . pytest    # in the folder of a checkout
 npm install kafkajs
 pytest examples/testing/test_a_service_in_javascript.py
 """

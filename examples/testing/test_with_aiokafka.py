@@ -1,6 +1,6 @@
 """aiokafka: which topics a user sees, a login that is refused, a producer and a consumer too.
 
-pip install doorkeeper aiokafka pytest
+pip install . aiokafka pytest    # in the folder of a checkout
 pytest examples/testing/test_with_aiokafka.py
 """
 

@@ -1,6 +1,6 @@
 """confluent-kafka: a producer that is refused, a consumer's ACLs, and its admin client over TLS.
 
-pip install doorkeeper confluent-kafka pytest
+pip install . confluent-kafka pytest    # in the folder of a checkout
 pytest examples/testing/test_with_confluent_kafka.py
 """
 

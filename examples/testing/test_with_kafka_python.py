@@ -1,6 +1,6 @@
 """kafka-python's admin client, on a server of each test's own.
 
-pip install doorkeeper kafka-python pytest
+pip install . kafka-python pytest    # in the folder of a checkout
 pytest examples/testing/test_with_kafka_python.py
 """
 

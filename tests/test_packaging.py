@@ -1,0 +1,118 @@
+"""The distributions: what is in them, and what the pages say about installing them.
+
+``make wheel`` builds them, compares builds, and tries the wheel.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.cli.sample_files import EXAMPLES
+from doorkeeper.version import __version__
+from testkit.checkout import ROOT, name_of, tracked_files
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+ADDRESS = "https://host.example/owner/name"
+INSTALLATION = re.compile(r"pip install [^`\n]*\bdoorkeeper\b(?!-)")
+WHEEL = re.compile(r"doorkeeper-([\w.]+)-py3-none-any\.whl")
+README = """# Title
+```mermaid
+flowchart LR
+```
+[page](docs/page.md#part), [part](#part), [Kafka](https://kafka.apache.org)
+![image](docs/image.png)
+"""
+
+
+def installation_texts() -> list[tuple[str, str]]:
+    """Return name and text of the pages and examples, without the changelog."""
+    files = [path for path in tracked_files() if "changelog" not in name_of(path).lower()]
+    pages = [
+        path for path in files if path.suffix == ".md" or name_of(path).startswith("examples/")
+    ]
+    return [(name_of(path), path.read_text(encoding="utf-8")) for path in pages]
+
+
+@pytest.fixture(scope="module")
+def metadata() -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "release_metadata", ROOT / "scripts" / "release_metadata.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_readme_gets_absolute_links(metadata: ModuleType) -> None:
+    """Of a tag of the repository; diagrams, which an index does not draw, are left out."""
+    text = metadata.with_absolute_links(README, ADDRESS, "v1")
+
+    assert text == (
+        f"# Title\n[page]({ADDRESS}/blob/v1/docs/page.md#part), [part](#part), "
+        f"[Kafka](https://kafka.apache.org)\n![image]({ADDRESS}/raw/v1/docs/image.png)\n"
+    )
+
+
+def test_readme_has_no_dead_links_without_an_address(metadata: ModuleType) -> None:
+    """What would lead nowhere becomes plain text; images are left out."""
+    text = metadata.with_absolute_links(README, "", "v1")
+
+    assert text == "# Title\npage, [part](#part), [Kafka](https://kafka.apache.org)\n\n"
+    assert metadata.project_urls("", "v1") == {}
+
+
+def test_an_address_must_be_one_of_https(
+    metadata: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The build stops, with what was given."""
+    monkeypatch.setenv("DOORKEEPER_REPOSITORY", "git@host.example:owner/name")
+    hook: Any = metadata.ReleaseMetadata(str(ROOT), {})
+
+    with pytest.raises(ValueError, match=r"git@host\.example:owner/name: not an address like"):
+        hook.update({"version": "1"})
+
+
+def test_every_example_is_part_of_the_wheel() -> None:
+    """The list of the build names what ``doorkeeper examples`` copies."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    included = wheel["only-include"]
+    paths = [path for example in EXAMPLES.values() for path in example.paths]
+
+    missing = [
+        path for path in paths if not any(f"{path}/".startswith(f"{each}/") for each in included)
+    ]
+
+    assert missing == []
+    assert set(wheel["packages"]) <= set(included)
+    assert [each for each in included if not (ROOT / each).exists()] == []
+
+
+def test_pages_install_what_there_is() -> None:
+    """A checkout or a wheel: no package index has Doorkeeper; extras may follow an installation."""
+    found = [
+        (name, each) for name, text in installation_texts() for each in INSTALLATION.findall(text)
+    ]
+
+    assert found == [("docs/how-to/install.md", "pip install 'doorkeeper")]
+
+
+def test_pages_name_the_wheel_of_this_version() -> None:
+    """A new version changes the pages too."""
+    named = {
+        (name, version)
+        for name, text in installation_texts()
+        for version in WHEEL.findall(text)
+        if version != __version__
+    }
+
+    assert named == set()
