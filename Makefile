@@ -2,7 +2,7 @@
 # PYTHON=/path/to/python chooses the interpreter; ARGS="..." goes on to what is started.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-system serve test test-pythons test-all test-containers interop-quick conformance check docs generate wheel \
+.PHONY: help setup setup-system serve test test-pythons test-all test-containers interop-quick conformance check docs generate wheel wheel-extras \
         bench bench-quick bench-parts pipeline-demo lock image clean
 
 py := .venv/bin/python
@@ -64,6 +64,10 @@ wheel:  ## build wheel, source distribution and SBOM twice, compare, and try the
 	@scripts/environment release
 	@scripts/distributions
 	@scripts/try-wheel
+
+wheel-extras:  ## install the wheel with each extra alone, and try what it is for
+	@scripts/environment release
+	@scripts/try-extras $(ARGS)
 
 bench:  ## measure against a Kafka broker; writes benchmarks/RESULTS.md (under 20 minutes)
 	@scripts/environment bench
