@@ -1,7 +1,4 @@
-"""Connections to a shared store as configured.
-
-``asyncpg`` is in the extra ``postgres``, so it is imported only here.
-"""
+"""Connections to a shared store as configured."""
 
 from __future__ import annotations
 
@@ -10,18 +7,18 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import asyncpg
+
 from doorkeeper.config.shared_store import password_in
 from doorkeeper.state.store import StorageError
+from doorkeeper.storage.postgres.host_selection import connect_to_primary
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-    import asyncpg
-
     from doorkeeper.config.shared_store import SharedStore
 
-INSTALL: Final = "pip install 'doorkeeper[postgres]'"
 APPLICATION: Final = "doorkeeper"
 """Name in ``pg_stat_activity`` unless the URL has one."""
 
@@ -32,19 +29,10 @@ def connector(store: SharedStore) -> Callable[..., Awaitable[asyncpg.Connection]
     Its argument is the check that the database must pass; without it every store passes.
 
     Raises:
-        StorageError: the extra is not installed, or a TLS file is unusable.
+        StorageError: a TLS file is unusable.
 
     """
-    try:
-        import asyncpg  # noqa: PLC0415 - the extra postgres
-    except ImportError as error:
-        raise StorageError(
-            f"doorkeeper.store: a shared store needs the extra postgres: {INSTALL}"
-            f" ({error.name or error} is missing)"
-        ) from error
     _check_files(store)
-    from doorkeeper.storage.postgres.host_selection import connect_to_primary  # noqa: PLC0415 - imports it at once
-
     return partial(connect_to_primary, asyncpg.connect, store, _arguments(store))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -164,11 +165,33 @@ def test_a_key_with_a_password_is_refused(tmp_path: Path) -> None:
         connector(store_of(f"{URL}?sslmode=require&sslcert={crt}&sslkey={key}"))
 
 
-def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("serve",),
+        ("history",),
+        ("store", "check"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_without_the_extra_commands_say_so(tmp_path: Path, words: tuple[str, ...]) -> None:
     """Where asyncpg is not installed, one line says what to install."""
-    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    (tmp_path / "server.properties").write_text(f"node.id=1\ndoorkeeper.store={URL}\n")
+    command = [*words, "--config", "server.properties"]
+    code = (
+        "import sys\n"
+        "sys.modules['asyncpg'] = None\n"
+        "from doorkeeper.cli import main\n"
+        f"main({command})\n"
+    )
 
-    with pytest.raises(StorageError, match=r"needs the extra postgres: pip install") as caught:
-        connector(store_of(URL))
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
 
-    assert "\n" not in str(caught.value)
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+    assert ended.stderr.endswith(
+        "doorkeeper.store: a shared store needs the extra postgres: "
+        "pip install 'doorkeeper[postgres]' (asyncpg is missing)\n"
+    )
