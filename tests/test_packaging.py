@@ -18,6 +18,7 @@ from doorkeeper.version import __version__
 from testkit.checkout import ROOT, name_of, tracked_files
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
 ADDRESS = "https://host.example/owner/name"
@@ -41,16 +42,19 @@ def installation_texts() -> list[tuple[str, str]]:
     return [(name_of(path), path.read_text(encoding="utf-8")) for path in pages]
 
 
-@pytest.fixture(scope="module")
-def metadata() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "release_metadata", ROOT / "scripts" / "release_metadata.py"
-    )
+def script(name: str) -> ModuleType:
+    """Import a script, which is in no package."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def metadata() -> ModuleType:
+    return script("release_metadata")
 
 
 def test_readme_gets_absolute_links(metadata: ModuleType) -> None:
@@ -140,3 +144,30 @@ def test_public_ci_may_read_and_uses_pinned_actions() -> None:
     assert workflow["permissions"] == {"contents": "read"}
     assert not [name for name, job in workflow["jobs"].items() if "permissions" in job]
     assert [each for each in uses if not re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", each)] == []
+
+
+def test_fragments_move_into_the_changelog(tmp_path: Path) -> None:
+    """By kind, above the last release, and below what an earlier call has put there."""
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\nAll.\n\n## 0.1.0\n\n### Fixed\n- Old.\n")
+    folder = tmp_path / "changelog.d"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Fragments\n")
+    for name, text in (("b.fixed", "Two\nlines."), ("a.added", "[A](../docs/a.md).")):
+        (folder / f"{name}.md").write_text(f"{text}\n")
+        script("changelog").main(tmp_path, write=True)
+
+    assert (tmp_path / "CHANGELOG.md").read_text("utf-8") == (
+        "# Changelog\n\nAll.\n\n## Unreleased\n\n### Added\n- [A](docs/a.md).\n\n"
+        "### Fixed\n- Two\n  lines.\n\n## 0.1.0\n\n### Fixed\n- Old.\n"
+    )
+    assert [path.name for path in folder.iterdir()] == ["README.md"]
+
+
+def test_every_fragment_has_a_kind() -> None:
+    """Names that the changelog's command refuses are found before a release."""
+    assert script("changelog").fragments(ROOT / "changelog.d") is not None
+
+
+def test_the_changelog_has_this_version() -> None:
+    """A version is stated in one module, and has its section."""
+    assert f"\n## {__version__}\n" in (ROOT / "CHANGELOG.md").read_text("utf-8")
