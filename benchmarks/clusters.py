@@ -134,7 +134,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         clusters = Path(folder) / "clusters.yaml"
         entry = {
-            "name": "a", "bootstrap": kafka.plain, "mode": "enforce",
+            "name": "a",
+            "bootstrap": kafka.plain,
+            "mode": "enforce",
             "scope": {"prefixes": ["pay-"]},
         }
         clusters.write_text(json.dumps({"clusters": [entry]}), encoding="utf-8")
