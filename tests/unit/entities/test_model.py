@@ -70,6 +70,6 @@ def test_quotas_of_a_user_and_a_client_id_are_of_the_user() -> None:
 
 def test_only_needed_topics_are_described() -> None:
     """All of them where a prefix is owned."""
-    assert EntitySet((TopicEntity("a"),), owned=(owned("b"),)).topic_names == {"a", "b"}
+    assert EntitySet((TopicEntity("a"),), owned=(owned("b"),)).topic_names == frozenset({"a", "b"})
     assert EntitySet(owned=(owned("b", is_prefix=True),)).topic_names is None
     assert not EntitySet(owned=(owned("b"),)).concerns(Quota)

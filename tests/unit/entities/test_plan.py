@@ -52,7 +52,7 @@ def test_what_is_missing_is_created() -> None:
 
 def test_what_differs_is_changed_where_it_is_owned() -> None:
     """What a file leaves open is as it is."""
-    present = [TopicEntity("orders", 3, 2, (("a", "1"),)), ALICE, LIMIT]
+    present: list[Entity] = [TopicEntity("orders", 3, 2, (("a", "1"),)), ALICE, LIMIT]
     goal = (
         TopicEntity("orders", 6, None, (("b", "2"),)),
         ALICE._replace(iterations=8192, password="${env:A}"),
@@ -81,7 +81,7 @@ def test_what_differs_is_changed_where_it_is_owned() -> None:
 )
 def test_what_is_as_wanted_is_kept(goal: Entity) -> None:
     """Values of settings are compared as a cluster describes them; passwords never."""
-    present = [TopicEntity("orders", 3, 1, (("x", "1"),)), ALICE, LIMIT]
+    present: list[Entity] = [TopicEntity("orders", 3, 1, (("x", "1"),)), ALICE, LIMIT]
 
     found = plan_entities(
         present,
@@ -94,7 +94,13 @@ def test_what_is_as_wanted_is_kept(goal: Entity) -> None:
 
 def test_a_topic_is_deleted_only_where_that_is_asked_for() -> None:
     """Users and quotas are removed in any case, where they are owned."""
-    present = [ORDERS, ALICE, LIMIT, TopicEntity("others", 1, 1), ALICE._replace(user="bob")]
+    present: list[Entity] = [
+        ORDERS,
+        ALICE,
+        LIMIT,
+        TopicEntity("others", 1, 1),
+        ALICE._replace(user="bob"),
+    ]
 
     found = plan_entities(present, wanted())
     deleting = plan_entities(present, wanted(), delete_topics=True)
