@@ -17,6 +17,7 @@ Lines of other loggers, as in a file that takes several, are counted and left ou
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -71,6 +72,10 @@ _TIME = "%Y-%m-%d %H:%M:%S,%3f"
 TIME_AT, TIME_LENGTH = 1, 23
 REST_AT = 26
 """Where the level begins."""
+
+PARSED_BYTES = 320 << 20
+"""Bytes whose texts are grouped before they are parsed: a compressed file has no other ranges, and
+the range of a task over another one (``slices.SLICE_BYTES``) is parsed at once."""
 
 MESSAGE, IGNORED, BAD = 0, 1, 2
 """The kinds of the rest of a line."""
@@ -162,19 +167,40 @@ def read(
     form = form_of_file(path, how, SOURCE, pattern)
     if form.envelope or form.layout:
         return _read_records(records(path, how, form, start, end), zone)
+    parts: list[Parsed] = []
     regular: list[_Frame] = []
     odd: list[Parsed] = []
-    at = start
+    at = parsed_until = start
+
+    def parse() -> None:
+        rest = join_pieces(odd)
+        parts.append(_parse(_together(regular), rest, zone) if regular else rest)
+        regular.clear()
+        odd.clear()
+
     try:
         for offset, block in whole(path, how, start, end):
             frame = _columns(offset, block)
             odd.append(_odd(frame.odd, zone))
             regular.append(_group_texts(frame._replace(odd=[])))
             at = offset + len(block)
+            # Until they are parsed, each line takes some 800 bytes: its time, and joins of it.
+            if at - parsed_until >= PARSED_BYTES:
+                parse()
+                parsed_until = at
     except Damaged as error:
         odd.append(breakage(at, error))
-    rest = join_pieces(odd)
-    return _parse(_together(regular), rest, zone) if regular else rest
+    if regular or odd:
+        parse()
+    return _sum_parts(parts)
+
+
+def _sum_parts(parts: list[Parsed]) -> Parsed:
+    """Return parts of a range as one, with equal decisions of a minute merged."""
+    if len(parts) == 1:
+        return parts[0]
+    found = join_pieces(parts)
+    return replace(found, decisions=sum_decisions(found.decisions))
 
 
 def _read_records(blocks: Iterator[Records], zone: str) -> Parsed:

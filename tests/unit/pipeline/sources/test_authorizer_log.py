@@ -297,3 +297,36 @@ def test_a_file_that_unpacks_to_no_end(tmp_path: Path, monkeypatch: pytest.Monke
     assert names(found) == ["a"]
     assert found.quarantine["byte_length"].sum() == 40 << 20
     assert peak < 30 << 20
+
+
+def test_parts_of_any_size_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a range is parsed in parts, equal decisions of a minute are one row all the same."""
+    records = [record("a"), record("b\nx"), record("a"), "not a record", record("a"), record("c")]
+    text = "".join(f"{each}\n" for each in records * 3)
+    whole = parsed(tmp_path, text)
+
+    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 300))
+    monkeypatch.setattr(authorizer_log, "PARSED_BYTES", 1)
+    cut = parsed(tmp_path, text)
+
+    assert cut.decisions.sort("resource_name").equals(whole.decisions.sort("resource_name"))
+    assert cut.quarantine.equals(whole.quarantine)
+    assert (cut.lines, cut.ignored, cut.quarantined) == (21, whole.ignored, whole.quarantined)
+
+
+def test_a_large_file_is_parsed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines of a compressed file, which has no ranges, are not all held until its end."""
+    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 1000))
+    monkeypatch.setattr(authorizer_log, "PARSED_BYTES", 4000)
+    together: list[int] = []
+    parse = authorizer_log._parse
+
+    def counted(frame: authorizer_log._Frame, odd: Parsed, zone: str) -> Parsed:
+        together.append(frame.physical)
+        return parse(frame, odd, zone)
+
+    monkeypatch.setattr(authorizer_log, "_parse", counted)
+    found = parsed(tmp_path, (record("a") + "\n") * 400, how="gz")
+
+    assert sum(together) == found.decisions["count"].sum() == 400
+    assert max(together) < 40
