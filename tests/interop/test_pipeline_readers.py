@@ -1,0 +1,131 @@
+"""Other readers of the tables, while runs commit: DuckDB and PySpark see complete versions only."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testkit.checkout import ROOT
+from testkit.kafka_jars import Unavailable, cannot, other_jars
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
+
+COMMITS = 20
+HOURS = 5
+LINES = 100
+"""Of each hour; a run adds one file with lines of all hours, so that it replaces their files."""
+
+LINE = (
+    "[2026-11-22 {hour:02}:10:00,000] INFO Principal = User:u is Denied operation = READ from host"
+    " = 10.0.0.7 on resource = Topic:LITERAL:t{name} for request = Fetch with resourceRefCount = 1"
+    " based on rule DefaultDeny (kafka.authorizer.logger)\n"
+)
+
+DUCKDB = """
+import json, sys, time
+from pathlib import Path
+import duckdb
+from deltalake import DeltaTable
+
+out, stop = map(Path, sys.argv[1:])
+while not stop.exists():
+    seen = {}
+    for table in ("silver/decisions", "gold/denied"):
+        rows = DeltaTable(out / table).to_pyarrow_dataset()
+        asked = "select sum(count)::bigint, count(distinct resource_name) from rows"
+        (seen[table],) = duckdb.sql(asked).fetchall()
+    print(json.dumps(seen), flush=True)
+"""
+
+SPARK = """
+import json, sys
+from pathlib import Path
+from pyspark.sql import SparkSession, functions as sql
+
+out, stop = map(Path, sys.argv[1:])
+spark = SparkSession.builder.getOrCreate()
+while not stop.exists():
+    seen = {}
+    for table in ("silver/decisions", "gold/denied"):
+        rows = spark.read.format("delta").load(str(out / table))
+        seen[table] = list(rows.agg(sql.sum("count"), sql.countDistinct("resource_name")).first())
+    print(json.dumps(seen), flush=True)
+spark.stop()
+"""
+
+
+def commit(logs: Path, out: Path, number: int) -> None:
+    """Add a file of the log, and run."""
+    lines = [
+        LINE.format(hour=hour, name=f"{number}-{hour}-{each}")
+        for hour in range(HOURS)
+        for each in range(LINES)
+    ]
+    (logs / f"kafka-authorizer.log.{number:03}").write_text("".join(lines))
+    command = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--quiet"]
+    done = subprocess.run(
+        [*command, "--audit", str(logs), "--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def spark_options() -> dict[str, str]:
+    """Return the variables of PySpark with the reader of the format."""
+    try:
+        jars = sorted(
+            map(str, other_jars(ROOT / "tests/interop/spark_delta/pom.xml").glob("*.jar"))
+        )
+    except Unavailable as error:
+        cannot(str(error))
+    words = f"--master local[1] --driver-memory 512m --conf spark.jars={','.join(jars)}"
+    return {"PYSPARK_SUBMIT_ARGS": f"{words} --conf spark.ui.enabled=false pyspark-shell"}
+
+
+@pytest.mark.parametrize("program", [DUCKDB, SPARK], ids=["duckdb", "spark"])
+def test_complete_versions(tmp_path: Path, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every sum that a reader sees is that of a whole number of runs, in each table."""
+    if program is SPARK:
+        for name, value in spark_options().items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    logs, out, stop = tmp_path / "logs", tmp_path / "out", tmp_path / "stop"
+    logs.mkdir()
+    commit(logs, out, 0)
+    (tmp_path / "reader.py").write_text(program)
+    with (
+        (tmp_path / "stderr").open("w") as told,
+        subprocess.Popen(
+            [sys.executable, str(tmp_path / "reader.py"), str(out), str(stop)],
+            stdout=subprocess.PIPE,
+            stderr=told,
+            text=True,
+        ) as reader,
+    ):
+        assert reader.stdout is not None
+        try:
+            seen = [json.loads(reader.stdout.readline() or "{}")]
+            for number in range(1, COMMITS):
+                commit(logs, out, number)
+            stop.touch()
+            seen += map(json.loads, reader.stdout)
+        finally:
+            reader.kill()
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+    for table in ("silver/decisions", "gold/denied"):
+        sums = [each[table][0] for each in seen]
+        assert {each % (HOURS * LINES) for each in sums} == {0}
+        assert sums == sorted(sums)
+        assert all(count == names for count, names in (each[table] for each in seen))
+        # Else the reader has not seen the commits come.
+        assert len(set(sums)) > COMMITS // 4
