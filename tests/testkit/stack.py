@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import urllib.request
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +29,7 @@ from testkit.podman import Compose, Podman, healthy, until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
 NODES: Final = ("node-1", "node-2")
 PORTS: Final = {"node-1": 19091, "node-2": 19092}
@@ -45,8 +47,6 @@ class Stack(Compose):
         )
         script = self._folder / "make-secrets"
         subprocess.run([script], check=True, capture_output=True)
-        # Containers have users of their own, and pytest's folders are their owner's alone; the
-        # files are mounted one by one, but Prometheus' folder is not.
         super().__init__(
             podman,
             self._folder / "compose.yaml",
@@ -73,8 +73,7 @@ class Stack(Compose):
     def wait(self, *services: str) -> None:
         """Wait until their own probes succeed."""
         for each in services:
-            name = self.container(each)
-            until(lambda name=name: healthy(self.podman, name), lambda: self.logs(each))  # noqa: B023
+            until(partial(healthy, self.podman, self.container(each)), partial(self.logs, each))
 
     def logs(self, service: str) -> str:
         """Return the end of what a container printed."""
@@ -95,6 +94,10 @@ class Stack(Compose):
             return asyncio.run(added())
         except ClientError as error:
             return [f"{type(error).__name__}: {error}"] * len(principals)
+
+    def lists(self, node: str, names: AbstractSet[str]) -> bool:
+        """Tell if a node says that all of them may read the topic orders."""
+        return names <= self.readers(node)
 
     def readers(self, node: str) -> set[str]:
         """Return who may read the topic orders, as a node says."""

@@ -10,6 +10,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,13 +50,16 @@ def tool(stack: Stack, kafka_tools: Callable[[str], KafkaTools]) -> Callable[...
     return run
 
 
-def test_kafka_acls_adds_on_one_node_and_lists_on_the_other(tool: Callable[..., str]) -> None:
+def test_kafka_acls_adds_on_one_node_and_lists_on_the_other(
+    stack: Stack, tool: Callable[..., str]
+) -> None:
     """Over SASL_SSL, with the login and the authority that make-secrets wrote; both ways."""
     for here, there in (NODES, NODES[::-1]):
         name = next(names)
         words = ("--allow-principal", name, "--operation", "Read", "--topic", "orders")
         assert "Adding ACLs" in tool(here, "--add", *words)
-        until(lambda there=there, name=name: name in tool(there, "--list"))
+        until(partial(stack.lists, there, {name}))
+        assert name in tool(there, "--list")
 
 
 @pytest.mark.parametrize("service", [*NODES, *OTHERS])
@@ -152,7 +156,7 @@ def test_a_database_that_restarts_loses_no_acknowledged_change(stack: Stack) -> 
 
     stack.wait("postgres", *NODES)
     for node in NODES:
-        until(lambda node=node: acknowledged <= stack.readers(node))
+        until(partial(stack.lists, node, acknowledged))
     assert {each.partition(":")[0] for each in refused} <= {"X"}
 
 

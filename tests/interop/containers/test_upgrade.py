@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,12 +45,12 @@ def test_nodes_are_upgraded_one_by_one(stack: Stack) -> None:
         stack.wait(upgraded)
         name = f"User:with-{upgraded}"
         assert stack.add(upgraded, [name]) == [None]
-        until(lambda name=name, other=other: name in stack.readers(other))  # type: ignore[misc]
+        until(partial(stack.lists, other, {name}))
     stack.podman("exec", stack.container(first), *PROGRAM, "store", "migrate", "--finish", *CONFIG)
 
     assert stack.add(first, ["User:after"]) == [None]
     expected = {f"User:{each}" for each in ("before", "migrated", "after")}
     for node in NODES:
-        until(lambda node=node: expected <= stack.readers(node))  # type: ignore[misc]
+        until(partial(stack.lists, node, expected))
         version = stack.podman.inspect(stack.container(node))["ImageName"]
         assert version.endswith(":latest")
