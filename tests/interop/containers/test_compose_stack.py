@@ -26,9 +26,7 @@ names = (f"User:reader-{number}" for number in itertools.count())
 
 
 @pytest.fixture(scope="module")
-def stack(
-    podman: Podman, image: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Stack]:
+def stack(podman: Podman, image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Give the stack; the image is of this checkout."""
     assert image.endswith(":latest")
     with Stack(podman, tmp_path_factory.mktemp("stack")) as running:

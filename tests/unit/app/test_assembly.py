@@ -120,9 +120,7 @@ class Held(StandardAuthorizer):
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> dict[str, asyncio.Future[None]]:
     """The futures of an authorizer that waits for the test, by listener."""
-    monkeypatch.setattr(
-        "doorkeeper.construction.authorizer.authorizer_class", lambda name: Held
-    )
+    monkeypatch.setattr("doorkeeper.construction.authorizer.authorizer_class", lambda name: Held)
     Held.waits.clear()
     return Held.waits
 

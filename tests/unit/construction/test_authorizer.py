@@ -106,9 +106,7 @@ def test_a_line_about_a_key_that_nobody_gave() -> None:
 
 def test_a_plug_in_may_fail_in_any_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its error is told in one line with its class."""
-    monkeypatch.setattr(
-        "doorkeeper.construction.authorizer.authorizer_class", lambda name: Broken
-    )
+    monkeypatch.setattr("doorkeeper.construction.authorizer.authorizer_class", lambda name: Broken)
 
     with pytest.raises(StartError, match=r"=x\.Y: OSError: no licence"):
         made("authorizer.class.name=x.Y")
