@@ -7,25 +7,16 @@ import json
 import shutil
 import subprocess
 import urllib.request
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.acl.model import (
-    AccessControlEntry,
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    PatternType,
-    ResourcePattern,
-    ResourceType,
-)
 from doorkeeper.client import AdminClient
-from doorkeeper.client.errors import ClientError
 from doorkeeper.client.properties import client_config
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from testkit.checkout import ROOT
 from testkit.podman import Compose, Podman, healthy, until
+from testkit.serving import creation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,20 +71,16 @@ class Stack(Compose):
         done = self.podman.run("logs", "--tail", "30", self.container(service))
         return done.stdout + done.stderr
 
-    def add(self, node: str, principals: Sequence[str]) -> list[str | None]:
-        """Let principals read the topic orders, one try; return the error of each by its name."""
+    def add(self, node: str, principals: Sequence[str]) -> list[int]:
+        """Let principals read the topic orders, by one request; return Kafka's error of each."""
 
-        async def added() -> list[str | None]:
+        async def added() -> list[int]:
             config = client_config(f"localhost:{PORTS[node]}", self.admin)
-            config = replace(config, timeout_ms=15_000, request_timeout_ms=15_000)
             async with AdminClient(config) as admin:
-                results = await admin.create_acls([binding(each) for each in principals])
-                return [str(each.error) if each.error else None for each in results]
+                answer = await admin.call(creation(*principals), CreateAclsResponse)
+                return [each.error_code for each in answer.results]
 
-        try:
-            return asyncio.run(added())
-        except ClientError as error:
-            return [f"{type(error).__name__}: {error}"] * len(principals)
+        return asyncio.run(added())
 
     def lists(self, node: str, names: AbstractSet[str]) -> bool:
         """Tell if a node says that all of them may read the topic orders."""
@@ -108,14 +95,6 @@ class Stack(Compose):
                 return {each.entry.principal for each in await admin.describe_acls()}
 
         return asyncio.run(described())
-
-
-def binding(principal: str) -> AclBinding:
-    """Return the ACL that lets a principal read the topic orders."""
-    return AclBinding(
-        ResourcePattern(ResourceType.TOPIC, "orders", PatternType.LITERAL),
-        AccessControlEntry(principal, "*", AclOperation.READ, AclPermissionType.ALLOW),
-    )
 
 
 def asked(path: str) -> Any:
