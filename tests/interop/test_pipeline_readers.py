@@ -87,8 +87,15 @@ def spark_options() -> dict[str, str]:
         )
     except Unavailable as error:
         cannot(str(error))
-    words = f"--master local[1] --driver-memory 512m --conf spark.jars={','.join(jars)}"
-    return {"PYSPARK_SUBMIT_ARGS": f"{words} --conf spark.ui.enabled=false pyspark-shell"}
+    conf = {
+        "spark.jars": ",".join(jars),
+        "spark.ui.enabled": "false",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    }
+    words = " ".join(f"--conf {name}={value}" for name, value in conf.items())
+    submit = f"--master local[1] --driver-memory 512m {words} pyspark-shell"
+    return {"PYSPARK_SUBMIT_ARGS": submit}
 
 
 @pytest.mark.parametrize("program", [DUCKDB, SPARK], ids=["duckdb", "spark"])
