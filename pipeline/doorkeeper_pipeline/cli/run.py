@@ -141,7 +141,10 @@ def command(  # noqa: PLR0913  one for each option
         networks=options.RELEASES[release],
     )
     settings = Settings(conf=conf, packages=packages)
-    with starting.uncollected(), starting.engine(engine_name, master, tell, settings) as engine:
+    with (
+        starting.no_garbage_collection(),
+        starting.engine(engine_name, master, tell, settings) as engine,
+    ):
         summary = run(request, _surroundings(engine, tell))
     show(as_json(summary) if output == "json" else as_text(summary, out))
     if summary.evidence.contradicts:

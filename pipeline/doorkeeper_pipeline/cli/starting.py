@@ -58,7 +58,7 @@ def engine(
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """Leave cyclic garbage where it is, for a command that ends soon.
 
     A run makes hundreds of thousands of bindings, none of them in a cycle: to look for cycles among

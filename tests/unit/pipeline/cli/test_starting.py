@@ -60,7 +60,7 @@ def test_the_policy() -> None:
 
 def test_without_collection() -> None:
     """Cyclic garbage stays while a command runs, and is collected again behind it."""
-    with starting.uncollected():
+    with starting.no_garbage_collection():
         assert not gc.isenabled()
 
     assert gc.isenabled()
