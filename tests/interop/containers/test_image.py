@@ -41,7 +41,7 @@ for folder, folders, files in os.walk("/"):
 def config_of(podman: Podman, image: str) -> dict[str, Any]:
     [inspected] = json.loads(podman("image", "inspect", image))
     config: dict[str, Any] = inspected["Config"]
-    return {**config, "Healthcheck": inspected["HealthCheck"]}
+    return {**config, "Healthcheck": inspected["Healthcheck"]}
 
 
 def run_in(podman: Podman, image: str, *words: str) -> str:
