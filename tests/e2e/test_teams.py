@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from click.testing import CliRunner
+
+from doorkeeper.cli.commands import doorkeeper
 from testkit.acls_command import acls
 from testkit.kafka_target import doorkeeper_target
-from testkit.teams import LOGINS, Desk, check_teams, check_topics_users_quotas
+from testkit.teams import (
+    LOGINS,
+    SECRETS,
+    Desk,
+    Done,
+    check_teams,
+    check_topics_users_quotas,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,10 +37,18 @@ def test_three_teams(tmp_path: Path) -> None:
         target.close()
 
 
+class QuickDesk(Desk):
+    """Runs the commands in this process."""
+
+    def run(self, words: list[str]) -> Done:
+        found = CliRunner().invoke(doorkeeper, ["acls", *words], env=SECRETS)
+        return Done(found.exit_code, found.stdout, found.stderr)
+
+
 def test_topics_users_and_quotas(tmp_path: Path) -> None:
     """They are planned, changed and removed beside ACLs, and no password is printed."""
     target = doorkeeper_target(**LOGINS)
     try:
-        check_topics_users_quotas(Desk(tmp_path, target.sasl))
+        check_topics_users_quotas(QuickDesk(tmp_path, target.sasl))
     finally:
         target.close()

@@ -18,6 +18,8 @@ TEAMS = ROOT / "examples" / "teams"
 TOPICS = ROOT / "examples" / "teams-topics" / "payments.yaml"
 PASSWORD = "admin-secret"
 USERS_PASSWORD = "pay-app-secret"
+SECRETS = {"KAFKA_PASSWORD": PASSWORD, "PAY_APP_PASSWORD": USERS_PASSWORD}
+"""Variables of the environment of commands."""
 LOGINS = {
     "sasl_enabled_mechanisms": "PLAIN,SCRAM-SHA-512",
     "listener_name_sasl_scram-sha-512_sasl_jaas_config":
@@ -87,15 +89,20 @@ class Desk:
         target = (f"kafka://{self._server}", "--command-config", login)
         files = [str(each) for each in words if not str(each).startswith("--")]
         options = [str(each) for each in words if str(each).startswith("--")]
+        done = self.run([command, *files, *target, *options])
+        self.written += [done.stdout, done.stderr]
+        return done
+
+    def run(self, words: list[str]) -> Done:
+        """Run ``doorkeeper acls`` in a process of its own."""
         done = subprocess.run(
-            [sys.executable, "-m", "doorkeeper", "acls", command, *files, *target, *options],
-            env=os.environ | {"KAFKA_PASSWORD": PASSWORD, "PAY_APP_PASSWORD": USERS_PASSWORD},
+            [sys.executable, "-m", "doorkeeper", "acls", *words],
+            env=os.environ | SECRETS,
             capture_output=True,
             text=True,
             timeout=100,
             check=False,
         )
-        self.written += [done.stdout, done.stderr]
         return Done(done.returncode, done.stdout, done.stderr)
 
     def changes(self, *words: object, until: Sequence[str]) -> list[str]:
