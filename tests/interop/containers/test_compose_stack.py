@@ -65,6 +65,7 @@ def test_kafka_acls_adds_on_one_node_and_lists_on_the_other(
 
 @pytest.mark.parametrize("service", [*NODES, *OTHERS])
 def test_probes_succeed(stack: Stack, service: str) -> None:
+    """The health check of each container answers without a word."""
     assert stack.podman("healthcheck", "run", stack.container(service)) == ""
 
 

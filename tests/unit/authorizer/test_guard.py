@@ -132,7 +132,7 @@ def test_decisions_and_faults_are_counted() -> None:
         [ALLOWED, True],
         [ALLOWED, None],
         ["ALLOWED", "ALLOWED"],
-        (each for each in (ALLOWED, ALLOWED)),
+        pytest.param((each for each in (ALLOWED, ALLOWED)), id="generator"),
         {0: ALLOWED, 1: ALLOWED},
     ],
     ids=repr,

@@ -26,7 +26,9 @@ APIS = [
     (streams_group_describe.API, "streams", 0),
 ]
 
-EVERY_API = pytest.mark.parametrize(("api", "name", "version"), APIS, ids=str)
+EVERY_API = pytest.mark.parametrize(
+    ("api", "name", "version"), APIS, ids=[name for _, name, _ in APIS]
+)
 
 UNASKED = -(2**31)
 
