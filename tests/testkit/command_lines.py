@@ -31,15 +31,18 @@ OF_READERS = ("does not exist", "No such file", "profiles in")
 FOLLOWED = {
     "how-to/acl-questions.md": "tests/e2e/test_acl_questions_page.py",
     "how-to/acls-in-ci.md": "tests/e2e/test_acl_files_pages.py",
-    "how-to/acls-in-version-control.md": "tests/e2e/test_acl_files_pages.py",
     "how-to/frames.md": "tests/e2e/test_frames_page.py",
+    "how-to/migrate-from-a-cluster.md": "tests/e2e/test_followed_pages.py",
+    "how-to/monitor.md": "tests/e2e/test_followed_pages.py",
+    "how-to/production.md": "tests/e2e/test_followed_pages.py",
+    "how-to/topics-users-quotas.md": "tests/e2e/test_acl_files_pages.py",
     "how-to/prove-pii-readers.md": "tests/e2e/test_acl_questions_page.py",
     "how-to/review-acl-changes.md": "tests/e2e/test_acl_questions_page.py",
-    "tutorials/acls-in-git.md": "tests/e2e/test_tutorials.py",
-    "tutorials/an-authorizer-of-your-own.md": "tests/e2e/test_tutorials.py",
-    "tutorials/clean-up-grants.md": "tests/e2e/test_tutorials.py",
-    "tutorials/first-acls.md": "tests/e2e/test_tutorials.py",
-    "tutorials/test-your-application.md": "tests/e2e/test_tutorials.py",
+    "tutorials/acls-in-git.md": "tests/e2e/test_followed_pages.py",
+    "tutorials/an-authorizer-of-your-own.md": "tests/e2e/test_followed_pages.py",
+    "tutorials/clean-up-grants.md": "tests/e2e/test_followed_pages.py",
+    "tutorials/first-acls.md": "tests/e2e/test_followed_pages.py",
+    "tutorials/test-your-application.md": "tests/e2e/test_followed_pages.py",
     "tutorials/tutorial-least-privilege.md": "tests/e2e/test_tutorial_page.py",
 }
 """The pages whose commands behind a prompt run in a test, which compares the outputs."""
@@ -53,7 +56,6 @@ NOT_FOLLOWED = {
     "how-to/pipeline-clusters.md": "needs managed Spark, which is not to be had in the suite",
     "how-to/pipeline-nightly.md": "a nightly job; tests/unit/pipeline/test_schedulers.py",
     "how-to/pipeline.md": "logs of the reader's brokers; tests/e2e, by command",
-    "reference/apis.md": "a sentence of a list, no command",
     "reference/audit.md": "the audit log of the reader; tests/e2e, by command",
     "reference/configuration.md": "a broker's own tool; tests/interop/test_dynamic_values.py",
     "reference/conformance.md": "the suites themselves",
@@ -61,8 +63,10 @@ NOT_FOLLOWED = {
     "reference/pipeline-answers.md": "the tables of the reader; tests/e2e, by command",
     "reference/report.md": "logs of the reader's brokers; tests/interop/test_report_in_browser.py",
     "reference/security.md": "in part; tests/interop/test_scram.py, tests/interop/test_users.py",
-    "tutorials/remove-unused-grants.md": "a month of the reader's logs; as clean-up-grants.md",
-    "tutorials/writing-an-authorizer.md": "its code runs: tests/e2e/test_writing_an_authorizer.py",
+    "how-to/remove-unused-grants.md": "a month of the reader's logs; as clean-up-grants.md",
+    "how-to/install.md": "installs packages; scripts/try-wheel, tests/test_packaging.py",
+    "how-to/develop.md": "needs podman; tests/interop/containers/test_compose_dev.py",
+    "how-to/troubleshoot.md": "needs the error; tests/interop/test_troubleshoot_page.py",
 }
 """The other pages with command lines: why their commands do not run as shown, and what does."""
 
