@@ -61,11 +61,16 @@ def _removable(unused: pl.DataFrame) -> Iterator[str]:
     if going.is_empty():
         return
     yield f"can be removed: {len(going):,} ACLs"
-    for principal, count in _largest(going, "principal"):
+    largest = _largest(going, "principal")
+    for principal, count in largest:
         rows = going.filter(pl.col("principal") == principal).sort(_ORDER).head(LISTED_MAX)
         named = [_short(row) for row in rows.iter_rows(named=True)]
         more = [f"and {count - LISTED_MAX:,} more"] if count > LISTED_MAX else []
         yield f"  of {principal}: {'; '.join([*named, *more])}"
+    others = going["principal"].n_unique() - len(largest)
+    if others:
+        rest = len(going) - sum(count for _, count in largest)
+        yield f"  and {rest:,} of {others:,} other principals"
 
 
 def _wide(wide: pl.DataFrame) -> Iterator[str]:
@@ -79,6 +84,8 @@ def _wide(wide: pl.DataFrame) -> Iterator[str]:
     for row in broad.sort("uses", *_ORDER).head(LISTED_MAX).iter_rows(named=True):
         times = "once" if row["uses"] == 1 else f"{row['uses']:,} times"
         yield f"  {row['principal']}: {_short(row)}, used {times}"
+    if len(broad) > LISTED_MAX:
+        yield f"  and {len(broad) - LISTED_MAX:,} more"
 
 
 def _short(row: Mapping[str, str]) -> str:

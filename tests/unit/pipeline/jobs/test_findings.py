@@ -98,6 +98,7 @@ def test_grants_are_named() -> None:
         "  of User:a: READ on TOPIC t0*; READ on TOPIC t1*; READ on TOPIC t2*; and 1 more",
         "  of User:b: READ on TOPIC t4*",
         "  of User:c: READ on TOPIC t5*",
+        "  and 2 of 2 other principals",
         "for all names or principals: 1 ACLs",
         "  User:a: ALL on TOPIC * from 10.0.0.1, used 7 times",
     )
