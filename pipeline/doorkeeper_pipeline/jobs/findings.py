@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LISTED_MAX: Final = 3
+PRINCIPALS_MAX: Final = 10
+"""So many are named with what they do not need: the widest grant may be of one with few."""
 _ORDER: Final = ("principal", "resource_type", "resource_name", "pattern_type", "operation", "host")
 
 SUMMARIZED: Final = {
@@ -61,7 +63,7 @@ def _removable(unused: pl.DataFrame) -> Iterator[str]:
     if going.is_empty():
         return
     yield f"can be removed: {len(going):,} ACLs"
-    largest = _largest(going, "principal")
+    largest = _largest(going, "principal", PRINCIPALS_MAX)
     for principal, count in largest:
         rows = going.filter(pl.col("principal") == principal).sort(_ORDER).head(LISTED_MAX)
         named = [_short(row) for row in rows.iter_rows(named=True)]
@@ -95,11 +97,11 @@ def _short(row: Mapping[str, str]) -> str:
     return f"{row['operation']} on {row['resource_type']} {row['resource_name']}{star}{host}"
 
 
-def _largest(frame: pl.DataFrame, by: str) -> list[tuple[str, int]]:
+def _largest(frame: pl.DataFrame, by: str, most: int = LISTED_MAX) -> list[tuple[str, int]]:
     found = (
         frame.group_by(by).agg(pl.col("count").sum()).sort(["count", by], descending=[True, False])
     )
-    return [(text, int(count)) for text, count in found.head(LISTED_MAX).iter_rows()]
+    return [(text, int(count)) for text, count in found.head(most).iter_rows()]
 
 
 def _percent(count: int, total: int) -> str:
