@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LISTED_MAX: Final = 3
 PRINCIPALS_MAX: Final = 10
-"""So many are named with what they do not need: the widest grant may be of one with few."""
+"""The principals that are named: the widest grant may be of one with few."""
 _ORDER: Final = ("principal", "resource_type", "resource_name", "pattern_type", "operation", "host")
 
 SUMMARIZED: Final = {
