@@ -275,11 +275,15 @@ def apply_plan(
 
 
 class _Outcome(NamedTuple):
-    """The outcome of ACLs, the number of changed entities, and the refused changes."""
+    """The outcome of ACLs, the number of changed entities, and the refused changes.
+
+    ``held_back`` are the removals of entities that were not tried.
+    """
 
     acls: Outcome
     entities: int
     failed: tuple[tuple[EntityChange, ApiError], ...]
+    held_back: tuple[EntityChange, ...] = ()
 
 
 def _report(outcome: _Outcome) -> None:
@@ -292,6 +296,10 @@ def _report(outcome: _Outcome) -> None:
     problems += [
         f"{'adding' if each.added else 'removing'} {row(each.binding)}: {each.error}"
         for each in acls.failed
+    ]
+    problems += [
+        f"{line_of(change)}: not removed, because other changes failed"
+        for change in outcome.held_back
     ]
     if problems:
         fail(problems)
@@ -313,8 +321,12 @@ async def _apply_all(
 
     await change(phases.first)
     outcome = await apply(found, session, progress_.update, lambda: change(phases.quotas))
-    await change(phases.removals)
-    return _Outcome(outcome, len(entities.changes) - len(failed), tuple(failed))
+    # Records and passwords do not come back, so they go last, and only if all else was done.
+    held_back = phases.removals if failed or outcome.failed else ()
+    if not held_back:
+        await change(phases.removals)
+    changed = len(entities.changes) - len(failed) - len(held_back)
+    return _Outcome(outcome, changed, tuple(failed), held_back)
 
 
 async def _say_notes_of(plan: Plan, session: AclSession) -> None:

@@ -16,7 +16,10 @@ from doorkeeper.acl.model import AclOperation
 from doorkeeper.acl.plan import NotOwned, Plan, PlanError, TooManyRemovals, plan
 from doorkeeper.acl.plan_application import BATCH
 from doorkeeper.cli.acls import plans as acl_plans
+from doorkeeper.cli.acls.entities import EntityPlanner
 from doorkeeper.cli.acls.plans import SavedPlan, Side, apply_plan, show_difference
+from doorkeeper.entities.model import EntitySet, TopicEntity
+from doorkeeper.entities.plan import EntityChange, EntityPlan
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.errors import RepositoryError
@@ -25,9 +28,10 @@ from testkit.acl import PREFIXED, READ, allow, deny, topic
 from testkit.interrupts import pythons_own_handler
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.entities.model import Entity
 
 A, B = allow("a", READ, topic("t")), deny("b,c", READ, topic("u", PREFIXED), "10.0.0.1")
 TARGET = Side("config:x", 7)
@@ -194,6 +198,39 @@ def test_each_refused_item_is_a_line(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err == (
         "doorkeeper: 1 added, 0 removed\n"
         "doorkeeper: adding User:a,TOPIC,LITERAL,t-0000,READ,ALLOW,*: no\n"
+    )
+
+
+def test_nothing_is_removed_beside_acls_after_a_refusal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Records do not come back: a topic is deleted only if all other changes were made."""
+    removal = EntityChange(TopicEntity("old", 3), None)
+
+    class WithTopic(FakeRepository):
+        async def entities(self, wanted: EntitySet) -> list[Entity]:
+            return [TopicEntity("old", 3)]
+
+        async def alter_entities(
+            self, changes: Sequence[EntityChange], passwords: Mapping[str, str]
+        ) -> list[ApiError | None]:
+            raise AssertionError("the topic is deleted")
+
+    wanted = EntitySet((TopicEntity("new", 1),))
+    planner = EntityPlanner(wanted, lambda _present: EntityPlan((removal,)))
+    acls = Plan(MANY[:2], (), 0, 0)
+
+    with pytest.raises(SystemExit) as end:
+        apply_plan(
+            WithTopic(refused=MANY[0]),
+            lambda _present: acls,
+            dry_run=False,
+            asks=False,
+            planner=planner,
+        )
+
+    assert end.value.code == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "doorkeeper: - topic old: 3 partitions with all their records: not removed, because other"
+        " changes failed"
     )
 
 
