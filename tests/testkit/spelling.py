@@ -1,0 +1,34 @@
+"""Checks the spelling of the texts with cspell: ``python -m testkit.spelling``.
+
+``scripts/site/cspell.json`` has the words that its dictionaries lack; ``scripts/site/node`` pins it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from testkit.checkout import ROOT
+from testkit.kafka_jars import Unavailable
+from testkit.site_tools import node_file, program
+
+TEXTS = (
+    *("docs/**/*.md", "changelog.d/*.md", "deploy/**/*.md", "examples/**/*.md"),
+    *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "STYLE.md", "SECURITY.md", "CHANGELOG.md"),
+)
+WORDS = ROOT / "scripts" / "site" / "cspell.json"
+
+
+def main() -> int:
+    """Print the unknown words by file and line; return cspell's status, 1 for unknown words."""
+    try:
+        command = [program("node"), str(node_file("cspell/bin.mjs"))]
+    except Unavailable as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    command += ["--no-progress", "--no-summary", "--config", str(WORDS), "--root", str(ROOT)]
+    return subprocess.run([*command, *TEXTS], cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
