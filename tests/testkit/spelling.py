@@ -1,6 +1,6 @@
 """Checks the spelling of the texts with cspell: ``python -m testkit.spelling``.
 
-``scripts/site/cspell.json`` has the words that its dictionaries lack; ``scripts/site/node`` pins it.
+``scripts/site/cspell.json`` adds words to its dictionaries; ``scripts/site/node`` pins it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ WORDS = ROOT / "scripts" / "site" / "cspell.json"
 
 
 def main() -> int:
-    """Print the unknown words by file and line; return cspell's status, 1 for unknown words."""
+    """Print the unknown words by file and line; return cspell's status, which is 1 for any."""
     try:
         command = [program("node"), str(node_file("cspell/bin.mjs"))]
     except Unavailable as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        sys.exit(f"docs: {error}")
     command += ["--no-progress", "--no-summary", "--config", str(WORDS), "--root", str(ROOT)]
     return subprocess.run([*command, *TEXTS], cwd=ROOT, check=False).returncode
 
