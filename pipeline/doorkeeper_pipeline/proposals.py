@@ -1,7 +1,8 @@
 """A proposal as files: commands that a person reads and a shell runs, or a set of ACLs to apply.
 
     BOOTSTRAP=broker:9092 bash proposal.sh --command-config admin.properties
-    doorkeeper acls apply proposal.yaml kafka://broker:9092 --whole
+    doorkeeper acls diff acls.txt proposal.yaml --output json > changes.json
+    doorkeeper acls apply changes.json kafka://broker:9092 --plan --other-address
 
 The script adds before it removes, so that no kept access is lost in between, and the tool asks
 before it removes a DENY. A binding that no command can name is a comment; the file has everything.
@@ -79,6 +80,7 @@ def summary_of(proposal: Proposal) -> list[str]:
             f" {len(proposal.removed):,} removed"
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
+        *(f"stays, as accepted: {text_of(each)}" for each in proposal.accepted),
         *_covered_names(proposal),
         *([ascii(doubt)[1:-1]] if (doubt := describe_doubt(proposal.doubtful)) else []),
         *_risks(proposal),

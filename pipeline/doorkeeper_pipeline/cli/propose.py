@@ -65,6 +65,12 @@ KINDS = ("least-privilege", "unused", "overbroad")
     " which is fewer ACLs; the summary lists the names that it newly covers.",
 )
 @click.option("--acls", multiple=True, metavar="PATH", help="The set in force, as for backtest.")
+@click.option(
+    "--findings",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The findings that report keeps: ACLs with accepted_until today or later stay.",
+)
 @options.last_policy
 @options.last_evidence
 @click.option(
@@ -83,6 +89,7 @@ def command(  # noqa: PLR0913  one for each option
     principals: tuple[str, ...],
     literal: bool,
     acls: tuple[str, ...],
+    findings: Path | None,
     super_users: tuple[str, ...],
     allow_everyone: bool | None,
     min_days: float | None,
@@ -101,8 +108,8 @@ def command(  # noqa: PLR0913  one for each option
     \b
     Examples:
       doorkeeper-pipeline propose --out access --to proposal.yaml
-      doorkeeper acls plan proposal.yaml kafka://b:9092 --whole
-      doorkeeper acls apply proposal.yaml kafka://b:9092 --whole
+      doorkeeper acls diff acls.txt proposal.yaml --output json > changes.json
+      doorkeeper acls apply changes.json kafka://b:9092 --plan --other-address
       doorkeeper-pipeline propose --out access --kind least-privilege --principal User:alice
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.jobs.agreement import evidence  # noqa: PLC0415  heavy
@@ -112,6 +119,7 @@ def command(  # noqa: PLR0913  one for each option
 
     tell = Progress(time.monotonic, quiet=quiet)
     check_targets(to, script)
+    accepted = frozenset() if findings is None else accepted_in(findings, cluster)
     wanted = ProposalOptions(prefixes=not literal, principals=principals, kinds=kinds)
     given = starting.run_options(
         out,
@@ -132,6 +140,8 @@ def command(  # noqa: PLR0913  one for each option
         tell("looking for what was used, and what can go")
         if not accept_lost_access:
             asked = replace(asked, doubtful=proof.doubtful)
+        stays = zip(asked.acls.bindings, asked.acls.ids, strict=True)
+        wanted = replace(wanted, accepted=frozenset(each for each, id_ in stays if id_ in accepted))
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
     tables = {"least_privilege": proposal.least_privilege, "backtest": proposal.backtest}
     keep(out, tables, cluster)
@@ -140,6 +150,19 @@ def command(  # noqa: PLR0913  one for each option
     if script is not None:
         write_script(script, proposal)
     show(text_of(proposal, to, script))
+
+
+def accepted_in(findings: Path, cluster: str) -> frozenset[str]:
+    """Return the ids of the ACLs that their owners accepted until today or later.
+
+    Raises:
+        Unreadable: it is no file of findings.
+        Conflicting: its findings are of another cluster.
+
+    """
+    from doorkeeper_pipeline.report.findings import accepted_bindings, read  # noqa: PLC0415  heavy
+
+    return accepted_bindings(read(findings), starting.now().date(), cluster)
 
 
 def check_targets(to: Path | None, script: Path | None) -> None:
@@ -162,7 +185,7 @@ def text_of(proposal: Proposal, to: Path | None, script: Path | None) -> str:
 
     lines = [*summary_of(proposal), *([] if to or script else changes_of(proposal))]
     if to is not None:
-        lines.append(f"see it with: doorkeeper acls plan {word(str(to))} kafka://HOST:PORT --whole")
+        lines.append(f"see it with: doorkeeper acls diff LISTING {word(str(to))}")
     return "\n".join(map(printable, lines))
 
 

@@ -119,12 +119,14 @@ class ProposalOptions:
         prefixes: Whether prefixes are proposed that cover unused names.
         principals: For whom; empty for all.
         kinds: Which of least-privilege, unused and overbroad.
+        accepted: The bindings that stay, since their owners accepted them.
 
     """
 
     prefixes: bool = False
     principals: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ("least-privilege", "unused")
+    accepted: frozenset[AclBinding] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +142,7 @@ class Proposal:
         risks: The shortcomings of the evidence, if it was made nevertheless.
         doubtful: The principals for whom nothing is proposed, since their decisions contradict the
             ACLs; sorted.
+        accepted: The bindings that stay since their owners accepted them, sorted.
 
     """
 
@@ -150,6 +153,7 @@ class Proposal:
     backtest: pa.Table
     risks: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
+    accepted: tuple[AclBinding, ...] = ()
 
 
 class GoldJob(NamedTuple):

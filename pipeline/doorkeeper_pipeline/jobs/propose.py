@@ -71,6 +71,7 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         least_privilege=table_of(privileges, table),
         backtest=table,
         doubtful=tuple(sorted(asked.doubtful)),
+        accepted=tuple(sorted(wanted.accepted & set(acls.bindings))),
     )
 
 
@@ -86,7 +87,7 @@ def _check(wanted: ProposalOptions) -> None:
 
 def _is_for(asked: GoldInput, wanted: ProposalOptions, binding: AclBinding) -> bool:
     is_wanted = not wanted.principals or binding.entry.principal in wanted.principals
-    return is_wanted and not asked.is_doubtful(binding)
+    return is_wanted and binding not in wanted.accepted and not asked.is_doubtful(binding)
 
 
 def _replaced_grants(

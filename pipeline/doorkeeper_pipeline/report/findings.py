@@ -38,6 +38,7 @@ _STATES = {
     ),
     RESOLVED: Tag("resolved", "It is not there any more."),
 }
+_OF_BINDINGS = ("broad", "unused")
 _DATES = ("first_seen", "accepted_until", "resolved")
 
 
@@ -115,11 +116,7 @@ def follow(
         Conflicting: the register is of another cluster.
 
     """
-    if before.cluster and cluster and before.cluster != cluster:
-        raise Conflicting(
-            f"--findings: the file is of the cluster {before.cluster!r}, and the tables are about"
-            f" {cluster!r}: give each cluster its own file"
-        )
+    _check_cluster(before, cluster)
     findings = dict(before.findings)
     for name, finding in before.findings.items():
         if name in found:
@@ -130,6 +127,14 @@ def follow(
         if name not in findings and each.proved:
             findings[name] = Finding(kind=each.kind, text=each.text, first_seen=today)
     return Register(findings, today, cluster or before.cluster)
+
+
+def _check_cluster(register: Register, cluster: str) -> None:
+    if register.cluster and cluster and register.cluster != cluster:
+        raise Conflicting(
+            f"--findings: the file is of the cluster {register.cluster!r}, and the tables are about"
+            f" {cluster!r}: give each cluster its own file"
+        )
 
 
 def read(path: Path) -> Register:
@@ -157,6 +162,22 @@ def read(path: Path) -> Register:
         return Register(findings, day_of_it, _text("cluster", document.get("cluster", "")))
     except ValueError as error:
         raise Unreadable(f"{path}: {error}") from error
+
+
+def accepted_bindings(register: Register, today: date, cluster: str = "") -> frozenset[str]:
+    """Return the ids of the bindings of which a finding is accepted on a day.
+
+    Raises:
+        Conflicting: the register is of another cluster.
+
+    """
+    _check_cluster(register, cluster)
+    found = (
+        name.partition(":")
+        for name, each in register.findings.items()
+        if each.state(today) == ACCEPTED
+    )
+    return frozenset(binding_id for kind, _, binding_id in found if kind in _OF_BINDINGS)
 
 
 def text_of(register: Register) -> str:

@@ -158,14 +158,24 @@ def expect(
 ) -> Iterator[list[Denial]]:
     """Expect a matching refusal within the block; the list has them after it.
 
+    An exception that leaves the block gets a note with the refusals.
+
     Raises:
         AssertionError: there was none; its text has the refusals that there were.
     """
     before = len(refusals())
     hits: list[Denial] = []
-    yield hits
+    try:
+        yield hits
+    except BaseException as error:
+        # The client's error seldom says which operation was refused.
+        error.add_note(f"denied in the block of expect_denied was:{_text(refusals()[before:])}")
+        raise
     new = refusals()[before:]
     hits += [each for each in new if matches(each)]
     if not hits:
-        others = "".join(f"\n  {each!r}" for each in new) or " nothing"
-        raise AssertionError(f"expected: {wanted} is denied; denied was:{others}")
+        raise AssertionError(f"expected: {wanted} is denied; denied was:{_text(new)}")
+
+
+def _text(denials: list[Denial]) -> str:
+    return "".join(f"\n  {each!r}" for each in denials) or " nothing"

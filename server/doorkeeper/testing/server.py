@@ -133,7 +133,8 @@ class DoorkeeperServer(AnyServer):
             with server.expect_denied("User:svc", "WRITE", topic="orders"):
                 service.run()
 
-        Without an operation, or without a resource, any counts.
+        Without an operation, or without a resource, any counts. An exception that leaves the
+        block gets a note with the refusals.
 
         Raises:
             AssertionError: nothing was refused; the text has the refusals of others.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import KafkaAdminClient
-from kafka.errors import TopicAuthorizationFailedError
+from kafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from doorkeeper.testing import DoorkeeperServer
 
@@ -51,6 +51,11 @@ def produce_without_write(server: DoorkeeperServer) -> None:
         produce(server, b"a", user="svc")
 
 
+def produce_idempotently(server: DoorkeeperServer) -> None:
+    with closing(KafkaProducer(**server.client_config("svc").kafka_python())) as client:
+        client.send("orders", b"a").get(10)
+
+
 def poll_often(client: KafkaConsumer) -> None:
     for _ in range(100):
         client.poll(timeout_ms=500)
@@ -85,6 +90,17 @@ def test_a_refusal_that_does_not_come_fails_the_test(server: DoorkeeperServer) -
 
     with pytest.raises(AssertionError, match="denied was: nothing"), server.expect_denied(SVC):
         pass
+
+
+def test_an_exception_in_the_block_has_what_was_denied(server: DoorkeeperServer) -> None:
+    """A producer that is idempotent is refused before it names a topic: any topic would do."""
+    with (
+        pytest.raises(KafkaError) as raised,
+        server.expect_denied(SVC, "WRITE", topic="orders"),
+    ):
+        produce_idempotently(server)
+
+    assert "denied WRITE on any TOPIC in InitProducerId" in "".join(raised.value.__notes__)
 
 
 def test_records_are_produced_and_consumed_in_a_group(server: DoorkeeperServer) -> None:

@@ -128,7 +128,7 @@ def selectors(command: Command) -> Command:
         multiple=True,
         type=utf8,
         callback=_prefixes,
-        help="Change only ACLs of resources whose names begin with TEXT; may be repeated."
+        help="Only ACLs of resources whose names begin with TEXT; may be repeated."
         "  [default: all]",
     )
     principal = click.option(
@@ -138,7 +138,7 @@ def selectors(command: Command) -> Command:
         multiple=True,
         type=utf8,
         callback=_principals,
-        help="Change only ACLs of this principal, such as User:alice; may be repeated."
+        help="Only ACLs of this principal, such as User:alice; may be repeated."
         "  [default: all]",
     )
     kind = click.option(
@@ -148,7 +148,7 @@ def selectors(command: Command) -> Command:
         multiple=True,
         callback=_types,
         shell_complete=one_of(_TYPES),
-        help="Change only ACLs of resources of this type, such as topic; may be repeated."
+        help="Only ACLs of resources of this type, such as topic; may be repeated."
         "  [default: all]",
     )
     return prefix(principal(kind(command)))

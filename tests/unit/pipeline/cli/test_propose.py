@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -91,10 +92,27 @@ def test_files(out: Path, tmp_path: Path) -> None:
 
     assert done.exit_code == 0, done.output
     assert "newly forbids 0 decisions" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("see it with: doorkeeper acls plan ")
+    assert done.stdout.splitlines()[-1].startswith("see it with: doorkeeper acls diff ")
     assert len(choosing.read(target.read_text(), name=target.name)) == 1
     assert "kafka-acls.sh" in script.read_text()
     assert len(delta.read(out, "least_privilege")) == 1
+
+
+def test_accepted_findings_stay(out: Path, tmp_path: Path) -> None:
+    """Until the day of accepted_until, and no longer; the summary names them."""
+    (binding_id,) = delta.read(out, "unused_grants")["binding_id"]
+    finding = {"kind": "unused grant", "text": "old", "first_seen": "2020-01-01"}
+
+    def proposed(until: str) -> str:
+        found = {f"unused:{binding_id}": finding | {"accepted_until": until}}
+        findings = tmp_path / "findings.json"
+        findings.write_text(json.dumps({"version": 1, "findings": found}))
+        return called("propose", "--out", out, "--findings", findings, *ANY_LENGTH).stdout
+
+    assert proposed("2020-01-31").startswith("2 -> 1 ACLs")
+    accepted = proposed("2999-12-31")
+    assert accepted.startswith("2 -> 2 ACLs: 0 added, 0 removed")
+    assert "stays, as accepted: resourceType=TOPIC, resourceName=old," in accepted
 
 
 def test_a_name_that_no_format_has(tmp_path: Path) -> None:
