@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.acl.formats.choosing import Format
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper_pipeline.evaluation.acl_sets import AclSet
     from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.jobs.gold import Proposal
 
@@ -119,7 +121,6 @@ def command(  # noqa: PLR0913  one for each option
 
     tell = Progress(time.monotonic, quiet=quiet)
     check_targets(to, script)
-    accepted = frozenset() if findings is None else accepted_in(findings, cluster)
     wanted = ProposalOptions(prefixes=not literal, principals=principals, kinds=kinds)
     given = starting.run_options(
         out,
@@ -140,8 +141,8 @@ def command(  # noqa: PLR0913  one for each option
         tell("looking for what was used, and what can go")
         if not accept_lost_access:
             asked = replace(asked, doubtful=proof.doubtful)
-        stays = zip(asked.acls.bindings, asked.acls.ids, strict=True)
-        wanted = replace(wanted, accepted=frozenset(each for each, id_ in stays if id_ in accepted))
+        if findings is not None:
+            wanted = replace(wanted, accepted=acceptances(findings, asked.acls, cluster))
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
     tables = {"least_privilege": proposal.least_privilege, "backtest": proposal.backtest}
     keep(out, tables, cluster)
@@ -152,8 +153,8 @@ def command(  # noqa: PLR0913  one for each option
     show(text_of(proposal, to, script))
 
 
-def accepted_in(findings: Path, cluster: str) -> frozenset[str]:
-    """Return the ids of the ACLs that their owners accepted until today or later.
+def acceptances(findings: Path, acls: AclSet, cluster: str) -> frozenset[AclBinding]:
+    """Return the bindings that their owners accepted until today or later.
 
     Raises:
         Unreadable: it is no file of findings.
@@ -162,7 +163,9 @@ def accepted_in(findings: Path, cluster: str) -> frozenset[str]:
     """
     from doorkeeper_pipeline.report.findings import accepted_bindings, read  # noqa: PLC0415  heavy
 
-    return accepted_bindings(read(findings), starting.now().date(), cluster)
+    accepted = accepted_bindings(read(findings), starting.now().date(), cluster)
+    pairs = zip(acls.bindings, acls.ids, strict=True)
+    return frozenset(binding for binding, binding_id in pairs if binding_id in accepted)
 
 
 def check_targets(to: Path | None, script: Path | None) -> None:
