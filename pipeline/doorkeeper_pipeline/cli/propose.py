@@ -141,8 +141,7 @@ def command(  # noqa: PLR0913  one for each option
         tell("looking for what was used, and what can go")
         if not accept_lost_access:
             asked = replace(asked, doubtful=proof.doubtful)
-        if findings is not None:
-            wanted = replace(wanted, accepted=acceptances(findings, asked.acls, cluster))
+        wanted = replace(wanted, accepted=acceptances(findings, asked.acls, cluster))
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
     tables = {"least_privilege": proposal.least_privilege, "backtest": proposal.backtest}
     keep(out, tables, cluster)
@@ -153,8 +152,8 @@ def command(  # noqa: PLR0913  one for each option
     show(text_of(proposal, to, script))
 
 
-def acceptances(findings: Path, acls: AclSet, cluster: str) -> frozenset[AclBinding]:
-    """Return the bindings that their owners accepted until today or later.
+def acceptances(findings: Path | None, acls: AclSet, cluster: str) -> frozenset[AclBinding]:
+    """Return the bindings that their owners accepted until today or later; none without a file.
 
     Raises:
         Unreadable: it is no file of findings.
@@ -163,6 +162,8 @@ def acceptances(findings: Path, acls: AclSet, cluster: str) -> frozenset[AclBind
     """
     from doorkeeper_pipeline.report.findings import accepted_bindings, read  # noqa: PLC0415  heavy
 
+    if findings is None:
+        return frozenset()
     accepted = accepted_bindings(read(findings), starting.now().date(), cluster)
     pairs = zip(acls.bindings, acls.ids, strict=True)
     return frozenset(binding for binding, binding_id in pairs if binding_id in accepted)
