@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from itertools import chain
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+from weakref import ref
 
 from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.api.codes import operation, pattern_type, permission_type, resource_type
@@ -37,6 +38,16 @@ class _Block(NamedTuple):
     bindings: tuple[AclBinding, ...]
 
 
+class DescriptionChange(NamedTuple):
+    """The bindings that one set of described bindings has more, and less, than the one before."""
+
+    added: Bindings
+    removed: Bindings
+
+
+_UNCHANGED: Final = DescriptionChange(frozenset(), frozenset())
+
+
 class Descriptions:
     """The last descriptions of the brokers of a cluster. For any thread."""
 
@@ -45,6 +56,17 @@ class Descriptions:
         self._answers: dict[int, tuple[bytes, Bindings]] = {}
         self._blocks: dict[bytes, _Block] = {}
         self._bindings: Bindings = frozenset()
+        # The set before is of use to callers that still have it: a weak reference does not keep it.
+        self._step: tuple[ref[Bindings], Bindings, DescriptionChange] | None = None
+
+    def change(self, before: Bindings, after: Bindings) -> DescriptionChange | None:
+        """Return the difference of two results of ``read``; None unless one follows the other."""
+        if after is before:
+            return _UNCHANGED
+        step = self._step
+        if step is None or step[0]() is not before or step[1] is not after:
+            return None
+        return step[2]
 
     def reader(self, broker: int) -> DescriptionReader:
         """Return a decoder of the answers of one broker."""
@@ -100,8 +122,11 @@ class Descriptions:
         self._blocks = blocks
         added, removed = frozenset(chain(*new)), frozenset(chain(*gone))
         # Another order of the same ACLs is no change: a set of 100,000 is kept once.
-        if added != removed:
-            self._bindings = (self._bindings - removed) | added
+        change = DescriptionChange(added - removed, removed - added)
+        if change.added or change.removed:
+            last = self._bindings
+            self._bindings = (last - change.removed) | change.added
+            self._step = ref(last), self._bindings, change
         return self._bindings
 
 

@@ -12,6 +12,7 @@ from doorkeeper.kinds.declared import ACL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import SelectorUnion
@@ -32,11 +33,48 @@ class AclDrift(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.missing or self.extra)
 
+    def has(self, binding: AclBinding, desired: AbstractSet[AclBinding]) -> bool:
+        """Return whether the cluster has a binding of the scope."""
+        return binding in self.extra or (binding in desired and binding not in self.missing)
+
+    def present(self, desired: AbstractSet[AclBinding]) -> Bindings:
+        """Return all bindings of the scope that the cluster has: 10 ms for 100,000."""
+        return frozenset((desired - self.missing) | self.extra)
+
+    def after_goal(self, goal: DesiredChange) -> AclDrift:
+        """Return the drift of the same cluster from the set that is desired after a change."""
+        return AclDrift(
+            (self.missing - goal.removed) | (goal.added - self.extra),
+            (self.extra - goal.added) | (goal.removed - self.missing),
+            self.outside,
+        )
+
+    def after_edit(
+        self, desired: AbstractSet[AclBinding], added: Bindings, removed: Bindings
+    ) -> AclDrift:
+        """Return the drift after the cluster got and lost some bindings of the scope."""
+        return AclDrift(
+            (self.missing - added) | (removed & desired),
+            (self.extra - removed) | (added - desired),
+            self.outside,
+        )
+
+
+class DesiredChange(NamedTuple):
+    """Bindings that became desired, and those that are no longer."""
+
+    added: Bindings
+    removed: Bindings
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
 
 # A cluster behind a canary that is down for days: its set is then made from the whole state.
 _CHANGES_MAX: Final = 10_000
 
-NO_DRIFT: Final = AclDrift(frozenset(), frozenset(), 0)
+NO_BINDINGS: Final[Bindings] = frozenset()
+NO_DRIFT: Final = AclDrift(NO_BINDINGS, NO_BINDINGS, 0)
 
 
 def desired_bindings(acls: Snapshot, scope: SelectorUnion) -> Bindings:
@@ -44,11 +82,11 @@ def desired_bindings(acls: Snapshot, scope: SelectorUnion) -> Bindings:
     return frozenset(filter(scope.selects, find(acls, ANY_BINDING)))
 
 
-def compare(desired: Bindings, present: Bindings, scope: SelectorUnion) -> AclDrift:
+def compare(desired: AbstractSet[AclBinding], present: Bindings, scope: SelectorUnion) -> AclDrift:
     """Return the difference of the bindings of a cluster."""
     others = present - desired
     extra = frozenset(filter(scope.selects, others))
-    return AclDrift(desired - present, extra, len(others) - len(extra))
+    return AclDrift(frozenset(desired - present), extra, len(others) - len(extra))
 
 
 def common(drifts: Sequence[AclDrift]) -> AclDrift:
@@ -70,7 +108,8 @@ class DesiredBindings:
         self._changes: deque[Committed] = deque()
         self.acl_revision = 0
         """The last change of ACLs in the bindings, also of such out of the scope."""
-        self.bindings: Bindings = frozenset()
+        self.bindings: set[AclBinding] = set()
+        """Changed in place: a copy of 100,000 takes longer than most changes."""
 
     def note(self, committed: Committed) -> None:
         """Take a change that a later target contains."""
@@ -80,24 +119,27 @@ class DesiredBindings:
             self._changes.clear()
             self._revision, self._unknown_until = None, committed.revision
 
-    async def at(self, state: State) -> Bindings:
-        """Return the bindings of a state not older than the last one; equal ones are one object."""
-        found: Bindings
+    async def follow(self, state: State) -> DesiredChange:
+        """Make the bindings those of a state not older than the last one; return what changed."""
         is_followed = self._revision is not None
         self._revision = state.revision if state.revision >= self._unknown_until else None
         if is_followed:
-            found = self._after(state.revision)
+            change = self._change_until(state.revision)
         else:
             # A hundred thousand ACLs take half a second.
-            found = await asyncio.to_thread(desired_bindings, state.acls, self._scope)
+            change = await asyncio.to_thread(self._change_to, state)
         while self._changes and self._changes[0].revision <= state.revision:
             self.acl_revision = self._changes.popleft().revision
-        if found != self.bindings:
-            self.bindings = found
-        return self.bindings
+        self.bindings |= change.added
+        self.bindings -= change.removed
+        return change
 
-    def _after(self, revision: int) -> Bindings:
-        """Apply the changes up to a revision."""
+    def _change_to(self, state: State) -> DesiredChange:
+        found = desired_bindings(state.acls, self._scope)
+        return DesiredChange(found - self.bindings, frozenset(self.bindings - found))
+
+    def _change_until(self, revision: int) -> DesiredChange:
+        """Return the sum of the changes up to a revision."""
         added: set[AclBinding] = set()
         removed: set[AclBinding] = set()
         for committed in self._changes:
@@ -107,7 +149,7 @@ class DesiredBindings:
             gone = {each.binding for each in edit.deleted}
             new = {each.binding for each in edit.set if self._scope.selects(each.binding)}
             added, removed = (added - gone) | new, (removed | gone) - new
-        return (self.bindings - removed) | added if added or removed else self.bindings
+        return DesiredChange(frozenset(added - self.bindings), frozenset(removed & self.bindings))
 
 
 class DriftRecord:

@@ -7,6 +7,7 @@ again and again is one that another controller of the same scope undoes: then en
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.clusters.config import Foreign
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.clusters.drift import AclDrift, Bindings
+    from doorkeeper.clusters.drift import AclDrift, Bindings, DesiredChange
 
 REPEATS_MAX: Final = 10
 """So many repetitions of one change are the work of another controller."""
@@ -58,33 +59,41 @@ class Enforcement:
         self._limits = config.limits
         self._reports_foreign = config.foreign is Foreign.REPORT
         self._forget_s = QUIET_INTERVALS * config.interval_s
-        self._last: tuple[Bindings, Bindings] | None = None
+        self._known: Bindings | None = None
+        """The drift at the last reading; None before the first one."""
+        self._own: set[AclBinding] = set()
+        """The bindings whose being desired has changed since the last reading."""
         self._agrees_since_s: float | None = None
-        self._repetitions: dict[AclBinding, RepeatedChange] = {}
+        self._repetitions: OrderedDict[AclBinding, RepeatedChange] = OrderedDict()
+        """The changes of some intervals, the oldest first."""
         self.foreign: Bindings = frozenset()
         """The part of the drift that others caused."""
         self.conflict = ""
         """Why enforcement has stopped; empty if it has not."""
 
-    def observe(self, desired: Bindings, drift: AclDrift, now_s: float) -> None:
+    def note(self, goal: DesiredChange) -> None:
+        """Take a change of the desired set: differences of these bindings are not of others."""
+        self._own.update(goal.added, goal.removed)
+
+    def forget(self) -> None:
+        """Go on with a first reading, after others have changed the cluster for this server."""
+        self._known = None
+        self._own.clear()
+
+    def observe(self, drift: AclDrift, now_s: float) -> None:
         """Find the changes of others since the last reading.
 
         A conflict ends when the cluster has agreed for some intervals.
         """
         parts = drift.missing | drift.extra
-        if self._last is None:
+        known = self._known
+        if known is None:
             # Before the first reading others may have added ACLs; those that lack may be new here.
             self.foreign = drift.extra
         else:
-            before, known = self._last
-            # A binding that was desired differently before is this server's own change.
-            self.foreign = frozenset(
-                each
-                for each in parts
-                if (each in desired) == (each in before)
-                and (each not in known or each in self.foreign)
-            )
-        self._last = desired, parts
+            self.foreign = (parts - self._own) - (known - self.foreign)
+        self._known = parts
+        self._own.clear()
         if drift:
             self._agrees_since_s = None
         elif self._agrees_since_s is None:
@@ -110,18 +119,20 @@ class Enforcement:
 
     def record(self, edits: AclEdits, now_s: float) -> None:
         """Count the repetitions of changes that were made."""
-        repetitions = {
-            binding: each
-            for binding, each in self._repetitions.items()
-            if now_s - each.last_s <= self._forget_s
-        }
+        repetitions = self._repetitions
+        while repetitions:
+            oldest, last = next(iter(repetitions.items()))
+            if now_s - last.last_s <= self._forget_s:
+                break
+            del repetitions[oldest]
+        again = []
         for adds, bindings in ((True, edits.added), (False, edits.removed)):
             for binding in bindings:
-                before = repetitions.get(binding)
-                repeats = 0 if before is None or before.adds is not adds else before.times + 1
-                repetitions[binding] = RepeatedChange(adds, repeats, now_s)
-        self._repetitions = repetitions
-        again = [each for each, (_, times, _) in repetitions.items() if times >= REPEATS_MAX]
+                before = repetitions.pop(binding, None)
+                times = 0 if before is None or before.adds is not adds else before.times + 1
+                repetitions[binding] = RepeatedChange(adds, times, now_s)
+                if times >= REPEATS_MAX:
+                    again.append(binding)
         if again:
             self.conflict = (
                 "another controller changes the same ACLs: this one was changed back"

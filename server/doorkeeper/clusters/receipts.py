@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.clusters.drift import DesiredChange
     from doorkeeper.state.state import State
+
+_CHANGES_MAX: Final = 10_000
+"""The most bindings whose changes are kept; after more of them all ACLs are read."""
 
 
 class Receipt(NamedTuple):
     """A revision that these brokers enforce, since a time in milliseconds.
 
-    The ACLs of the scope on each of them were ``bindings``, those of ``state``, when they were
-    read. The last reading began at ``read_s`` of the event loop's clock.
+    The ACLs of the scope on each of them were those of ``state`` when they were read. The last
+    reading began at ``read_s`` of the event loop's clock.
     """
 
     state: State
-    bindings: Bindings
     since_ms: int
     brokers: tuple[int, ...]
     read_s: float
@@ -41,6 +43,8 @@ class ReceiptBook:
         """The brokers that do not enforce the newest revision, and the reason of each."""
         self.waiters: list[frozenset[AclBinding]] = []
         """The bindings of the change of each task that waits for a receipt."""
+        self.changed: set[AclBinding] | None = set()
+        """The bindings that became desired, or undesired, since the last receipt; None for many."""
         self._on_wait = on_wait
         self._confirmed = asyncio.Event()
         self._is_interrupted = False
@@ -55,10 +59,22 @@ class ReceiptBook:
         """Note that the cluster differed: the next receipt is of a later time."""
         self._is_interrupted = True
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether the desired bindings have changed since the last receipt."""
+        return self.changed is None or bool(self.changed)
+
+    def note(self, goal: DesiredChange) -> None:
+        """Take a change of the desired bindings."""
+        if self.changed is not None:
+            self.changed.update(goal.added, goal.removed)
+            # A node that does not hold the cluster may need no receipt for months.
+            if len(self.changed) > _CHANGES_MAX:
+                self.changed = None
+
     def confirm(
         self,
         state: State,
-        bindings: Bindings,
         brokers: tuple[int, ...],
         *,
         read_s: float,
@@ -66,16 +82,11 @@ class ReceiptBook:
     ) -> bool:
         """Record that brokers enforce a state; return whether their ACLs are others than before."""
         last = self.last
-        is_new = (
-            last is None
-            or self._is_interrupted
-            # Equal sets are one object: see ``DesiredBindings.at``.
-            or last.bindings is not bindings
-            or last.brokers != brokers
-        )
+        is_new = last is None or self._is_interrupted or self.has_changes or last.brokers != brokers
         since_ms = now_ms if last is None or is_new else last.since_ms
-        self.last, self.pending = Receipt(state, bindings, since_ms, brokers, read_s), {}
+        self.last, self.pending = Receipt(state, since_ms, brokers, read_s), {}
         self._is_interrupted = False
+        self.changed = set()
         confirmed, self._confirmed = self._confirmed, asyncio.Event()
         confirmed.set()
         return is_new
@@ -85,7 +96,8 @@ class ReceiptBook:
 
         After ``close`` return at once.
         """
-        now_s = asyncio.get_running_loop().time()
+        # A change outside of the scope needs no new answers, only the receipt of its revision.
+        now_s = asyncio.get_running_loop().time() if changed else 0.0
         self.waiters.append(changed)
         try:
             while not (self._is_closed or self._covers(revision, now_s)):

@@ -62,7 +62,7 @@ class RemoteCluster:
         self._config = config
         self._sleep = sleep
         self._client: AdminClient | None = None
-        self._descriptions = Descriptions()
+        self.descriptions = Descriptions()
 
     async def brokers(self) -> tuple[int, ...]:
         """Return the ids of the brokers at the moment, in order.
@@ -82,7 +82,7 @@ class RemoteCluster:
         Raises:
             ClusterError: there is no complete answer.
         """
-        reader = cast("type[Any]", self._descriptions.reader(broker))
+        reader = cast("type[Any]", self.descriptions.reader(broker))
         with self._translate_errors():
             found: Any = await self._open().call(
                 description_request(ANY_BINDING), reader, node_id=broker

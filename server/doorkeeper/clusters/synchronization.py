@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from doorkeeper.clusters.drift import (
+    NO_BINDINGS,
     NO_DRIFT,
     AclDrift,
     DesiredBindings,
@@ -29,6 +30,7 @@ from doorkeeper.clusters.drift import (
 from doorkeeper.clusters.enforcement import Enforcement
 from doorkeeper.clusters.events import ClusterEvent, EventKind
 from doorkeeper.clusters.following import LogFollower
+from doorkeeper.clusters.incremental import IncrementalComparison
 from doorkeeper.clusters.look_ups import look_ups
 from doorkeeper.clusters.receipts import Receipt, ReceiptBook
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
@@ -44,9 +46,16 @@ if TYPE_CHECKING:
     from doorkeeper.state.state import State
     from doorkeeper.state.store import NamedLease
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 # A broker follows its controller within milliseconds; one that is gone is asked rarely.
 _PENDING_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 """Pauses between readings while brokers do not enforce a change yet; the last one repeats."""
+
+# A change of a thread takes as long as some hundreds of ACLs, much longer on a busy machine.
+_SLICE: Final = 2_000
+"""The work of so many ACLs, some milliseconds, is left to the event loop's thread."""
 
 _LOOK_UPS_MAX: Final = 50
 """A change that brokers do not have after so many look-ups is looked up at the intervals only."""
@@ -93,14 +102,14 @@ class ClusterSynchronization:
         self._now_ms = now_ms
         self._clock = asyncio.get_running_loop().time
         self._remote = RemoteCluster(config)
+        self._comparison = IncrementalComparison(config.scope, self._remote.descriptions)
         self._news = asyncio.Event()
         self.follower = LogFollower(config, self._note_log)
         self._desired = DesiredBindings(config.scope)
-        self._present: Bindings | None = None
-        """The ACLs of the scope that are there, as read and then changed; None if not known."""
-        self._compared: tuple[Bindings, Bindings, AclDrift] | None = None
+        self._drift: AclDrift | None = None
+        """The drift, as read and then changed from here; None if it is not known."""
         self._enforced: AclDrift | None = None
-        """The drift whose changes were sent last."""
+        """The drift that was left when changes were sent last."""
         self._brokers: tuple[int, ...] = ()
         self._read_s = 0.0
         self._turn = 0
@@ -175,7 +184,7 @@ class ClusterSynchronization:
 
     async def _fail(self, reason: str) -> None:
         # What the cluster has is not known any more: the next attempt begins with a reading.
-        self._present = None
+        self._drift = None
         if not self.failure:
             self._tell(EventKind.FAILED, detail=reason)
         self.failure = reason
@@ -188,57 +197,63 @@ class ClusterSynchronization:
         if target is None:
             self._read_s = self._clock()
             return
-        desired = await self._goal_of(target)
+        await self._follow(target)
         if not self.is_holder:
+            # The holder changes the cluster meanwhile.
+            self._drift = None
+            self.enforcement.forget()
             await self.follower.close()
             if self.receipts.waiters or self.is_followed:
-                await self._confirm(desired, target)
+                await self._confirm(target)
             return
         self.follower.start()
         is_due = self._clock() - self._read_s >= self.config.interval_s
         if is_due and self._is_quiet():
             is_due, self._read_s = False, self._clock()
-        if self._present is None or is_due:
-            await self._observe(desired)
+        if self._drift is None or is_due:
+            await self._observe()
             if self.follower.is_following and (self.follower.changes or self.follower.is_new):
                 self._log_attempts = len(_PENDING_S) - 1
         elif self.follower.is_following and (self.follower.changes or self.follower.is_new):
-            await self._look_up(desired, self._present)
+            await self._look_up(self._drift)
         elif not self.config.is_enforced:
-            await self._conclude(desired, self._present)
+            await self._conclude(self._drift)
         if self.config.is_enforced:
             # A change here needs no reading before it: what it removes is not desired anyway.
-            await self._enforce(await self._drift(desired))
-            await self._confirm(desired, target)
+            await self._enforce()
+            await self._confirm(target)
 
-    async def _goal_of(self, target: State) -> Bindings:
-        before = self._desired.bindings
-        desired = await self._desired.at(target)
-        if desired is not before:
-            self._hurry()
-        return desired
+    async def _follow(self, target: State) -> None:
+        """Make the bindings of a state the desired ones."""
+        change = await self._desired.follow(target)
+        if not change:
+            return
+        self._hurry()
+        self.receipts.note(change)
+        self.enforcement.note(change)
+        self._comparison.note(change)
+        if self._drift is not None:
+            self._drift = self._drift.after_goal(change)
 
     # --- reading
 
-    async def _observe(self, desired: Bindings) -> None:
+    async def _observe(self) -> None:
         """Read one broker, in turns; if it shows a drift, read all: one alone may lag behind."""
         self._brokers = brokers = await self._remote.brokers()
         self._turn = (self._turn + 1) % len(brokers)
         first, *others = (*brokers[self._turn :], *brokers[: self._turn])
-        found = await self._compare_all([first], desired)
+        found = await self._compare_all([first])
         if found[0]:
             # A difference, or no answer.
-            found += await self._compare_all(others, desired)
+            found += await self._compare_all(others)
         drifts = [each for each in found if isinstance(each, AclDrift)]
         if not drifts:
             raise ClusterError("; ".join(dict.fromkeys(map(str, found))))
-        drift = common(drifts)
         if self.failure:
             self.failure = ""
             self._tell(EventKind.REACHED)
         self._read_s = self._clock()
-        present = await asyncio.to_thread(lambda: (desired - drift.missing) | drift.extra)
-        await self._conclude(desired, present, drift.outside)
+        await self._conclude(common(drifts))
 
     def _is_quiet(self) -> bool:
         """Return whether nothing is to be read: the log is followed, and all is as it should be."""
@@ -246,17 +261,17 @@ class ClusterSynchronization:
         is_read = follower.is_following and not (follower.is_new or follower.changes)
         return is_read and not (self.differences.drift or self.held or self.refused or self.failure)
 
-    async def _look_up(self, desired: Bindings, present: Bindings) -> None:
+    async def _look_up(self, known: AclDrift) -> None:
         """Look up the changes of the log on all brokers.
 
         The log is ahead of the brokers, and behind this server's own changes: a change counts only
         where each broker that answers has it.
         """
-        changes, asked = self.follower.changes, await self._differences_of_log(present)
+        changes, asked = self.follower.changes, await self._differences_of_log(known)
         if not asked:
             # Most are changes of this server, which come back in the log.
             self._log_attempts = 0
-            await self._conclude(desired, present)
+            await self._conclude(known)
             return
         self._log_attempts += 1
         wanted = frozenset(asked)
@@ -267,7 +282,7 @@ class ClusterSynchronization:
             changes.clear()
             if self._log_attempts >= len(_PENDING_S):
                 self._log_attempts = 0
-            await self._observe(desired)
+            await self._observe()
             return
         brokers = self._brokers or await self._remote.brokers()
         found = await asyncio.gather(*(self._holds(each, wanted, filters) for each in brokers))
@@ -285,61 +300,47 @@ class ClusterSynchronization:
         if not changes or self._log_attempts >= _LOOK_UPS_MAX:
             self._log_attempts = 0
         if seen:
-            added = {each for each, is_there in seen.items() if is_there}
-            await self._conclude(desired, (present - seen.keys()) | added)
+            added = frozenset(each for each, is_there in seen.items() if is_there)
+            removed = frozenset(seen.keys() - added)
+            await self._conclude(known.after_edit(self._desired.bindings, added, removed))
 
-    async def _differences_of_log(self, present: Bindings) -> dict[AclBinding, bool]:
+    async def _differences_of_log(self, known: AclDrift) -> dict[AclBinding, bool]:
         """Return the changes of the log that the known ACLs lack; drop all others."""
         follower, selects = self.follower, self.config.scope.selects
+        desired = self._desired.bindings
         if follower.is_new:
+            present = await asyncio.to_thread(known.present, desired)
             await follower.compare(present, self.config.scope)
         for each, is_there in list(follower.changes.items()):
-            if (each in present) is is_there or not selects(each):
+            if known.has(each, desired) is is_there or not selects(each):
                 follower.changes.pop(each)
         return dict(follower.changes)
 
-    async def _compare(self, broker: int, desired: Bindings) -> AclDrift:
+    async def _compare(self, broker: int) -> AclDrift:
         self.reads += 1
         found = await self._remote.read(broker)
-        return await asyncio.to_thread(compare, desired, found, self.config.scope)
+        return await self._comparison.drift(self._desired.bindings, found)
 
-    async def _compare_all(
-        self, brokers: Sequence[int], desired: Bindings
-    ) -> list[AclDrift | ClusterError]:
+    async def _compare_all(self, brokers: Sequence[int]) -> list[AclDrift | ClusterError]:
         async def one(broker: int) -> AclDrift | ClusterError:
             try:
-                return await self._compare(broker, desired)
+                return await self._compare(broker)
             except ClusterError as error:
                 return error
 
         return await asyncio.gather(*map(one, brokers))
 
-    async def _drift(self, desired: Bindings) -> AclDrift:
-        """Return the difference of the ACLs that are known to be there."""
-        present = self._present
-        assert present is not None, "the cluster was read"
-        known = self._compared
-        if known is None or known[0] is not desired or known[1] is not present:
-            drift = await asyncio.to_thread(compare, desired, present, self.config.scope)
-            self._compared = known = desired, present, drift
-        return known[2]
-
-    async def _conclude(
-        self, desired: Bindings, present: Bindings, outside: int | None = None
-    ) -> None:
-        """Record the ACLs that are there; report differences that this server has not caused."""
-        self._present = present
-        drift = await self._drift(desired)
-        await asyncio.to_thread(self.enforcement.observe, desired, drift, self._clock())
+    async def _conclude(self, drift: AclDrift) -> None:
+        """Record the drift; report differences that this server has not caused."""
+        self._drift = drift
+        size = len(drift.missing) + len(drift.extra)
+        await _call(size, self.enforcement.observe, drift, self._clock())
         if drift:
             # "Since" of the next receipt must not cover the time of this drift.
             self.receipts.interrupt()
-        if outside is None:
-            outside = self.differences.drift.outside
         before = self.differences.drift
         known = self.differences.reported
-        drift = drift._replace(outside=outside)
-        await asyncio.to_thread(self.differences.update, drift, self._now_ms())
+        await _call(size, self.differences.update, drift, self._now_ms())
         everything = drift.missing | drift.extra
         # Where changes are sent, the differences that they remove are no news.
         new = (self.enforcement.foreign if self.config.is_enforced else everything) - known
@@ -351,59 +352,63 @@ class ClusterSynchronization:
 
     # --- changing
 
-    async def _enforce(self, drift: AclDrift) -> None:
-        edits = await asyncio.to_thread(self.enforcement.plan, drift)
+    async def _enforce(self) -> None:
+        drift = self._drift
+        assert drift is not None, "the cluster was read"
+        size = len(drift.missing) + len(drift.extra)
+        edits = await _call(size, self.enforcement.plan, drift)
         if edits.held and edits.held != self.held:
             self._tell(EventKind.HELD, drift, detail=edits.held)
         self.held = edits.held
         # What the cluster has refused is sent again after the next reading only.
         if not edits or drift is self._enforced:
             return
-        self._enforced, self.refused = drift, ""
+        self.refused = ""
         async for sent in self._remote.send(edits):
-            self._note(sent)
+            drift = self._after(drift, sent)
+            self._drift = self._enforced = drift
             # Another node may have got the lease while this one was frozen.
             # Batches that were sent already are part of the next reading of the other node.
             if not await self._lease.keep():
                 self.is_holder = False
                 return
-        await asyncio.to_thread(self.enforcement.record, edits, self._clock())
+        await _call(size, self.enforcement.record, edits, self._clock())
         counts = AclDrift(frozenset(edits.added), frozenset(edits.removed), 0)
         self._tell(EventKind.CHANGED, counts, detail=self.refused)
 
-    def _note(self, sent: SentBatch) -> None:
-        """Record which changes of a batch the cluster took."""
-        done = sent.successes
-        if self._present is not None and done:
-            self._present = self._present | done if sent.adds else self._present - done
+    def _after(self, drift: AclDrift, sent: SentBatch) -> AclDrift:
+        """Return the drift after the changes of a batch that the cluster took."""
         if sent.refusals and not self.refused:
             self.refused = f"refused: {sent.refusals[0]}"
+        done = sent.successes
+        if not done:
+            return drift
+        added, removed = (done, NO_BINDINGS) if sent.adds else (NO_BINDINGS, done)
+        return drift.after_edit(self._desired.bindings, added, removed)
 
     # --- receipts
 
-    async def _confirm(self, desired: Bindings, target: State) -> None:
+    async def _confirm(self, target: State) -> None:
         """Ask all brokers whether they enforce the target, unless that is known."""
         book, read_s = self.receipts, self._clock()
         last = book.last
         if (
             last is not None
-            and not book.waiters
+            and not any(book.waiters)
             # A revision outside the scope, or of another kind of state, needs no new answers.
-            and last.bindings is desired
+            and not book.has_changes
             and last.brokers == self._brokers
             and not self.differences.drift
         ):
             self._receive(target, last.brokers, last.read_s)
             return
         self._brokers = brokers = await self._remote.brokers()
-        changed = await self._changes_since(last, desired)
+        changed = self._changes_since(last)
         filters = look_ups(changed)
         if filters:
-            found = await asyncio.gather(
-                *(self._lacks(each, changed, filters, desired) for each in brokers)
-            )
+            found = await asyncio.gather(*(self._lacks(each, changed, filters) for each in brokers))
         else:
-            found = await self._compare_all(brokers, desired)
+            found = await self._compare_all(brokers)
         self._attempts += 1
         drifts = [each for each in found if isinstance(each, AclDrift)]
         pairs = zip(brokers, found, strict=True)
@@ -415,28 +420,31 @@ class ClusterSynchronization:
         if self.is_holder and not filters and len(drifts) == len(brokers):
             if book.pending:
                 # Not what is there: the brokers may not have applied this server's changes yet.
-                self.enforcement.observe(desired, common(drifts), self._clock())
+                self.enforcement.observe(common(drifts), self._clock())
             else:
                 self._read_s = self._clock()
-                await self._conclude(desired, desired, max(each.outside for each in drifts))
+                outside = max(each.outside for each in drifts)
+                await self._conclude(NO_DRIFT._replace(outside=outside))
         if not book.pending:
             self._receive(target, brokers, read_s)
 
-    async def _changes_since(self, last: Receipt | None, desired: Bindings) -> Bindings:
+    def _changes_since(self, last: Receipt | None) -> Bindings:
         """Return the ACLs that brokers must be asked for since a receipt; none to read all."""
-        if last is None or last.brokers != self._brokers or self.differences.drift:
-            return frozenset()
-        changed = await asyncio.to_thread(desired.symmetric_difference, last.bindings)
-        return changed.union(*self.receipts.waiters)
+        changed = self.receipts.changed
+        if last is None or changed is None or last.brokers != self._brokers:
+            return NO_BINDINGS
+        if self.differences.drift:
+            return NO_BINDINGS
+        return NO_BINDINGS.union(changed, *self.receipts.waiters)
 
     async def _lacks(
-        self, broker: int, changed: Bindings, filters: Sequence[AclBindingFilter], desired: Bindings
+        self, broker: int, changed: Bindings, filters: Sequence[AclBindingFilter]
     ) -> AclDrift | ClusterError:
         """Return the drift of some ACLs on a broker."""
         present = await self._holds(broker, changed, filters)
         if isinstance(present, ClusterError):
             return present
-        return compare(desired & changed, present, self.config.scope)
+        return compare(changed & self._desired.bindings, present, self.config.scope)
 
     async def _holds(
         self, broker: int, bindings: Bindings, filters: Sequence[AclBindingFilter]
@@ -449,9 +457,7 @@ class ClusterSynchronization:
         return bindings.intersection(frozenset().union(*found))
 
     def _receive(self, target: State, brokers: tuple[int, ...], read_s: float) -> None:
-        is_new = self.receipts.confirm(
-            target, self._desired.bindings, brokers, read_s=read_s, now_ms=self._now_ms()
-        )
+        is_new = self.receipts.confirm(target, brokers, read_s=read_s, now_ms=self._now_ms())
         self._on_receipt()
         # For the history of a revision, also where none of its ACLs is in the scope.
         if is_new or self._told_revision != self._desired.acl_revision:
@@ -487,3 +493,10 @@ def _reason(found: AclDrift | ClusterError) -> str:
     if not found:
         return ""
     return f"{len(found.missing)} ACLs are missing, {len(found.extra)} are to be removed"
+
+
+async def _call(size: int, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a function of so many ACLs: where it takes long, in a thread."""
+    if size < _SLICE:
+        return function(*args, **kwargs)
+    return await asyncio.to_thread(function, *args, **kwargs)

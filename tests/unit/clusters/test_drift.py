@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.acl.plan import Selector, SelectorUnion
 from doorkeeper.clusters import drift as drift_module
-from doorkeeper.clusters.drift import DesiredBindings, DriftRecord, common, compare
+from doorkeeper.clusters.drift import DesiredBindings, DesiredChange, DriftRecord, common, compare
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import SERVER, Committed, edit
 from doorkeeper.kinds.declared import ACL
@@ -78,32 +78,34 @@ async def test_the_desired_bindings_follow_the_state(monkeypatch: pytest.MonkeyP
         edit(ACL, set=[row(4, A)]),
     ]
     states = [EMPTY]
-    assert await desired.at(EMPTY) == set()
+    assert not await desired.follow(EMPTY)
     for change in changes:
         states.append(after(states[-1], change))
         desired.note(Committed(states[-1].revision, change, SERVER))
     # From here on the ACLs of the state are not read.
     monkeypatch.setattr(drift_module, "desired_bindings", lambda *_: pytest.fail("read"))
 
-    assert await desired.at(states[1]) == {A}
-    second = await desired.at(states[2])
-    assert second == {B}
-    assert await desired.at(states[2]._replace()) is second
-    assert await desired.at(states[3]) == {A, B}
+    assert await desired.follow(states[1]) == DesiredChange(frozenset({A}), frozenset())
+    assert await desired.follow(states[2]) == DesiredChange(frozenset({B}), frozenset({A}))
+    assert desired.bindings == {B}
+    assert not await desired.follow(states[2]._replace())
+    assert await desired.follow(states[3]) == DesiredChange(frozenset({A}), frozenset())
+    assert desired.bindings == {A, B}
 
 
 async def test_after_a_reload_everything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where too many changes wait for a canary: until a state that has them all."""
     monkeypatch.setattr(drift_module, "_CHANGES_MAX", 1)
     desired = DesiredBindings(SCOPE)
-    await desired.at(EMPTY)
+    await desired.follow(EMPTY)
     changes = [edit(ACL, set=[row(number, each)]) for number, each in enumerate((A, B, C))]
     states = [EMPTY]
     for change in changes:
         states.append(after(states[-1], change))
         desired.note(Committed(states[-1].revision, change, None))
 
-    assert await desired.at(states[1]) == {A}
-    assert await desired.at(states[3]) == {A, B, C}
+    assert await desired.follow(states[1]) == DesiredChange(frozenset({A}), frozenset())
+    assert await desired.follow(states[3]) == DesiredChange(frozenset({B, C}), frozenset())
     desired.note(Committed(states[3].revision, {}, None))
-    assert await desired.at(states[3]) == {A, B, C}
+    assert not await desired.follow(states[3])
+    assert desired.bindings == {A, B, C}

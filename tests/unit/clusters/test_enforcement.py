@@ -8,30 +8,40 @@ import pytest
 
 from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
 from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits, Foreign
-from doorkeeper.clusters.drift import compare
+from doorkeeper.clusters.drift import DesiredChange, compare
 from doorkeeper.clusters.enforcement import REPEATS_MAX, AclEdits, Enforcement
 from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from doorkeeper.acl.model import AclBinding
 
 SCOPE = SelectorUnion((EVERYTHING,))
 A, B, C = (allow("alice", READ, topic(name)) for name in "abc")
 
 
-def enforcement(foreign: Foreign = Foreign.REVERT, removals_max: int = 100) -> Enforcement:
+class Followed(Enforcement):
+    """An enforcement, and the ACLs that are desired."""
+
+    desired: AbstractSet[AclBinding] = frozenset()
+
+
+def enforcement(foreign: Foreign = Foreign.REVERT, removals_max: int = 100) -> Followed:
     limits = EnforcementLimits(removals_max=removals_max)
-    return Enforcement(
+    return Followed(
         ClusterConfig("k", "k:1", {}, SCOPE, foreign=foreign, interval_s=1, limits=limits)
     )
 
 
 def see(
-    found: Enforcement, desired: set[AclBinding], present: set[AclBinding], now_s: float = 0
+    found: Followed, desired: set[AclBinding], present: set[AclBinding], now_s: float = 0
 ) -> AclEdits:
     """Let an enforcement read a cluster; return its changes."""
-    drift = compare(frozenset(desired), frozenset(present), SCOPE)
-    found.observe(frozenset(desired), drift, now_s)
+    before, found.desired = found.desired, desired
+    found.note(DesiredChange(frozenset(desired - before), frozenset(before - desired)))
+    drift = compare(desired, frozenset(present), SCOPE)
+    found.observe(drift, now_s)
     return found.plan(drift)
 
 
