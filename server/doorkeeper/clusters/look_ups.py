@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 # So many filters cost a broker as much as a description of all ACLs, which also shows the
 # changes of others.
-_FEW: Final = 8
+FEW: Final = 8
 
 
 def look_ups(bindings: Bindings) -> Sequence[AclBindingFilter]:
     """Return a few filters that match these ACLs and maybe others; none where it takes too many."""
-    if len(bindings) <= _FEW:
+    if len(bindings) <= FEW:
         return [exactly(each) for each in bindings]
     patterns = {each.pattern for each in bindings}
-    if len(patterns) <= _FEW:
+    if len(patterns) <= FEW:
         return [
             AclBindingFilter(ResourcePatternFilter(*each), ANY_BINDING.entry) for each in patterns
         ]
     principals = {each.entry.principal for each in bindings}
-    if len(principals) <= _FEW:
+    if len(principals) <= FEW:
         return [
             AclBindingFilter(ANY_BINDING.pattern, ANY_BINDING.entry._replace(principal=principal))
             for principal in principals

@@ -31,7 +31,7 @@ from doorkeeper.clusters.enforcement import Enforcement
 from doorkeeper.clusters.events import ClusterEvent, EventKind
 from doorkeeper.clusters.following import LogFollower
 from doorkeeper.clusters.incremental import IncrementalComparison
-from doorkeeper.clusters.look_ups import look_ups
+from doorkeeper.clusters.look_ups import FEW, look_ups
 from doorkeeper.clusters.receipts import Receipt, ReceiptBook
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 
@@ -405,11 +405,15 @@ class ClusterSynchronization:
         self._brokers = brokers = await self._remote.brokers()
         changed = self._changes_since(last)
         filters = look_ups(changed)
+        self._attempts += 1
+        late = await self._late(brokers, changed)
+        if late:
+            book.pending = late
+            return
         if filters:
             found = await asyncio.gather(*(self._lacks(each, changed, filters) for each in brokers))
         else:
             found = await self._compare_all(brokers)
-        self._attempts += 1
         drifts = [each for each in found if isinstance(each, AclDrift)]
         pairs = zip(brokers, found, strict=True)
         book.pending = {
@@ -427,6 +431,23 @@ class ClusterSynchronization:
                 await self._conclude(NO_DRIFT._replace(outside=outside))
         if not book.pending:
             self._receive(target, brokers, read_s)
+
+    async def _late(self, brokers: Sequence[int], changed: Bindings) -> dict[int, str]:
+        """Return the brokers that lack the last one of many changes, and the reason of each.
+
+        Nothing is concluded for the others: it is too early to ask for all.
+        """
+        if len(changed) <= FEW:
+            return {}
+        # Brokers apply the changes in the order in which they were sent: additions first, sorted.
+        last = frozenset({max(changed - self._desired.bindings, default=max(changed))})
+        found = await asyncio.gather(*(self._lacks(each, last, look_ups(last)) for each in brokers))
+        late = f"not all of {len(changed)} changes are applied"
+        reasons = {
+            broker: late if isinstance(each, AclDrift) and each else _reason(each)
+            for broker, each in zip(brokers, found, strict=True)
+        }
+        return {broker: reason for broker, reason in reasons.items() if reason}
 
     def _changes_since(self, last: Receipt | None) -> Bindings:
         """Return the ACLs that brokers must be asked for since a receipt; none to read all."""

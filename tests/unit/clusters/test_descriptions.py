@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,11 +15,7 @@ from doorkeeper_wire.messages.describe_acls import (
     DescribeAclsResponse,
 )
 from testkit.acl import READ, WRITE, allow, deny, group, topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from doorkeeper.acl.model import AclBinding, ResourcePattern
+from testkit.descriptions import answer
 
 ALL = [
     each(user, operation, pattern)
@@ -30,30 +25,6 @@ ALL = [
     for pattern in (topic("a"), topic("a" * 300), group("a"), topic("b"))
 ]
 VERSIONS = (1, 2, 3)
-
-
-def answer(bindings: Iterable[AclBinding], version: int = 3) -> bytes:
-    """Return the body of a response that describes ACLs in this order."""
-    rows: dict[ResourcePattern, list[AclDescription]] = {}
-    for pattern, entry in bindings:
-        rows.setdefault(pattern, []).append(
-            AclDescription(
-                principal=entry.principal,
-                host=entry.host,
-                operation=int(entry.operation),
-                permission_type=int(entry.permission_type),
-            )
-        )
-    resources = tuple(
-        DescribeAclsResource(
-            resource_type=int(pattern.resource_type),
-            resource_name=pattern.name,
-            pattern_type=int(pattern.pattern_type),
-            acls=tuple(acls),
-        )
-        for pattern, acls in rows.items()
-    )
-    return DescribeAclsResponse(resources=resources).encode(version)
 
 
 def read(descriptions: Descriptions, body: bytes, broker: int = 1, version: int = 3) -> set[object]:
@@ -126,3 +97,32 @@ def test_a_pattern_that_comes_twice_is_refused() -> None:
 
     with pytest.raises(Malformed):
         read(Descriptions(), body)
+
+
+def test_a_change_is_known_from_one_set_to_the_next() -> None:
+    """From none to another one, and not after a cut answer either."""
+    descriptions = Descriptions()
+    reader = descriptions.reader(1)
+    one, _ = reader.decode(answer(ALL[:3]), 0, 3)
+    two, _ = reader.decode(answer(ALL[2:5]), 0, 3)
+
+    assert descriptions.change(one, one) == (frozenset(), frozenset())
+    assert descriptions.change(one, two) == (frozenset(ALL[3:5]), frozenset(ALL[:2]))
+    assert descriptions.change(two, one) is None
+    with pytest.raises(Malformed):
+        reader.decode(answer(ALL[:9])[:-1], 0, 3)
+    three, _ = reader.decode(answer(ALL[:1]), 0, 3)
+    assert descriptions.change(one, three) is None
+    assert descriptions.change(two, three) == (frozenset(ALL[:1]), frozenset(ALL[2:5]))
+
+
+def test_equal_bytes_under_another_pattern_are_other_acls() -> None:
+    """The ACLs of one pattern do not stand for those of another one."""
+    descriptions = Descriptions()
+    a, b = (allow("alice", READ, topic(name)) for name in "ab")
+
+    assert read(descriptions, answer([a])) == {a}
+    assert read(descriptions, answer([b])) == {b}
+    # A broker that was made anew, without ACLs.
+    assert read(descriptions, answer([])) == set()
+    assert read(descriptions, answer([a])) == {a}

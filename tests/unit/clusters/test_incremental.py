@@ -1,0 +1,84 @@
+"""Drifts that follow changes are those that a comparison of everything finds."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from doorkeeper.acl.plan import Selector, SelectorUnion
+from doorkeeper.clusters import incremental
+from doorkeeper.clusters.descriptions import Descriptions
+from doorkeeper.clusters.drift import DesiredChange, compare
+from doorkeeper.clusters.incremental import IncrementalComparison
+from testkit.acl import READ, WRITE, allow, topic
+from testkit.descriptions import answer
+
+if TYPE_CHECKING:
+    import pytest
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.clusters.drift import Bindings
+
+SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))
+ALL = [
+    allow(user, operation, topic(name))
+    for user in ("alice", "bob")
+    for operation in (READ, WRITE)
+    for name in ("p-a", "p-b", "p-c", "q-a", "q-b")
+]
+MINE = [each for each in ALL if SCOPE.selects(each)]
+
+
+def some(chance: Random, bindings: list[AclBinding]) -> Bindings:
+    return frozenset(chance.sample(bindings, chance.randint(0, len(bindings))))
+
+
+async def test_every_description_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of whichever broker, after changes of the desired set, and of answers that came before."""
+    chance = Random(24)
+    descriptions = Descriptions()
+    comparison = IncrementalComparison(SCOPE, descriptions)
+    desired: Bindings = frozenset()
+    whole = 0
+
+    def counted(*args: object) -> object:
+        nonlocal whole
+        whole += 1
+        return compare(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(incremental, "compare", counted)
+    for _ in range(500):
+        if chance.random() < 0.5:
+            before, desired = desired, some(chance, MINE)
+            comparison.note(DesiredChange(desired - before, before - desired))
+        present = some(chance, ALL)
+        # An order for each broker, so that equal sets have other bytes too.
+        broker = chance.choice((1, 2))
+        body = answer(sorted(present, reverse=broker == 2))
+        found, _ = descriptions.reader(broker).decode(body, 0, 3)
+        if chance.random() < 0.2:
+            # This one is not compared; the next one does not follow from the last comparison.
+            continue
+
+        drift = await comparison.drift(desired, found)
+
+        assert drift == compare(desired, present, SCOPE)
+    assert 50 < whole < 250
+
+
+def test_a_drift_follows_every_change() -> None:
+    """Of the desired set, and of the cluster."""
+    chance = Random(24)
+    for _ in range(500):
+        desired, wanted = some(chance, MINE), some(chance, MINE)
+        present, added, removed = (some(chance, MINE) for _ in range(3))
+        added -= removed
+        drift = compare(desired, present, SCOPE)
+
+        goal = drift.after_goal(DesiredChange(wanted - desired, desired - wanted))
+        edit = drift.after_edit(desired, added, removed)
+
+        assert goal == compare(wanted, present, SCOPE)
+        assert edit == compare(desired, (present | added) - removed, SCOPE)
+        assert drift.present(desired) == present
+        assert all(drift.has(each, desired) is (each in present) for each in MINE)
