@@ -6,10 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.clusters.drift import DesiredChange
+    from doorkeeper.clusters.drift import AclDrift
     from doorkeeper.state.state import State
 
 _CHANGES_MAX: Final = 10_000
@@ -44,7 +44,10 @@ class ReceiptBook:
         self.waiters: list[frozenset[AclBinding]] = []
         """The bindings of the change of each task that waits for a receipt."""
         self.changed: set[AclBinding] | None = set()
-        """The bindings that became desired, or undesired, since the last receipt; None for many."""
+        """The bindings to ask for since the last receipt; None for so many that all are read.
+
+        They became desired, or undesired, or a broker differed in them.
+        """
         self._on_wait = on_wait
         self._confirmed = asyncio.Event()
         self._is_interrupted = False
@@ -55,19 +58,22 @@ class ReceiptBook:
         self._is_closed = True
         self._confirmed.set()
 
-    def interrupt(self) -> None:
-        """Note that the cluster differed: the next receipt is of a later time."""
-        self._is_interrupted = True
+    def interrupt(self, drift: AclDrift) -> None:
+        """Note that a broker differed: the next receipt is of a later time, after an answer."""
+        if drift:
+            self._is_interrupted = True
+            self.note(drift.missing)
+            self.note(drift.extra)
 
     @property
     def has_changes(self) -> bool:
-        """Whether the desired bindings have changed since the last receipt."""
+        """Whether there are bindings to ask for since the last receipt."""
         return self.changed is None or bool(self.changed)
 
-    def note(self, goal: DesiredChange) -> None:
-        """Take a change of the desired bindings."""
+    def note(self, bindings: Iterable[AclBinding]) -> None:
+        """Take bindings that every broker is to be asked for."""
         if self.changed is not None:
-            self.changed.update(goal.added, goal.removed)
+            self.changed.update(bindings)
             # A node that does not hold the cluster may need no receipt for months.
             if len(self.changed) > _CHANGES_MAX:
                 self.changed = None

@@ -229,7 +229,8 @@ class ClusterSynchronization:
         if not change:
             return
         self._hurry()
-        self.receipts.note(change)
+        self.receipts.note(change.added)
+        self.receipts.note(change.removed)
         self.enforcement.note(change)
         self._comparison.note(change)
         if self._drift is not None:
@@ -246,7 +247,7 @@ class ClusterSynchronization:
         if found[0]:
             # A difference, or no answer.
             found += await self._compare_all(others)
-        drifts = [each for each in found if isinstance(each, AclDrift)]
+        drifts = self._drifts_of(found)
         if not drifts:
             raise ClusterError("; ".join(dict.fromkeys(map(str, found))))
         if self.failure:
@@ -330,14 +331,21 @@ class ClusterSynchronization:
 
         return await asyncio.gather(*map(one, brokers))
 
+    def _drifts_of(self, found: Sequence[AclDrift | ClusterError]) -> list[AclDrift]:
+        """Return the drifts of the brokers that answered; all of them concern the next receipt."""
+        drifts = [each for each in found if isinstance(each, AclDrift)]
+        for each in drifts:
+            # Also the drift of a broker that only lags: it is asked for these ACLs again.
+            self.receipts.interrupt(each)
+        return drifts
+
     async def _conclude(self, drift: AclDrift) -> None:
         """Record the drift; report differences that this server has not caused."""
         self._drift = drift
         size = len(drift.missing) + len(drift.extra)
         await _call(size, self.enforcement.observe, drift, self._clock())
-        if drift:
-            # "Since" of the next receipt must not cover the time of this drift.
-            self.receipts.interrupt()
+        # "Since" of the next receipt must not cover the time of this drift.
+        self.receipts.interrupt(drift)
         before = self.differences.drift
         known = self.differences.reported
         await _call(size, self.differences.update, drift, self._now_ms())
@@ -414,7 +422,7 @@ class ClusterSynchronization:
             found = await asyncio.gather(*(self._lacks(each, changed, filters) for each in brokers))
         else:
             found = await self._compare_all(brokers)
-        drifts = [each for each in found if isinstance(each, AclDrift)]
+        drifts = self._drifts_of(found)
         pairs = zip(brokers, found, strict=True)
         book.pending = {
             broker: _reason(each)
@@ -429,6 +437,9 @@ class ClusterSynchronization:
                 self._read_s = self._clock()
                 outside = max(each.outside for each in drifts)
                 await self._conclude(NO_DRIFT._replace(outside=outside))
+        elif not book.pending and self._drift is not None and self.differences.drift:
+            # The differences that were known are part of what all brokers were asked for.
+            await self._conclude(NO_DRIFT._replace(outside=self._drift.outside))
         if not book.pending:
             self._receive(target, brokers, read_s)
 
@@ -453,8 +464,6 @@ class ClusterSynchronization:
         """Return the ACLs that brokers must be asked for since a receipt; none to read all."""
         changed = self.receipts.changed
         if last is None or changed is None or last.brokers != self._brokers:
-            return NO_BINDINGS
-        if self.differences.drift:
             return NO_BINDINGS
         return NO_BINDINGS.union(changed, *self.receipts.waiters)
 

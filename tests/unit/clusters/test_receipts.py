@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,10 @@ class Lagging:
                 (found.add if adds else found.discard)(binding)
         return frozenset(found)
 
+    def remove_by_others(self, binding: AclBinding) -> None:
+        self._log.append((False, binding))
+        self._ends = dict.fromkeys(BROKERS, len(self._log))
+
     async def brokers(self) -> tuple[int, ...]:
         return BROKERS
 
@@ -92,14 +97,14 @@ class Lease:
 class Kept:
     """A state, and the synchronization of a cluster with it."""
 
-    def __init__(self, remote: Lagging) -> None:
+    def __init__(self, remote: Lagging, interval_s: float) -> None:
         self.remote = remote
         self.state: State = EMPTY
         config = ClusterConfig(
             *("a", "k:1", {}, SelectorUnion((Selector(prefixes=("p-",)),))),
             mode=Mode.ENFORCE,
             limits=EnforcementLimits(removals_max=1_000),
-            interval_s=0.05,
+            interval_s=interval_s,
         )
         lease: Any = Lease()
         self.task = ClusterSynchronization(
@@ -108,7 +113,7 @@ class Kept:
             target=lambda: self.state,
             on_event=lambda _: None,
             on_receipt=lambda: None,
-            now_ms=lambda: 0,
+            now_ms=count().__next__,
         )
 
     def change(self, added: Iterable[AclBinding] = (), removed: Iterable[AclBinding] = ()) -> None:
@@ -120,9 +125,11 @@ class Kept:
 
 
 @asynccontextmanager
-async def kept(remote: Lagging, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Kept]:
+async def kept(
+    remote: Lagging, monkeypatch: pytest.MonkeyPatch, interval_s: float = 0.05
+) -> AsyncIterator[Kept]:
     monkeypatch.setattr(synchronization, "RemoteCluster", lambda _: remote)
-    found = Kept(remote)
+    found = Kept(remote, interval_s)
     running = asyncio.create_task(found.task.run())
     yield found
     running.cancel()
@@ -177,6 +184,29 @@ async def test_the_last_of_many_changes_does_not_stand_for_the_others(
         async with asyncio.timeout(20):
             await waiting
         assert remote.present(2) == frozenset(many)
+
+
+async def test_what_others_changed_is_asked_for_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the reading that has shown it, not all ACLs of all brokers are read again."""
+    alice = allow("alice", READ, topic("p-a"))
+    remote = Lagging(Random(1))
+    async with kept(remote, monkeypatch, interval_s=1_000) as found, asyncio.timeout(20):
+        receipts = found.task.receipts
+        found.change([alice])
+        await receipts.wait_for(found.state.revision, frozenset({alice}))
+        first, reads = receipts.last, found.task.reads
+        remote.remove_by_others(alice)
+
+        found.task._read_s = -1_000
+        found.task.wake()
+        while receipts.last is first or found.task.differences.drift:  # noqa: ASYNC110  as above
+            await asyncio.sleep(0.001)
+
+        assert [remote.present(each) for each in BROKERS] == [{alice}] * 3
+        assert receipts.last is not None
+        assert first is not None
+        assert receipts.last.since_ms > first.since_ms
+        assert found.task.reads == reads + len(BROKERS)
 
 
 async def test_a_change_out_of_the_scope_waits_for_no_answer(
