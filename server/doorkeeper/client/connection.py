@@ -144,13 +144,12 @@ class ClientConnection:
         self._reading.cancel()
         # A TLS peer may never send its close_notify: wait for a bounded time, then abort.
         leaving = asyncio.ensure_future(self._writer.wait_closed())
+        # Also where this call is cancelled, as by a time-out: it ends by itself then.
+        leaving.add_done_callback(_retrieve_exception)
         await asyncio.wait([self._reading, leaving], timeout=_FAREWELL_S)
         # Also after a regular close, where it does nothing.
         self._writer.transport.abort()
         leaving.cancel()
-        if leaving.done() and not leaving.cancelled():
-            # Retrieve the exception: how the other side closed does not matter.
-            leaving.exception()
 
     # --- requests and answers
 
@@ -344,6 +343,12 @@ class ClientConnection:
                     # During a login the server accepts no other request on this connection.
                     self._end(ConnectionLost(f"{self.address}: the session was not renewed"))
                     raise
+
+
+def _retrieve_exception(leaving: asyncio.Future[None]) -> None:
+    """Keep asyncio from reporting how the other side closed: it does not matter."""
+    if not leaving.cancelled():
+        leaving.exception()
 
 
 async def _streams(address: Address, config: ClientConfig) -> Streams:

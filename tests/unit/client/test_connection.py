@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
 import struct
+from typing import Any
 
 import pytest
 
@@ -301,6 +303,43 @@ async def test_closing_fails_what_waits() -> None:
         with pytest.raises(ConnectionLost, match="the connection was closed"):
             await call
         silent.cancel()
+
+
+class ResetWriter:
+    """The writer of a connection that the other side resets while it is closed."""
+
+    def __init__(self) -> None:
+        self.transport = self
+        self.closing = asyncio.Event()
+
+    def close(self) -> None:
+        self.closing.set()
+
+    def abort(self) -> None:
+        pass
+
+    async def wait_closed(self) -> None:
+        await asyncio.sleep(0)
+        raise ConnectionResetError
+
+
+async def test_a_close_that_is_cancelled_leaves_no_exception_behind() -> None:
+    """asyncio would report it as an error of the server."""
+    reports: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reports.append(context))
+    writer: Any = ResetWriter()
+    streams = asyncio.StreamReader(), writer
+    connection = ClientConnection(Address("127.0.0.1", 1), ClientConfig(bootstrap="k:1"), streams)
+    closing = asyncio.create_task(connection.close())
+    await writer.closing.wait()
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    await asyncio.sleep(0.01)
+
+    gc.collect()
+
+    assert reports == []
 
 
 def test_errors_of_the_system_are_told_in_a_line() -> None:
