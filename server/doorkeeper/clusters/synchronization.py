@@ -243,10 +243,10 @@ class ClusterSynchronization:
         self._brokers = brokers = await self._remote.brokers()
         self._turn = (self._turn + 1) % len(brokers)
         first, *others = (*brokers[self._turn :], *brokers[: self._turn])
-        found = await self._compare_all([first])
+        found = [await self._compare(first)]
         if found[0]:
             # A difference, or no answer.
-            found += await self._compare_all(others)
+            found += await asyncio.gather(*map(self._compare, others))
         drifts = self._drifts_of(found)
         if not drifts:
             raise ClusterError("; ".join(dict.fromkeys(map(str, found))))
@@ -317,19 +317,13 @@ class ClusterSynchronization:
                 follower.changes.pop(each)
         return dict(follower.changes)
 
-    async def _compare(self, broker: int) -> AclDrift:
+    async def _compare(self, broker: int) -> AclDrift | ClusterError:
         self.reads += 1
-        found = await self._remote.read(broker)
+        try:
+            found = await self._remote.read(broker)
+        except ClusterError as error:
+            return error
         return await self._comparison.drift(self._desired.bindings, found)
-
-    async def _compare_all(self, brokers: Sequence[int]) -> list[AclDrift | ClusterError]:
-        async def one(broker: int) -> AclDrift | ClusterError:
-            try:
-                return await self._compare(broker)
-            except ClusterError as error:
-                return error
-
-        return await asyncio.gather(*map(one, brokers))
 
     def _drifts_of(self, found: Sequence[AclDrift | ClusterError]) -> list[AclDrift]:
         """Return the drifts of the brokers that answered; all of them concern the next receipt."""
@@ -418,10 +412,14 @@ class ClusterSynchronization:
         if late:
             book.pending = late
             return
-        if filters:
-            found = await asyncio.gather(*(self._lacks(each, changed, filters) for each in brokers))
-        else:
-            found = await self._compare_all(brokers)
+        # A broker that was not part of the last receipt may lack anything.
+        known = frozenset(last.brokers if last is not None and filters else ())
+        found = await asyncio.gather(
+            *(
+                self._lacks(each, changed, filters) if each in known else self._compare(each)
+                for each in brokers
+            )
+        )
         drifts = self._drifts_of(found)
         pairs = zip(brokers, found, strict=True)
         book.pending = {
@@ -429,7 +427,7 @@ class ClusterSynchronization:
             for broker, each in pairs
             if not isinstance(each, AclDrift) or each
         }
-        if self.is_holder and not filters and len(drifts) == len(brokers):
+        if self.is_holder and known.isdisjoint(brokers) and len(drifts) == len(brokers):
             if book.pending:
                 # Not what is there: the brokers may not have applied this server's changes yet.
                 self.enforcement.observe(common(drifts), self._clock())
@@ -463,7 +461,7 @@ class ClusterSynchronization:
     def _changes_since(self, last: Receipt | None) -> Bindings:
         """Return the ACLs that brokers must be asked for since a receipt; none to read all."""
         changed = self.receipts.changed
-        if last is None or changed is None or last.brokers != self._brokers:
+        if last is None or changed is None:
             return NO_BINDINGS
         return NO_BINDINGS.union(changed, *self.receipts.waiters)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import asynccontextmanager
 from itertools import count
 from random import Random
@@ -41,6 +42,8 @@ class Lagging:
 
     def __init__(self, chance: Random) -> None:
         self.descriptions = Descriptions()
+        self.listed: tuple[int, ...] = BROKERS
+        self.reads_of = Counter[int]()
         self.skipped: set[AclBinding] = set()
         """What broker 2 does not apply, by a fault of its own."""
         self._chance = chance
@@ -59,9 +62,10 @@ class Lagging:
         self._ends = dict.fromkeys(BROKERS, len(self._log))
 
     async def brokers(self) -> tuple[int, ...]:
-        return BROKERS
+        return self.listed
 
     async def read(self, broker: int) -> Bindings:
+        self.reads_of[broker] += 1
         body = answer(sorted(self._turn(broker)))
         await asyncio.sleep(0)
         return self.descriptions.reader(broker).decode(body, 0, 3)[0]
@@ -152,12 +156,15 @@ async def test_a_receipt_comes_when_every_broker_has_every_change(
             new = [each for each in changed if each not in desired]
             gone = [each for each in changed if each in desired]
             desired = (desired | set(new)) - set(gone)
+            # One that is gone applies nothing meanwhile.
+            found.remote.listed = chance.choice((BROKERS, BROKERS, BROKERS[:2], BROKERS[1:]))
             found.change(new, gone)
 
             async with asyncio.timeout(20):
                 await found.task.receipts.wait_for(found.state.revision, frozenset(changed))
 
-            assert [found.remote.present(each) == desired for each in BROKERS] == [True] * 3
+            listed = found.remote.listed
+            assert [each for each in listed if found.remote.present(each) != desired] == []
 
 
 async def test_the_last_of_many_changes_does_not_stand_for_the_others(
@@ -207,6 +214,28 @@ async def test_what_others_changed_is_asked_for_by_itself(monkeypatch: pytest.Mo
         assert first is not None
         assert receipts.last.since_ms > first.since_ms
         assert found.task.reads == reads + len(BROKERS)
+
+
+async def test_a_broker_that_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are asked for the changes only; one that is gone is not asked."""
+    alice, bob = (allow(each, READ, topic("p-a")) for each in ("alice", "bob"))
+    remote = Lagging(Random(1))
+    async with kept(remote, monkeypatch, interval_s=1_000) as found, asyncio.timeout(20):
+        receipts = found.task.receipts
+        await receipts.wait_for(0, frozenset())
+        remote.listed = BROKERS[1:]
+        reads = found.task.reads
+        found.change([alice])
+        await receipts.wait_for(1, frozenset({alice}))
+        assert found.task.reads == reads
+        remote.listed = BROKERS
+
+        found.change([bob])
+        await receipts.wait_for(2, frozenset({bob}))
+
+        assert remote.present(1) == {alice, bob}
+        # It is read until it has all.
+        assert 0 < found.task.reads - reads == remote.reads_of[1] - 1
 
 
 async def test_a_change_out_of_the_scope_waits_for_no_answer(
