@@ -146,6 +146,20 @@ def test_public_ci_may_read_and_uses_pinned_actions() -> None:
     assert [each for each in uses if not re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", each)] == []
 
 
+def test_public_ci_has_what_its_suites_need() -> None:
+    """Git's history for tests of upgrades; Go, as of its module; Chromium with a sandbox."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text(encoding="utf-8"))
+    jobs = {name: str(job["steps"]) for name, job in workflow["jobs"].items()}
+
+    assert {name for name, steps in jobs.items() if "'fetch-depth': 0" in steps} == {
+        "test",
+        "interop",
+    }
+    assert {name for name, steps in jobs.items() if "go/go.mod" in steps} == {"check", "interop"}
+    sandbox = "kernel.apparmor_restrict_unprivileged_userns=0"
+    assert {name for name, steps in jobs.items() if sandbox in steps} == {"docs", "interop"}
+
+
 def test_fragments_move_into_the_changelog(tmp_path: Path) -> None:
     """By kind, above the last release, and below what an earlier call has put there."""
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\nAll.\n\n## 0.1.0\n\n### Fixed\n- Old.\n")
