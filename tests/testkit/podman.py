@@ -258,3 +258,10 @@ def until(true: Callable[[], object], fails: Callable[[], str] = str) -> None:
 def healthy(podman: Podman, name: str) -> bool:
     """Tell if the container's own probe succeeds; without systemd it is run by hand."""
     return podman.run("healthcheck", "run", name).returncode == 0
+
+
+def ready(podman: Podman, name: str, url: str = "http://127.0.0.1:9404/readyz") -> bool:
+    """Tell if a server in a container takes Kafka's clients; /livez answers before it does."""
+    program = ("/opt/doorkeeper/bin/python", "-I", "-B", "/opt/doorkeeper/healthcheck.py")
+    asked = podman.run("exec", "--env", f"DOORKEEPER_HEALTH_URL={url}", name, *program)
+    return asked.returncode == 0

@@ -15,7 +15,7 @@ from doorkeeper.client import AdminClient
 from doorkeeper.client.properties import client_config
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from testkit.checkout import ROOT
-from testkit.podman import Compose, Podman, healthy, until
+from testkit.podman import Compose, Podman, healthy, ready, until
 from testkit.serving import creation
 
 if TYPE_CHECKING:
@@ -62,9 +62,12 @@ class Stack(Compose):
         return f"doorkeeper_{service}_1"
 
     def wait(self, *services: str) -> None:
-        """Wait until their own probes succeed."""
+        """Wait until their own probes succeed, and nodes are ready for clients."""
         for each in services:
-            until(partial(healthy, self.podman, self.container(each)), partial(self.logs, each))
+            name, logs = self.container(each), partial(self.logs, each)
+            until(partial(healthy, self.podman, name), logs)
+            if each in NODES:
+                until(partial(ready, self.podman, name, "https://127.0.0.1:9404/readyz"), logs)
 
     def logs(self, service: str) -> str:
         """Return the end of what a container printed."""

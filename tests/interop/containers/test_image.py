@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
-from testkit.podman import Podman, healthy, until
+from testkit.podman import Podman, healthy, ready, until
 from testkit.serving import Conversation, creation
 
 PYTHON = "/opt/doorkeeper/bin/python"
@@ -87,6 +87,7 @@ def server(podman: Podman, image: str, tmp_path: Path) -> Iterator[str]:
         *("--publish", f"127.0.0.1:{PORT}:9092", image),
     )
     until(lambda: healthy(podman, "image"), lambda: podman.run("logs", "image").stderr)
+    until(lambda: ready(podman, "image"), lambda: podman.run("logs", "image").stderr)
     yield "image"
     podman("rm", "--force", "--time", "0", "image")
     podman("volume", "rm", "image-acls")
@@ -105,7 +106,7 @@ def test_a_server_in_it_serves_is_alive_and_drains(podman: Podman, server: str) 
     printed = podman.run("logs", server)
     assert '"stopped"' in printed.stdout + printed.stderr
     podman("start", server)
-    until(lambda: healthy(podman, server))
+    until(lambda: ready(podman, server))
     words = ("doorkeeper", "acls", "list", "--bootstrap-server", f"localhost:{PORT}")
     listed = subprocess.run([sys.executable, "-m", *words], capture_output=True, check=True)
     assert b"User:alice" in listed.stdout
