@@ -27,6 +27,10 @@ AUTHOR = {
     [
         "first-acls.md",
         "monitor.md",
+        "acl-sets.md",
+        "pipeline.md",
+        "pipeline-answers.md",
+        "report.md",
         "acls-in-git.md",
         "an-authorizer-of-your-own.md",
         pytest.param("test-your-application.md", marks=SLOW),
@@ -40,10 +44,10 @@ def test_what_is_shown_is_printed(name: str, tmp_path: Path) -> None:
     text = page(name)
     folder = tmp_path / "page"
     folder.mkdir()
-    for linked in re.findall(r"\$PWD/(\w+)", text):
+    for linked in {"examples", *re.findall(r"\$PWD/(\w+)", text)}:
         (folder / linked).symlink_to(ROOT / linked)
 
-    with Reader(folder, tmp_path / "bin", **AUTHOR) as reader:
+    with Reader(folder, tmp_path / "bin", HOME=str(folder), **AUTHOR) as reader:
         printed = reader.follow(text)
         logged = [line["event"] for line in reader.serving.lines] if reader.serving else []
 

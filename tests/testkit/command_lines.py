@@ -29,6 +29,10 @@ COMMAND = re.compile(
 # What a program says of files and profiles that only a reader of the page has.
 OF_READERS = ("does not exist", "No such file", "profiles in")
 FOLLOWED = {
+    "how-to/acl-sets.md": "tests/e2e/test_followed_pages.py",
+    "how-to/pipeline.md": "tests/e2e/test_followed_pages.py",
+    "reference/pipeline-answers.md": "tests/e2e/test_followed_pages.py",
+    "reference/report.md": "tests/e2e/test_followed_pages.py",
     "how-to/acl-questions.md": "tests/e2e/test_acl_questions_page.py",
     "how-to/acls-in-ci.md": "tests/e2e/test_acl_files_pages.py",
     "how-to/frames.md": "tests/e2e/test_frames_page.py",
@@ -48,20 +52,20 @@ FOLLOWED = {
 """The pages whose commands behind a prompt run in a test, which compares the outputs."""
 
 NOT_FOLLOWED = {
-    "how-to/acl-sets.md": "the address is a cluster of the reader; tests/interop/test_acl_sets.py",
+    "how-to/acl-sets.md": "tests/e2e/test_followed_pages.py",
+    "how-to/pipeline.md": "tests/e2e/test_followed_pages.py",
+    "reference/pipeline-answers.md": "tests/e2e/test_followed_pages.py",
+    "reference/report.md": "tests/e2e/test_followed_pages.py",
     "how-to/docker.md": "needs a container engine; tests/interop/containers/test_compose_stack.py",
     "how-to/history.md": "times and revisions of the reader's store; tests/e2e/test_history.py",
     "how-to/learn.md": "the application is the reader's; tests/e2e/test_learn.py",
     "how-to/operating.md": "files of an installed service; tests/e2e, by command",
     "how-to/pipeline-clusters.md": "needs managed Spark, which is not to be had in the suite",
     "how-to/pipeline-nightly.md": "a nightly job; tests/unit/pipeline/test_schedulers.py",
-    "how-to/pipeline.md": "logs of the reader's brokers; tests/e2e, by command",
     "reference/audit.md": "the audit log of the reader; tests/e2e, by command",
     "reference/configuration.md": "a broker's own tool; tests/interop/test_dynamic_values.py",
     "reference/conformance.md": "the suites themselves",
     "reference/operations-port.md": "needs curl and a login; tests/e2e, by request",
-    "reference/pipeline-answers.md": "the tables of the reader; tests/e2e, by command",
-    "reference/report.md": "logs of the reader's brokers; tests/interop/test_report_in_browser.py",
     "reference/security.md": "in part; tests/interop/test_scram.py, tests/interop/test_users.py",
     "how-to/remove-unused-grants.md": "a month of the reader's logs; as clean-up-grants.md",
     "how-to/install.md": "installs packages; scripts/try-wheel, tests/test_packaging.py",

@@ -2,7 +2,7 @@
 
 A page shows a command behind ``$ ``, in a block that is fenced or indented, and its output on the
 lines below. A block with a file name behind its language is a file that readers write. A page
-that starts a server shows ``$ doorkeeper serve`` in a block of its own.
+that starts a server shows ``$ doorkeeper serve`` in a block of its own, and ``^C`` where it stops.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 SERVE = "doorkeeper serve"
+STOP = "^C"
 SERVER = "localhost:9092"
 OPERATIONS = "127.0.0.1:9404"
 """The ports that pages name: a command gets the addresses of the server that really runs."""
@@ -40,7 +41,8 @@ PROGRAMS: Mapping[str, str] = {
 TIME_OUT_S = 100
 VARIABLE = re.compile(
     r"127\.0\.0\.1:\d+|-0-\d+,|Session@\d+|(?<=; cluster )[\w-]{22}"
-    r"|(?<= in )\d+\.\d+ ?s|\(\d+ times?\)|first at [\dTZ:-]+"
+    r"|(?<=reported\": \")[\d-]+|(?<=first_seen\": \")[\d-]+"
+    r"|(?<= in )\d+\.\d+ ?s|(?<=\[) *\d+\.\d(?= s\])|\(\d+ times?\)|first at [\dTZ:-]+"
 )
 """What differs from run to run: ports, connections, ids of clusters, durations and times."""
 
@@ -71,7 +73,9 @@ def steps(text: str) -> list[Command | File]:
     for block in BLOCK.finditer(text):
         indent = block["indent"] if block["fence"] else "    "
         body = re.sub(f"(?m)^{indent}", "", block["body"] if block["fence"] else block["indented"])
-        if body.startswith("$ "):
+        if body.rstrip() == STOP:
+            found.append(Command(STOP, ""))
+        elif body.startswith("$ "):
             parts = re.split(r"(?m)^\$ ", body)[1:]
             found += [Command(line, shown) for line, _, shown in map(split_command, parts)]
         elif block["fence"] and len(words := block["info"].split()) == 2:
@@ -130,6 +134,9 @@ class Reader:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("a", encoding="utf-8") as file:
                     file.write(self._addressed(step.text))
+            elif step.line == STOP:
+                self.stop()
+                printed.append(step)
             elif SERVE in step.line:
                 self._serve(step.line)
                 printed.append(step)
