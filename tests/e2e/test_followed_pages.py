@@ -28,6 +28,7 @@ AUTHOR = {
         "first-acls.md",
         "monitor.md",
         "acl-sets.md",
+        "history.md",
         "pipeline.md",
         "pipeline-answers.md",
         "report.md",

@@ -1,58 +1,61 @@
-"""The tutorial about least privilege: its commands, in their order, and its test."""
+"""The pages about least privilege: their commands, in their order, and the tutorial's test."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
 from testkit.checkout import ROOT
-from testkit.page_commands import Reader, commands, page
+from testkit.page_commands import Command, Reader, commands, comparable, page
 from testkit.testing_examples import run_example
 
-PAGE = page("tutorial-least-privilege.md")
-SESSIONS = commands(PAGE)
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TUTORIAL = "tutorial-least-privilege.md"
 TEST = re.compile(r"(?ms)^```python\n(.*?)^```$")
 
 
-@pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Return the output of each command, run one after the other in one folder."""
-    folder = tmp_path_factory.mktemp("tutorial")
+def followed(name: str, folder: Path) -> list[Command]:
+    """Return the commands of a page as they printed, run one after the other in one folder."""
     (folder / "examples").symlink_to(ROOT / "examples")
-    outputs = [each.shown for each in Reader(folder, folder / "bin").follow(PAGE)]
-    (block,) = TEST.findall(PAGE)
-    (folder / "test_service.py").write_text(block, encoding="utf-8")
-    outputs.append(str(run_example(folder / "test_service.py", folder)))
-    return outputs
+    with Reader(folder, folder / "bin") as reader:
+        return reader.follow(page(name))
 
 
-def without_reasons(text: str) -> list[str]:
-    """Return the lines but those of reasons, whose numbers and times are of one run."""
-    return [line for line in text.splitlines() if not line.startswith("# ")]
+def without_reasons(found: list[Command]) -> list[tuple[str, str]]:
+    """Return commands and outputs but lines of reasons, whose numbers and order are of one run."""
+    return [
+        (line, "\n".join(text for text in shown.splitlines() if not text.startswith("# ")))
+        for line, shown in comparable(found)
+    ]
 
 
-def reasons(text: str) -> list[set[str]]:
+def reasons(found: list[Command]) -> list[set[str]]:
     """Return the requests in each line of reasons: ``Produce: WRITE``."""
     return [
         set(re.findall(r"(\w+: [\w ]+?) \(\d+ times?\)", line))
-        for line in text.splitlines()
+        for command in found
+        for line in command.shown.splitlines()
         if line.startswith("# ")
     ]
 
 
-@pytest.mark.parametrize("number", range(len(SESSIONS)))
-def test_what_is_shown_is_printed(number: int, printed: list[str]) -> None:
+@pytest.mark.parametrize(("name", "count"), [(TUTORIAL, 7), ("learn.md", 6)])
+def test_what_is_shown_is_printed(name: str, count: int, tmp_path: Path) -> None:
     """Letter by letter, stderr too; of reasons, at least the requests that are shown."""
-    _, shown = SESSIONS[number]
+    shown = commands(page(name))
 
-    assert without_reasons(printed[number]) == without_reasons(shown)
-    pairs = zip(reasons(printed[number]), reasons(shown), strict=True)
+    printed = followed(name, tmp_path)
+
+    assert without_reasons(printed) == without_reasons(shown)
+    pairs = zip(reasons(printed), reasons(shown), strict=True)
     # A slow run may have heartbeats as well.
     assert all(found >= expected for found, expected in pairs)
-
-
-def test_each_step_is_run(printed: list[str]) -> None:
-    """Seven commands, and the test of the page."""
-    assert len(SESSIONS) == 7
-    assert printed[-1] == "{'passed': 1}"
+    assert len(shown) == count
+    if name == TUTORIAL:
+        (block,) = TEST.findall(page(name))
+        (tmp_path / "test_service.py").write_text(block, encoding="utf-8")
+        assert run_example(tmp_path / "test_service.py", tmp_path) == {"passed": 1}

@@ -29,6 +29,8 @@ COMMAND = re.compile(
 # What a program says of files and profiles that only a reader of the page has.
 OF_READERS = ("does not exist", "No such file", "profiles in")
 FOLLOWED = {
+    "how-to/history.md": "tests/e2e/test_followed_pages.py",
+    "how-to/learn.md": "tests/e2e/test_tutorial_page.py",
     "how-to/acl-sets.md": "tests/e2e/test_followed_pages.py",
     "how-to/pipeline.md": "tests/e2e/test_followed_pages.py",
     "reference/pipeline-answers.md": "tests/e2e/test_followed_pages.py",
@@ -57,8 +59,6 @@ NOT_FOLLOWED = {
     "reference/pipeline-answers.md": "tests/e2e/test_followed_pages.py",
     "reference/report.md": "tests/e2e/test_followed_pages.py",
     "how-to/docker.md": "needs a container engine; tests/interop/containers/test_compose_stack.py",
-    "how-to/history.md": "times and revisions of the reader's store; tests/e2e/test_history.py",
-    "how-to/learn.md": "the application is the reader's; tests/e2e/test_learn.py",
     "how-to/operating.md": "files of an installed service; tests/e2e, by command",
     "how-to/pipeline-clusters.md": "needs managed Spark, which is not to be had in the suite",
     "how-to/pipeline-nightly.md": "a nightly job; tests/unit/pipeline/test_schedulers.py",

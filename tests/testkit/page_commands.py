@@ -28,6 +28,7 @@ BLOCK = re.compile(
 )
 SERVE = "doorkeeper serve"
 STOP = "^C"
+FOLDER = re.compile(r"&& cd (/tmp/[\w-]+)$", re.MULTILINE)
 SERVER = "localhost:9092"
 OPERATIONS = "127.0.0.1:9404"
 """The ports that pages name: a command gets the addresses of the server that really runs."""
@@ -42,6 +43,8 @@ TIME_OUT_S = 100
 VARIABLE = re.compile(
     r"127\.0\.0\.1:\d+|-0-\d+,|Session@\d+|(?<=; cluster )[\w-]{22}"
     r"|(?<=reported\": \")[\d-]+|(?<=first_seen\": \")[\d-]+"
+    r"|\d{4}-\d\d-\d\dT[\d:]+\.\d{3}Z|(?<=doorkeeper-client/)[\d.]+(?: #\d+)?|correlation id: \d+"
+    r"|\b[0-9a-f]{64}\b"
     r"|(?<= in )\d+\.\d+ ?s|(?<=\[) *\d+\.\d(?= s\])|\(\d+ times?\)|first at [\dTZ:-]+"
 )
 """What differs from run to run: ports, connections, ids of clusters, durations and times."""
@@ -110,6 +113,7 @@ class Reader:
         self.folder = folder
         self.server = server or f"localhost:{free_port()}"
         self._operations = f"127.0.0.1:{free_port()}"
+        self._folder_of_page = str(folder)
         self.serving: Serving | None = None
         self._environment = os.environ | environment
         self._environment["PATH"] = f"{programs}:{os.environ['PATH']}"
@@ -128,6 +132,8 @@ class Reader:
     def follow(self, text: str) -> list[Command]:
         """Write the files and run the commands of a page; return the commands as they printed."""
         printed = []
+        if changed := FOLDER.search(text):
+            self._folder_of_page = changed[1]
         for step in steps(text):
             if isinstance(step, File):
                 path = self.folder / step.name
@@ -156,7 +162,8 @@ class Reader:
             timeout=TIME_OUT_S,
             check=False,
         )
-        return done.stdout.replace(self.server, SERVER).replace(self._operations, OPERATIONS)
+        text = done.stdout.replace(str(self.folder), self._folder_of_page)
+        return text.replace(self.server, SERVER).replace(self._operations, OPERATIONS)
 
     def stop(self) -> None:
         """Stop the server that a command has started, as Ctrl-C does."""
