@@ -29,6 +29,8 @@ COMMAND = re.compile(
 # What a program says of files and profiles that only a reader of the page has.
 OF_READERS = ("does not exist", "No such file", "profiles in")
 FOLLOWED = {
+    "reference/operations-port.md": "tests/e2e/test_followed_pages.py",
+    "reference/audit.md": "tests/e2e/test_followed_pages.py",
     "how-to/history.md": "tests/e2e/test_followed_pages.py",
     "how-to/learn.md": "tests/e2e/test_tutorial_page.py",
     "how-to/acl-sets.md": "tests/e2e/test_followed_pages.py",
@@ -54,18 +56,12 @@ FOLLOWED = {
 """The pages whose commands behind a prompt run in a test, which compares the outputs."""
 
 NOT_FOLLOWED = {
-    "how-to/acl-sets.md": "tests/e2e/test_followed_pages.py",
-    "how-to/pipeline.md": "tests/e2e/test_followed_pages.py",
-    "reference/pipeline-answers.md": "tests/e2e/test_followed_pages.py",
-    "reference/report.md": "tests/e2e/test_followed_pages.py",
     "how-to/docker.md": "needs a container engine; tests/interop/containers/test_compose_stack.py",
     "how-to/operating.md": "files of an installed service; tests/e2e, by command",
     "how-to/pipeline-clusters.md": "needs managed Spark, which is not to be had in the suite",
     "how-to/pipeline-nightly.md": "a nightly job; tests/unit/pipeline/test_schedulers.py",
-    "reference/audit.md": "the audit log of the reader; tests/e2e, by command",
     "reference/configuration.md": "a broker's own tool; tests/interop/test_dynamic_values.py",
     "reference/conformance.md": "the suites themselves",
-    "reference/operations-port.md": "needs curl and a login; tests/e2e, by request",
     "reference/security.md": "in part; tests/interop/test_scram.py, tests/interop/test_users.py",
     "how-to/remove-unused-grants.md": "a month of the reader's logs; as clean-up-grants.md",
     "how-to/install.md": "installs packages; scripts/try-wheel, tests/test_packaging.py",
@@ -75,7 +71,7 @@ NOT_FOLLOWED = {
 """The other pages with command lines: why their commands do not run as shown, and what does."""
 
 # Words of a shell after which another command, a file or a comment begins.
-ENDS = {"|", ">", ">>", "<", "&&", "||", ";", "&", "2", "#"}
+ENDS = {"|", ">", ">>", "<", "&&", "||", ";", "&", "#"}
 
 
 class Line(NamedTuple):
@@ -101,7 +97,8 @@ def words(text: str) -> list[str]:
     found: list[str] = []
     for word in lexer:
         if word in ENDS or set(word) <= set("|<>&;"):
-            break
+            # The 2 of "2>&1" is a word of its own here.
+            return found[:-1] if word.startswith(">") and found[-1] == "2" else found
         found.append(word)
     return found
 
