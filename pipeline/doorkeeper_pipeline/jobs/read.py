@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,14 +16,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
-from doorkeeper_pipeline.sources import authorizer_log, cloudevents, ocsf, reading, trail
+from doorkeeper_pipeline.sources import (
+    authorizer_log,
+    cloudevents,
+    json_lines,
+    ocsf,
+    reading,
+    trail,
+)
 from doorkeeper_pipeline.sources.files import identify
+from doorkeeper_pipeline.sources.parsed import sum_parts
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from doorkeeper_pipeline.engines.contract import RemoteFile
     from doorkeeper_pipeline.sources.parsed import Parsed
@@ -116,14 +125,7 @@ def _pieces(file: SourceFile, size: int) -> list[tuple[int, int | None, RecordRa
 
 def read_range(_: None, task: ReadTask) -> ReadResult:
     """Read a range and write its rows; the function of the tasks."""
-    try:
-        parsed = parse(task)
-        _check_same(task)
-        return _write_rows(task, parsed)
-    except PipelineError as error:
-        return ReadResult(file_id=task.file_id, failure=str(error))
-    except OSError as error:
-        return ReadResult(file_id=task.file_id, failure=f"{task.path}: {error.strerror}")
+    return _write_range(task, task)
 
 
 class RemoteAsk(NamedTuple):
@@ -136,13 +138,48 @@ class RemoteAsk(NamedTuple):
 
 def read_copy(task: ReadTask, copy: Path) -> ReadResult:
     """Read the copy of a file at an address: the function of ``Engine.over_files``."""
+    return _write_range(task, replace(task, path=str(copy)))
+
+
+def _write_range(task: ReadTask, here: ReadTask) -> ReadResult:
+    """Write the rows of a range, part by part: memory must not grow with a compressed file.
+
+    ``here`` has the path from which it is read. The files of a failure are returned as well, for
+    the driver to delete.
+    """
+    results: list[ReadResult] = []
+    failure = ""
     try:
-        here = replace(task, path=str(copy))
-        parsed = parse(here)
+        for number, parsed in enumerate(parse_parts(here)):
+            results.append(_write_rows(task, parsed, number))
         _check_same(here)
-        return _write_rows(task, parsed)
-    except (PipelineError, OSError) as error:
-        return ReadResult(file_id=task.file_id, failure=str(error).replace(str(copy), task.path))
+    except PipelineError as error:
+        failure = str(error)
+    except OSError as error:
+        failure = f"{here.path}: {error.strerror}"
+    return _sum_results(task.file_id, results, failure.replace(here.path, task.path))
+
+
+def _sum_results(file_id: str, results: Sequence[ReadResult], failure: str) -> ReadResult:
+    """Return the results of the parts of a range as one."""
+    warnings: Counter[str] = Counter()
+    for result in results:
+        warnings.update(dict(result.warnings))
+    return ReadResult(
+        file_id=file_id,
+        lines=sum(result.lines for result in results),
+        decisions=sum(result.decisions for result in results),
+        ignored=sum(result.ignored for result in results),
+        quarantined=sum(result.quarantined for result in results),
+        missing=sum(result.missing for result in results),
+        first_ts=min((at for result in results if (at := result.first_ts)), default=None),
+        last_ts=max((at for result in results if (at := result.last_ts)), default=None),
+        hours=tuple(sorted({hour for result in results for hour in result.hours})),
+        clusters=frozenset().union(*(result.clusters for result in results)),
+        parts=tuple(part for result in results for part in result.parts),
+        warnings=tuple(warnings.items()),
+        failure=failure,
+    )
 
 
 def read_records(task: ReadTask, lines: RecordLines) -> ReadResult:
@@ -184,18 +221,21 @@ def identify_copy(asked: RemoteAsk, copy: Path) -> SourceFile | str | None:
 
 
 def parse(task: ReadTask) -> Parsed:
-    """Parse the range of a file."""
-    path = Path(task.path)
+    """Parse the range of a file, all at once."""
+    return sum_parts(parse_parts(task))
+
+
+def parse_parts(task: ReadTask) -> Iterator[Parsed]:
+    """Yield the content of the range of a file in parts of bounded memory."""
+    path, span = Path(task.path), (task.start, task.end)
     if task.source == authorizer_log.SOURCE:
-        return authorizer_log.read(
-            path, task.how, task.zone, task.start, task.end, pattern=task.pattern
-        )
-    reader = {
-        trail.SOURCE: trail.read,
-        ocsf.SOURCE: ocsf.read,
-        cloudevents.SOURCE: cloudevents.read,
+        return authorizer_log.parse_parts(path, task.how, task.zone, *span, pattern=task.pattern)
+    adapter = {
+        trail.SOURCE: trail.line,
+        ocsf.SOURCE: ocsf.line,
+        cloudevents.SOURCE: cloudevents.line,
     }[task.source]
-    return reader(path, task.how, task.start, task.end)
+    return json_lines.parse_parts(path, task.how, task.source, adapter, *span)
 
 
 def _check_same(task: ReadTask) -> None:
@@ -214,8 +254,8 @@ def _check_same(task: ReadTask) -> None:
         raise Unreadable(f"{path}: another file took its place while it was read; run again")
 
 
-def _write_rows(task: ReadTask, parsed: Parsed) -> ReadResult:
-    name = f"{places.of_file(task.file_id)}{task.number:05d}"
+def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
+    name = f"{places.of_file(task.file_id)}{task.number:05d}-{number:05d}"
     parts = []
     lines = contents.as_frame(
         "lines", parsed.decisions.with_columns(file_id=pl.lit(task.file_id))

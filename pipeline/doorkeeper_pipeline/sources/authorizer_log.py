@@ -17,7 +17,6 @@ Lines of other loggers, as in a file that takes several, are counted and left ou
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -47,8 +46,9 @@ from doorkeeper_pipeline.sources.parsed import (
     join_pieces,
     quarantine_frame,
     sum_decisions,
+    sum_parts,
 )
-from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks
+from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import form_of_file
 from doorkeeper_pipeline.sources.records import records
 
@@ -72,10 +72,6 @@ _TIME = "%Y-%m-%d %H:%M:%S,%3f"
 TIME_AT, TIME_LENGTH = 1, 23
 REST_AT = 26
 """Where the level begins."""
-
-PARSED_BYTES = 320 << 20
-"""Bytes whose texts are grouped before they are parsed: a compressed file has no other ranges, and
-the range of a task over another one (``slices.SLICE_BYTES``) is parsed at once."""
 
 MESSAGE, IGNORED, BAD = 0, 1, 2
 """The kinds of the rest of a line."""
@@ -156,28 +152,30 @@ class _Frame(NamedTuple):
 def read(
     path: Path, how: str, zone: str, start: int = 0, end: int | None = None, *, pattern: str = ""
 ) -> Parsed:
-    """Parse the log between two offsets, which must be beginnings of records.
+    """Parse the log between two offsets, as ``parse_parts``, and return all of it."""
+    return sum_parts(parse_parts(path, how, zone, start, end, pattern=pattern))
 
-    ``pattern`` is a layout of log4j, for logs that are not recognised without.
 
-    Blocks are only grouped by the text of their lines, which is parsed once for all of them. A
+def parse_parts(
+    path: Path, how: str, zone: str, start: int = 0, end: int | None = None, *, pattern: str = ""
+) -> Iterator[Parsed]:
+    """Parse the log between two offsets, which must be beginnings of records; yield it in parts.
+
+    ``pattern`` is a layout of log4j, for logs that are not recognised without. A decision of two
+    parts is in both. So a compressed file, which has no ranges, takes no more memory than a part.
+
+    Blocks are only grouped by the text of their lines, which is parsed once for all of a part. A
     piece that is not regular is parsed with its block: kept, it may be all of a file that unpacks
     to no end.
     """
     form = form_of_file(path, how, SOURCE, pattern)
+    size = part_bytes(how)
     if form.envelope or form.layout:
-        return _read_records(records(path, how, form, start, end), zone)
-    parts: list[Parsed] = []
+        yield from _parse_records(records(path, how, form, start, end), zone, size)
+        return
     regular: list[_Frame] = []
     odd: list[Parsed] = []
-    at = parsed_until = start
-
-    def parse() -> None:
-        rest = join_pieces(odd)
-        parts.append(_parse(_together(regular), rest, zone) if regular else rest)
-        regular.clear()
-        odd.clear()
-
+    at = begun = start
     try:
         for offset, block in whole(path, how, start, end):
             frame = _columns(offset, block)
@@ -185,35 +183,42 @@ def read(
             regular.append(_group_texts(frame._replace(odd=[])))
             at = offset + len(block)
             # Until they are parsed, each line takes some 800 bytes: its time, and joins of it.
-            if at - parsed_until >= PARSED_BYTES:
-                parse()
-                parsed_until = at
+            if at - begun >= size:
+                yield _parse_blocks(regular, odd, zone)
+                regular, odd, begun = [], [], at
     except Damaged as error:
         odd.append(breakage(at, error))
     if regular or odd:
-        parse()
-    return _sum_parts(parts)
+        yield _parse_blocks(regular, odd, zone)
 
 
-def _sum_parts(parts: list[Parsed]) -> Parsed:
-    """Return parts of a range as one, with equal decisions of a minute merged."""
-    if len(parts) == 1:
-        return parts[0]
-    found = join_pieces(parts)
-    return replace(found, decisions=sum_decisions(found.decisions))
+def _parse_blocks(regular: list[_Frame], odd: list[Parsed], zone: str) -> Parsed:
+    """Parse the blocks of a part together."""
+    rest = join_pieces(odd)
+    return _parse(_together(regular), rest, zone) if regular else rest
 
 
-def _read_records(blocks: Iterator[Records], zone: str) -> Parsed:
+def _parse_records(blocks: Iterator[Records], zone: str, size: int) -> Iterator[Parsed]:
     """Parse records of other layouts; equal texts are grouped block by block, as above."""
     frames: dict[str, list[_Frame]] = {zone: [], "UTC": []}
     odd: list[Parsed] = []
+    held = 0
+
+    def parse() -> Parsed:
+        parts = [_parse(_together(each), Parsed(), name) for name, each in frames.items() if each]
+        return join_pieces([*parts, *odd])
+
     for found in blocks:
         frame = _Frame(found.rows.select("time", "rest", "offset"), [], len(found.rows))
+        held += int(frame.lines["rest"].str.len_bytes().sum())
         grouped = frame.lines.lazy().group_by("rest").agg("time", "offset").collect()
         frames["UTC" if found.is_utc else zone].append(frame._replace(lines=grouped))
         odd.append(found.others)
-    parts = [_parse(_together(each), Parsed(), name) for name, each in frames.items() if each]
-    return join_pieces([*parts, *odd])
+        if held >= size:
+            yield parse()
+            frames, odd, held = {zone: [], "UTC": []}, [], 0
+    if odd:
+        yield parse()
 
 
 def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:

@@ -10,18 +10,12 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from doorkeeper.acl.formats import request_words
 from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import EPOCH, Decided, Line, Once
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from doorkeeper_pipeline.sources.parsed import Parsed
 
 SOURCE = "cloudevents"
 TYPE = "io.confluent.kafka.server/authorization"
@@ -88,11 +82,6 @@ class Event(msgspec.Struct, frozen=True):
 
 
 _DECODER = msgspec.json.Decoder(Event)
-
-
-def read(path: Path, how: str, start: int = 0, end: int | None = None) -> Parsed:
-    """Parse the log between two offsets."""
-    return json_lines.read(path, how, SOURCE, line, start, end)
 
 
 def line(text: bytes) -> Line:

@@ -20,13 +20,13 @@ from doorkeeper_pipeline.sources.parsed import (
     TIME_MAX_US,
     Parsed,
     breakage,
-    join_pieces,
     mark_of,
     no_decisions,
     quarantine_frame,
     sum_decisions,
+    sum_parts,
 )
-from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks
+from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import form_of_file
 
 if TYPE_CHECKING:
@@ -100,18 +100,38 @@ def read(
     start: int = 0,
     end: int | None = None,
 ) -> Parsed:
-    """Parse the lines between two offsets, which must be beginnings of lines."""
+    """Parse the lines between two offsets, as ``parse_parts``, and return all of them."""
+    return sum_parts(parse_parts(path, how, source, adapter, start, end))
+
+
+def parse_parts(
+    path: Path,
+    how: str,
+    source: str,
+    adapter: Callable[[bytes], Line],
+    start: int = 0,
+    end: int | None = None,
+) -> Iterator[Parsed]:
+    """Parse the lines between two offsets, which must be beginnings of lines; yield them in parts.
+
+    A decision of two parts is in both. An event that comes again is found in any of them.
+    """
     envelope = form_of_file(path, how, source).envelope
     reading = _Reading(source, adapter, envelope, set())
-    pieces = []
-    at = start
+    pieces: list[Parsed] = []
+    size = part_bytes(how)
+    at = begun = start
     try:
         for offset, block in whole_lines(path, how, start, end):
             pieces.append(_parse(offset, block, reading))
             at = offset + len(block)
+            if at - begun >= size:
+                yield sum_parts(pieces)
+                pieces, begun = [], at
     except Damaged as error:
         pieces.append(breakage(at, error))
-    return join_pieces(pieces)
+    if pieces:
+        yield sum_parts(pieces)
 
 
 def whole_lines(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:

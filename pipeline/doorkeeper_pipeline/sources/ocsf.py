@@ -10,18 +10,13 @@ Source: docs.redpanda.com, "Sample Audit Log Messages"; schema.ocsf.io.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from doorkeeper.acl.formats import request_words
 from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import Decided, Line
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from doorkeeper_pipeline.sources.parsed import Parsed
 
 SOURCE = "ocsf"
 API_ACTIVITY = 6003
@@ -155,11 +150,6 @@ class Event(msgspec.Struct, frozen=True):
 
 
 _DECODER = msgspec.json.Decoder(Event)
-
-
-def read(path: Path, how: str, start: int = 0, end: int | None = None) -> Parsed:
-    """Parse the log between two offsets."""
-    return json_lines.read(path, how, SOURCE, line, start, end)
 
 
 def line(text: bytes) -> Line:

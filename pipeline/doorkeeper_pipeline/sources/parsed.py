@@ -6,7 +6,7 @@ has byte_offset, byte_length, reason and text; offsets count in the uncompressed
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -119,6 +119,15 @@ def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
         missing=sum(each.missing for each in found),
         damaged=sum(each.damaged for each in found),
     )
+
+
+def sum_parts(parts: Iterable[Parsed]) -> Parsed:
+    """Return parts of a range as one, with equal decisions of a minute merged."""
+    found = list(parts)
+    if len(found) == 1:
+        return found[0]
+    joined = join_pieces(found)
+    return replace(joined, decisions=sum_decisions(joined.decisions))
 
 
 def sum_decisions(decisions: pl.DataFrame) -> pl.DataFrame:

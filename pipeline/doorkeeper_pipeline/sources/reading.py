@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 32 << 20
 """Bytes that are parsed at once: columnar work needs some ten times as many."""
 
+PART_BYTES, UNPACKED_PART_BYTES = 320 << 20, 60 << 20
+"""Bytes that are kept as rows until they are written: of a range of a task all at once
+(``slices.SLICE_BYTES``), so that equal lines are parsed once. A compressed file is one range
+whatever its size, and its parts are smaller, as it takes more memory to unpack it."""
+
 PACKED_BYTES = 1 << 12
 """Compressed bytes that are unpacked at once: small, since zstd makes up to 32,000 times as many of
 them, and a file may be made to do that."""
@@ -26,6 +31,11 @@ BOM = b"\xef\xbb\xbf"
 RECORD_BYTES_MAX = 4 << 20
 """The longest record that is waited for: names have 32,767 bytes at most in Kafka's own protocol,
 and a message holds a few of them. A longer one is cut, and ends in quarantine."""
+
+
+def part_bytes(how: str) -> int:
+    """Return how many uncompressed bytes of a range are parsed before their rows are written."""
+    return UNPACKED_PART_BYTES if how else PART_BYTES
 
 
 def compression(path: Path) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from doorkeeper_pipeline.jobs.read import ReadTask, read_range, tasks_of
+from doorkeeper_pipeline.sources import reading
 from doorkeeper_pipeline.sources.files import identify
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 LINE = (
     "[2026-11-22 07:10:00,000] INFO Principal = odd is Denied Operation = Read from host = h on"
@@ -52,6 +56,52 @@ def test_a_log_that_is_rotated_meanwhile(tmp_path: Path) -> None:
     log.write_text(LINE.replace("07:10", "08:10"))
 
     assert "another file took its place" in read_range(None, task).failure
+
+
+def test_a_compressed_file_is_written_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of a part are written before the next one is read; counts are those of all."""
+    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 300))
+    monkeypatch.setattr(reading, "UNPACKED_PART_BYTES", 1)
+    log = tmp_path / "a.log.gz"
+    records = LINE + "bad\n" + LINE * 6 + LINE.replace("07:10", "08:10") + "bad\n"
+    log.write_bytes(gzip.compress(records.encode()))
+    file = identify(log)
+    assert file is not None
+    (task,) = tasks_of([("id", file)], "UTC", str(tmp_path / "out"))
+
+    result = read_range(None, task)
+
+    assert (result.lines, result.decisions, result.quarantined) == (10, 8, 2)
+    assert result.hours == ("2026-11-22T07", "2026-11-22T08")
+    files = {
+        name: [
+            tmp_path / "out" / "bronze" / name / each.path
+            for each in result.parts
+            if each.table == name
+        ]
+        for name in ("lines", "quarantine")
+    }
+    assert len(files["lines"]) > 2
+    assert pl.read_parquet(files["lines"])["count"].sum() == 8
+    offsets = pl.read_parquet(files["quarantine"])["byte_offset"].to_list()
+    assert offsets == [len(LINE), len(records) - 4]
+
+
+def test_the_files_of_a_failure_are_known(tmp_path: Path) -> None:
+    """What was written of a file that another one replaced is returned: a change deletes it."""
+    log = tmp_path / "a.log"
+    log.write_text(LINE)
+    file = identify(log)
+    assert file is not None
+    (task,) = tasks_of([("id", file)], "UTC", str(tmp_path / "out"))
+    log.write_text(LINE.replace("07:10", "08:10"))
+
+    result = read_range(None, task)
+
+    assert result.failure
+    assert [each.table for each in result.parts] == ["lines"]
 
 
 def test_large_files_first(tmp_path: Path) -> None:

@@ -306,7 +306,7 @@ def test_parts_of_any_size_say_the_same(tmp_path: Path, monkeypatch: pytest.Monk
     whole = parsed(tmp_path, text)
 
     monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 300))
-    monkeypatch.setattr(authorizer_log, "PARSED_BYTES", 1)
+    monkeypatch.setattr(reading, "PART_BYTES", 1)
     cut = parsed(tmp_path, text)
 
     assert cut.decisions.sort("resource_name").equals(whole.decisions.sort("resource_name"))
@@ -317,7 +317,7 @@ def test_parts_of_any_size_say_the_same(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_large_file_is_parsed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines of a compressed file, which has no ranges, are not all held until its end."""
     monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 1000))
-    monkeypatch.setattr(authorizer_log, "PARSED_BYTES", 4000)
+    monkeypatch.setattr(reading, "UNPACKED_PART_BYTES", 4000)
     together: list[int] = []
     parse = authorizer_log._parse
 

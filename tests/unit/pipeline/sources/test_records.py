@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper_pipeline.sources import authorizer_log, cloudevents
+from doorkeeper_pipeline.sources import authorizer_log, cloudevents, json_lines
 from doorkeeper_pipeline.sources.files import identify
 
 if TYPE_CHECKING:
@@ -158,6 +158,6 @@ def test_events_that_are_delivered_again(tmp_path: Path) -> None:
     assert file is not None
     assert file.source == cloudevents.SOURCE
 
-    found = cloudevents.read(path, "")
+    found = json_lines.read(path, "", cloudevents.SOURCE, cloudevents.line)
 
     assert (found.decisions["count"].to_list(), found.lines, found.ignored) == ([4], 6, 2)
