@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 32 << 20
 """Bytes that are parsed at once: columnar work needs some ten times as many."""
 
-PART_BYTES, UNPACKED_PART_BYTES = 320 << 20, 60 << 20
+PART_BYTES, UNPACKED_PART_BYTES = 320 << 20, 30 << 20
 """Bytes that are kept as rows until they are written: of a range of a task all at once
 (``slices.SLICE_BYTES``), so that equal lines are parsed once. A compressed file is one range
 whatever its size, and its parts are smaller, as it takes more memory to unpack it."""
