@@ -1,19 +1,24 @@
-"""Tables in an object store: an S3 server, killed runs, two writers, a reader of the format."""
+"""Logs and tables in an S3 server: both engines, killed runs, two writers, another reader."""
 
 from __future__ import annotations
 
+import gzip
 import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import obstore
 import polars as pl
 import pytest
 from deltalake import DeltaTable
+from obstore.store import from_url
 
 from doorkeeper_pipeline.errors import Busy
+from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.delta import Change, Tables, read
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.checkout import ROOT
+from testkit.kafka_jars import Unavailable, cannot, other_jars
 from testkit.s3_server import s3_server
 
 if TYPE_CHECKING:
@@ -28,6 +33,7 @@ LINE = (
     " 10.0.0.7 on resource = Topic:LITERAL:t for request = Fetch with resourceRefCount = 1 based on"
     " rule DefaultDeny (kafka.authorizer.logger)\n"
 )
+LINES = 5_000
 STEPS = ("staged", "committed lines", "committed decisions", "committed files")
 
 
@@ -46,7 +52,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         cannot(str(error))
 
 
-def ran(logs: Path, place: str, *options: str) -> subprocess.CompletedProcess[str]:
+def ran(logs: Path | str, place: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     return subprocess.run(
         [
@@ -56,7 +62,7 @@ def ran(logs: Path, place: str, *options: str) -> subprocess.CompletedProcess[st
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
     )
 
 
@@ -127,6 +133,38 @@ def test_two_writers(tmp_path: Path) -> None:
         changes[1].commit()
 
     assert read(place, "runs")["run_id"].to_list() == ["run-0"]
+
+
+def test_spark_reads_and_writes(tmp_path: Path, store: dict[str, str]) -> None:
+    """Logs and tables at s3a addresses: Spark writes the rows that the local engine writes."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "a.log").write_text(LINE.format(user="a") * LINES)
+    (logs / "b.log.gz").write_bytes(gzip.compress((LINE.format(user="b") * LINES).encode()))
+    bucket = from_url("s3://access-tables")
+    for path in logs.iterdir():
+        obstore.put(bucket, f"logs/{path.name}", path.read_bytes())
+    pom = ROOT / "tests" / "interop" / "hadoop_aws" / "pom.xml"
+    jars = sorted(map(str, other_jars(pom).glob("*.jar")))
+    conf = {
+        "spark.jars": ",".join(jars),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.hadoop.fs.s3a.endpoint": store["AWS_ENDPOINT_URL"],
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+    }
+    options = [word for name, value in conf.items() for word in ("--conf", f"{name}={value}")]
+    place = "s3a://access-tables/by-spark"
+
+    for _ in range(2):  # the second run has nothing new
+        done = ran("s3a://access-tables/logs", place, "--master", "local[2]", *options)
+        assert done.returncode == 0, done.stderr[-3000:]
+
+    assert ran(logs, str(tmp_path / "local")).returncode == 0
+    for name, table in TABLES.items():
+        if table.layer in {"silver", "gold"}:
+            assert read(place, name).equals(read(tmp_path / "local", name)), name
+    assert read(place, "decisions")["count"].sum() == 2 * LINES
+    assert read(place, "runs")["files_read"].to_list() == [2, 0]
 
 
 def test_an_object_store_that_does_not_answer(
