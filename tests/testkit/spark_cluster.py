@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from testkit.kafka_broker import free_port
 
@@ -62,6 +62,20 @@ def standalone(folder: Path, workers: int) -> Iterator[str]:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(30)
+
+
+def kill_session(process: subprocess.Popen[Any]) -> None:
+    """Kill a process that began a session, and all below it.
+
+    PySpark's daemon has a process group of its own, so that the group of the process is not enough.
+    """
+    process.kill()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(ProcessLookupError):
+                if os.getsid(int(entry.name)) == process.pid:
+                    os.kill(int(entry.name), signal.SIGKILL)
+    process.wait(30)
 
 
 def _started(log: Path, command: list[str]) -> subprocess.Popen[bytes]:
