@@ -29,6 +29,9 @@ COMMAND = re.compile(
 # What a program says of files and profiles that only a reader of the page has.
 OF_READERS = ("does not exist", "No such file", "profiles in")
 FOLLOWED = {
+    "reference/security.md": "tests/interop/test_followed_pages.py",
+    "reference/configuration.md": "tests/interop/test_followed_pages.py",
+    "how-to/operating.md": "tests/interop/test_followed_pages.py",
     "reference/operations-port.md": "tests/e2e/test_followed_pages.py",
     "reference/audit.md": "tests/e2e/test_followed_pages.py",
     "how-to/history.md": "tests/e2e/test_followed_pages.py",
@@ -57,12 +60,9 @@ FOLLOWED = {
 
 NOT_FOLLOWED = {
     "how-to/docker.md": "needs a container engine; tests/interop/containers/test_compose_stack.py",
-    "how-to/operating.md": "files of an installed service; tests/e2e, by command",
     "how-to/pipeline-clusters.md": "needs managed Spark, which is not to be had in the suite",
     "how-to/pipeline-nightly.md": "a nightly job; tests/unit/pipeline/test_schedulers.py",
-    "reference/configuration.md": "a broker's own tool; tests/interop/test_dynamic_values.py",
     "reference/conformance.md": "the suites themselves",
-    "reference/security.md": "in part; tests/interop/test_scram.py, tests/interop/test_users.py",
     "how-to/remove-unused-grants.md": "a month of the reader's logs; as clean-up-grants.md",
     "how-to/install.md": "installs packages; scripts/try-wheel, tests/test_packaging.py",
     "how-to/develop.md": "needs podman; tests/interop/containers/test_compose_dev.py",

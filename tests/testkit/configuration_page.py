@@ -27,7 +27,7 @@ Doorkeeper reads a `server.properties` with Kafka's own keys and a few of its ow
 test keeps it current. `examples/server.properties` is a file to begin with; `doorkeeper config
 check FILE` prints every error and warning of one.
 
-    doorkeeper serve --config server.properties --override num.partitions=3
+    $ doorkeeper serve --override num.partitions=3
 
 - The file has Java's format: ISO 8859-1 with `\\uXXXX`, `\\` continues a line, the last entry of
   a key counts.
@@ -64,12 +64,17 @@ wire; see below. A plug-in authorizer may take its own keys, and any other, in b
 
 ## Dynamic values
 
-    kafka-configs.sh --bootstrap-server localhost:9092 --alter --entity-type brokers \\
-        --entity-name 1 --add-config 'super.users=User:admin;User:ops'
-    kafka-configs.sh --bootstrap-server localhost:9092 --describe --entity-type brokers \\
+    $ kafka-configs.sh --bootstrap-server localhost:9092 --alter --entity-type brokers \\
+        --entity-name 1 --add-config 'super.users=User:ANONYMOUS;User:ops'
+    Completed updating config for broker 1.
+    $ kafka-configs.sh --bootstrap-server localhost:9092 --describe --entity-type brokers \\
         --entity-name 1
-    kafka-configs.sh --bootstrap-server localhost:9092 --alter --entity-type brokers \\
+    Dynamic configs for broker 1 are:
+      super.users=null sensitive=true synonyms={\
+DYNAMIC_BROKER_CONFIG:super.users=null, STATIC_BROKER_CONFIG:super.users=null}
+    $ kafka-configs.sh --bootstrap-server localhost:9092 --alter --entity-type brokers \\
         --entity-default --delete-config max.connections.per.ip
+    Completed updating default config for brokers in the cluster.
 
 A value comes from the first of: the dynamic value of this broker (`--entity-name`), the dynamic
 value of the cluster (`--entity-default`), the overrides, the file, the default. Who changes one

@@ -45,6 +45,7 @@ VARIABLE = re.compile(
     r"|(?<=reported\": \")[\d-]+|(?<=first_seen\": \")[\d-]+"
     r"|\d{4}-\d\d-\d\dT[\d:]+\.\d{3}Z|(?<=doorkeeper-client/)[\d.]+(?: #\d+)?|correlation id: \d+"
     r"|\b[0-9a-f]{64}\b|(?<=_ns\": )\d+|orrelation_?[iI]d\": \d+|(?<=key\": \")[\w-]{22}"
+    r"|(?<=by process )\d+|(?<=before-restore-)\d+T\d+Z"
     r"|(?<= in )\d+\.\d+ ?s|(?<=\[) *\d+\.\d(?= s\])|\(\d+ times?\)|first at [\dTZ:-]+"
 )
 """What differs from run to run: ports, connections, ids of clusters, durations and times."""
