@@ -1,0 +1,120 @@
+"""Code of pages without commands: it runs as it stands there, and settings are accepted."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+import subprocess
+import sys
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from doorkeeper_wire.messages.create_topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from testkit import command_lines
+from testkit.checkout import ROOT
+from testkit.page_commands import BLOCK, page
+from testkit.serving import Serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = sorted(
+    path for path in (ROOT / "docs").rglob("*.md") if path.parent.name not in ("decisions", "docs")
+)
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """Return the fenced blocks of a language."""
+    return [
+        dedent(block["body"])
+        for block in BLOCK.finditer(text)
+        if block["fence"] and block["info"].split()[:1] == ([language] if language else [])
+    ]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_blocks_are_of_their_language(path: Path) -> None:
+    """Python is parsed, and so is YAML; a second block of a file may lean on the first."""
+    text = path.read_text(encoding="utf-8")
+
+    for code in blocks(text, "python"):
+        ast.parse(code)
+    for document in blocks(text, "yaml"):
+        assert list(yaml.safe_load_all(document))
+
+
+def test_the_policy_of_the_page_refuses(tmp_path: Path) -> None:
+    """A topic with more partitions than its key allows, with its text."""
+    (code,) = blocks(page("policies.md"), "python")
+    (tmp_path / "few.py").write_text(code, encoding="utf-8")
+    settings = (
+        "listeners=PLAINTEXT://localhost:0",
+        "create.topic.policy.class.name=few.FewPartitions",
+        "few.partitions=2",
+    )
+    words = [word for setting in settings for word in ("--override", setting)]
+    topics = tuple(
+        CreatableTopic(name=name, num_partitions=count, replication_factor=1)
+        for name, count in (("orders", 2), ("wide", 3))
+    )
+
+    server = Serving(tmp_path, *words, environment={"PYTHONPATH": "."})
+    with server, server.connect() as talk:
+        request = CreateTopicsRequest(topics=topics, timeout_ms=9000)
+        made: Any = talk.call(request, CreateTopicsResponse, 7)
+
+    assert [(each.error_code, each.error_message) for each in made.topics] == [
+        (0, None),
+        (44, "wide: at most 2 partitions."),
+    ]
+
+
+def test_the_settings_of_the_policies_page_are_accepted(tmp_path: Path) -> None:
+    """The keys name the classes of the example."""
+    (settings,) = blocks(page("policies.md"), "")
+    file = tmp_path / "server.properties"
+    file.write_text(settings, encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "doorkeeper", "config", "check", str(file)],
+        env={"PYTHONPATH": str(ROOT / "examples" / "policies")},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "the server can start with it" in done.stdout
+
+
+def test_the_script_of_managed_spark_is_the_command(tmp_path: Path) -> None:
+    """Its arguments are those of the command, which knows all words that the services get."""
+    text = page("pipeline-clusters.md")
+    (code,) = blocks(text, "python")
+    (tmp_path / "access.py").write_text(code, encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "access.py", "run", "--help"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: ")
+    given = [json.loads(block) for block in blocks(text, "") if block.startswith("[")]
+    given += [shlex.split(words) for words in re.findall(r"\n {4}-- (run .*)", text)]
+    assert len(given) == 2
+    for words in given:
+        assert command_lines.fault(shlex.join(["doorkeeper-pipeline", *words])) is None
