@@ -14,7 +14,7 @@ import click
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper_pipeline.cli.commands import pipeline
 from testkit.checkout import ROOT
-from testkit.page_commands import BLOCK
+from testkit.page_commands import BLOCK, commands
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +70,32 @@ NOT_FOLLOWED = {
 }
 """The other pages with command lines: why their commands do not run as shown, and what does."""
 
+WITHOUT_PROMPT = {
+    "how-to/acl-questions.md": {
+        "doorkeeper acls explain kafka://HOST:PORT": "a cluster of the reader",
+        "doorkeeper acls explain examples/acls.csv": "changes in a file of the reader",
+        "doorkeeper completion": "the reader's shell; tests/e2e/test_completion.py",
+    },
+    "how-to/frames.md": {"doorkeeper frames --response": "bytes of the reader"},
+    "how-to/operating.md": {
+        "doorkeeper store copy": "needs PostgreSQL; tests/unit/cli/store/test_moves.py",
+        "doorkeeper store release": "asks; tests/e2e/test_releases.py",
+    },
+    "how-to/pipeline.md": {
+        "kafka-acls.sh": "a cluster of the reader",
+        "doorkeeper-pipeline run --audit '/var/log": "logs of the reader",
+        "doorkeeper-pipeline run --audit kafka://": "tests/interop/test_pipeline_topics.py",
+        "doorkeeper-pipeline run --master": "tests/interop/test_pipeline_cluster.py",
+    },
+    "how-to/production.md": {"doorkeeper store copy": "needs PostgreSQL"},
+    "reference/security.md": {
+        "": "run without outputs by test_users, test_scram, test_oauthbearer, test_tls_example and "
+        "test_kerberos in tests/interop",
+    },
+    "tutorials/acls-in-git.md": {"doorkeeper": "a cluster of the reader, or the next server"},
+}
+"""Commands of followed pages without a prompt, by how they begin: why they do not run there."""
+
 # Words of a shell after which another command, a file or a comment begins.
 ENDS = {"|", ">", ">>", "<", "&&", "||", ";", "&", "#"}
 
@@ -88,6 +114,23 @@ def lines() -> list[Line]:
         if path.parent.name != "decisions":
             found += [Line(_name(path), text) for text in _in_blocks(path.read_text("utf-8"))]
     return found
+
+
+def without_prompt() -> list[Line]:
+    """Return the command lines of followed pages that are not run, and have no reason for it."""
+    return [
+        line
+        for line in lines()
+        if line.page in FOLLOWED
+        and not line.text.startswith(("make setup", *WITHOUT_PROMPT.get(line.page, ())))
+        and not _is_run(line)
+    ]
+
+
+def _is_run(line: Line) -> bool:
+    """Say whether a line stands behind a prompt, or is part of an output."""
+    text = (ROOT / "docs" / line.page).read_text("utf-8")
+    return any(line.text in part for command in commands(text) for part in command)
 
 
 def words(text: str) -> list[str]:

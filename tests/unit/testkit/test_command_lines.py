@@ -8,7 +8,7 @@ import pytest
 
 from testkit import command_lines
 from testkit.checkout import ROOT
-from testkit.command_lines import FOLLOWED, NOT_FOLLOWED
+from testkit.command_lines import FOLLOWED, NOT_FOLLOWED, WITHOUT_PROMPT
 
 
 def test_programs_know_the_command_lines_of_all_pages() -> None:
@@ -44,10 +44,20 @@ def test_each_page_with_commands_is_followed_or_has_a_reason() -> None:
     assert FOLLOWED.keys() & NOT_FOLLOWED.keys() == set()
 
 
+def test_commands_of_followed_pages_have_a_prompt() -> None:
+    """So that they run, and their outputs are compared; the others are listed with a reason."""
+    assert command_lines.without_prompt() == []
+    assert WITHOUT_PROMPT.keys() <= FOLLOWED.keys()
+
+
 def test_tests_that_follow_pages_name_them() -> None:
     """The test of a page is there and has its name; so are the tests that reasons name."""
     for page, test in FOLLOWED.items():
         assert page.rpartition("/")[2] in (ROOT / test).read_text(encoding="utf-8"), page
-    for page, reason in NOT_FOLLOWED.items():
+    reasons = [
+        *NOT_FOLLOWED.values(),
+        *(why for each in WITHOUT_PROMPT.values() for why in each.values()),
+    ]
+    for reason in reasons:
         for test in re.findall(r"tests/[\w/]+\.py", reason):
-            assert (ROOT / test).exists(), page
+            assert (ROOT / test).exists(), reason
