@@ -29,6 +29,7 @@ COMMAND = re.compile(
 # What a program says of files and profiles that only a reader of the page has.
 OF_READERS = ("does not exist", "No such file", "profiles in")
 FOLLOWED = {
+    "how-to/remove-unused-grants.md": "tests/e2e/test_followed_pages.py",
     "reference/security.md": "tests/interop/test_followed_pages.py",
     "reference/configuration.md": "tests/interop/test_followed_pages.py",
     "how-to/operating.md": "tests/interop/test_followed_pages.py",
@@ -63,7 +64,6 @@ NOT_FOLLOWED = {
     "how-to/pipeline-clusters.md": "needs managed Spark, which is not to be had in the suite",
     "how-to/pipeline-nightly.md": "a nightly job; tests/unit/pipeline/test_schedulers.py",
     "reference/conformance.md": "the suites themselves",
-    "how-to/remove-unused-grants.md": "a month of the reader's logs; as clean-up-grants.md",
     "how-to/install.md": "installs packages; scripts/try-wheel, tests/test_packaging.py",
     "how-to/develop.md": "needs podman; tests/interop/containers/test_compose_dev.py",
     "how-to/troubleshoot.md": "needs the error; tests/interop/test_troubleshoot_page.py",
@@ -88,6 +88,10 @@ WITHOUT_PROMPT = {
         "doorkeeper-pipeline run --master": "tests/interop/test_pipeline_cluster.py",
     },
     "how-to/production.md": {"doorkeeper store copy": "needs PostgreSQL"},
+    "how-to/remove-unused-grants.md": {
+        "kafka-acls.sh": "a cluster of the reader",
+        "doorkeeper-pipeline run --audit '/logs": "logs of the reader",
+    },
     "reference/security.md": {
         "": "run without outputs by test_users, test_scram, test_oauthbearer, test_tls_example and "
         "test_kerberos in tests/interop",
