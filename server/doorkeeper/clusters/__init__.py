@@ -7,7 +7,7 @@ look_ups         the filters that ask a broker for some ACLs
 log_acls         the ACLs of a metadata log, from its records
 following        the task that follows a metadata log
 drift            the difference between a cluster and the desired ACLs, and its age
-incremental      the drift that descriptions show, each compared by what it changes
+incremental      the drift that descriptions show; only changes are compared
 enforcement      the changes that remove a drift, within the limits; repeated reverts
 receipts         the revision that all brokers of a cluster enforce, and waiting for one
 synchronization  the task of one cluster

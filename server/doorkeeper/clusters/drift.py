@@ -120,7 +120,7 @@ class DesiredBindings:
             self._revision, self._unknown_until = None, committed.revision
 
     async def follow(self, state: State) -> DesiredChange:
-        """Make the bindings those of a state not older than the last one; return what changed."""
+        """Make the bindings those of a state not older than the last one; return the change."""
         is_followed = self._revision is not None
         self._revision = state.revision if state.revision >= self._unknown_until else None
         if is_followed:

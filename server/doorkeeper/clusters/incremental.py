@@ -1,4 +1,4 @@
-"""The drift that descriptions of a cluster show, each compared by what it changes.
+"""The drift that descriptions of a cluster show; of each, only changes are compared.
 
 Two equal sets of 100,000 bindings take a tenth of a second to compare, as equal bindings of both
 are different objects.
@@ -38,7 +38,7 @@ class IncrementalComparison:
             self._drift = self._drift.after_goal(goal)
 
     async def drift(self, desired: AbstractSet[AclBinding], found: Bindings) -> AclDrift:
-        """Return the difference of what a description has found."""
+        """Return the drift of the bindings that a description has."""
         change = None
         if self._found is not None:
             change = self._descriptions.change(self._found, found)
