@@ -21,6 +21,7 @@ as fast as the raw join and twice as fast as the prefix join.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import subprocess
@@ -298,6 +299,8 @@ def spark_sql(folder: Path, query: str) -> Way:
 
 def by_index(folder: Path, engine: Engine) -> Way:
     """Return the job of the pipeline."""
+    # As the command does.
+    gc.disable()
     before, after = (_bindings(folder / f"{version}.json") for version in ("before", "after"))
 
     def run() -> pl.DataFrame:

@@ -44,6 +44,7 @@ ROWS_SHOWN = 50
 @options.last_policy
 @options.engine
 @click.pass_context
+@starting.no_garbage_collection()
 def command(  # noqa: PLR0913  one for each option
     context: click.Context,
     *,

@@ -81,6 +81,7 @@ KINDS = ("least-privilege", "unused", "overbroad")
     help="Propose although the evidence is not enough: principals may lose access that they need.",
 )
 @options.engine
+@starting.no_garbage_collection()
 def command(  # noqa: PLR0913  one for each option
     *,
     out: Path | str,

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from doorkeeper_pipeline.evaluation.names import Interval
+
 NO_SCORE = int(np.iinfo(np.int32).max)
 """The score where no binding matches."""
 
@@ -203,15 +205,7 @@ def _entries(bindings: Sequence[AclBinding]) -> _Entries:
     against = np.fromiter((_against(each, WILDCARD_PRINCIPAL) for each in principals), np.int8)
     operation_of = np.fromiter(operations, np.int16, count)
     permission_of = np.fromiter(permissions, np.int8, count)
-    # An entry for each interval: of a binding they follow each other.
-    of_pattern = np.fromiter(map(len, intervals), np.int64, len(intervals))
-    begins = np.cumsum(of_pattern) - of_pattern
-    binding = np.repeat(np.arange(count), of_pattern[pattern_of])
-    place = np.arange(len(binding)) - np.repeat(
-        np.cumsum(of_pattern[pattern_of]) - of_pattern[pattern_of], of_pattern[pattern_of]
-    )
-    every = np.array([each for found in intervals for each in found], np.int64).reshape(-1, 2)
-    spans = every[begins[pattern_of[binding]] + place]
+    binding, place, spans = _spans_of(intervals, pattern_of)
     lengths = np.fromiter(map(len, names), np.int64, count)
     walk = np.lexsort(
         (
@@ -245,6 +239,22 @@ def _entries(bindings: Sequence[AclBinding]) -> _Entries:
         nodes=nodes,
         intervals=intervals_of_nodes,
     )
+
+
+def _spans_of(
+    intervals: Sequence[Sequence[Interval]], pattern_of: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the binding of each entry, its place among those of the binding, and its interval.
+
+    The entries of a binding follow each other, one for each interval of its pattern.
+    """
+    sizes = np.fromiter(map(len, intervals), np.int64, len(intervals))
+    begins = np.cumsum(sizes) - sizes
+    counts = sizes[pattern_of]
+    binding = np.repeat(np.arange(len(pattern_of)), counts)
+    place = np.arange(len(binding)) - np.repeat(np.cumsum(counts) - counts, counts)
+    every = np.array([each for found in intervals for each in found], np.int64).reshape(-1, 2)
+    return binding, place, every[begins[pattern_of[binding]] + place]
 
 
 def _codes(texts: Collection[Hashable], numbers: Mapping[Any, int]) -> NDArray[np.int64]:
