@@ -128,8 +128,7 @@ def selectors(command: Command) -> Command:
         multiple=True,
         type=utf8,
         callback=_prefixes,
-        help="Only ACLs of resources whose names begin with TEXT; may be repeated."
-        "  [default: all]",
+        help="Only ACLs of resources whose names begin with TEXT; may be repeated.  [default: all]",
     )
     principal = click.option(
         "--own-principal",
@@ -138,8 +137,7 @@ def selectors(command: Command) -> Command:
         multiple=True,
         type=utf8,
         callback=_principals,
-        help="Only ACLs of this principal, such as User:alice; may be repeated."
-        "  [default: all]",
+        help="Only ACLs of this principal, such as User:alice; may be repeated.  [default: all]",
     )
     kind = click.option(
         "--own-type",
@@ -148,8 +146,7 @@ def selectors(command: Command) -> Command:
         multiple=True,
         callback=_types,
         shell_complete=one_of(_TYPES),
-        help="Only ACLs of resources of this type, such as topic; may be repeated."
-        "  [default: all]",
+        help="Only ACLs of resources of this type, such as topic; may be repeated.  [default: all]",
     )
     return prefix(principal(kind(command)))
 
