@@ -23,7 +23,7 @@ from testkit.spark_cluster import environment, kill_session
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(7200)]
+pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
 LINES = 1000
 """Of each file; a round adds one."""
@@ -161,6 +161,7 @@ def wait_for_commits(process: subprocess.Popen[str], runs: Runs, wanted: int) ->
         time.sleep(0.001)
 
 
+@pytest.mark.timeout(7200)  # at the function: one of the module gives way to that of the folder
 def test_killed_drivers(
     tmp_path: Path, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
