@@ -85,7 +85,8 @@ def test_the_probe_of_a_hung_node_fails(stack: Stack) -> None:
     finally:
         os.kill(server, signal.SIGCONT)
 
-    assert probe.returncode == 1, probe.stdout + probe.stderr
+    # Its own patience ends after 4 s, podman's after 5 s: a busy machine meets the second first.
+    assert probe.returncode == 1 or "exceeded timeout" in probe.stderr, probe.stdout + probe.stderr
     stack.wait(first)
     assert stack.podman.inspect(name)["State"]["Pid"] == server
 
