@@ -35,8 +35,7 @@ LINE = (
     " = READ from host = 10.0.0.7 on resource = Topic:LITERAL:t{name} for request = Fetch with"
     " resourceRefCount = 1 based on rule DefaultDeny (kafka.authorizer.logger)\n"
 )
-ENVIRONMENT = {
-    **environment(),
+VARIABLES = {
     "PYTHONPATH": ":".join(str(ROOT / name) for name in ("server", "pipeline")),
     # A run takes seconds: most of it is the start of JVMs, whose best code would come too late.
     "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -132,7 +131,7 @@ class Runs:
         command = [sys.executable, "-m", "doorkeeper_pipeline", "run"]
         self._running = subprocess.Popen(
             [*command, "--audit", str(self._logs), "--out", str(out), *options],
-            env=ENVIRONMENT,
+            env=environment() | VARIABLES,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

@@ -110,7 +110,7 @@ def test_what_is_invalid_is_refused(document: object) -> None:
 def test_the_files_of_the_pages_are_read(page: str, count: int) -> None:
     """Each block of YAML is a valid file of ACLs."""
     text = (ROOT / "docs" / "how-to" / page).read_text("utf-8")
-    blocks = re.findall(r"(?ms)^ *```yaml\n(.*?)^ *```$", text)
+    blocks = re.findall(r"(?ms)^ *```yaml[^\n]*\n(.*?)^ *```$", text)
 
     assert len(blocks) == count
     for block in map(dedent, blocks):
