@@ -251,6 +251,17 @@ def test_the_run_set_is_what_the_project_depends_on() -> None:
     assert declared == {line.partition("#")[0].strip() for line in lines if line.strip()}
 
 
+def test_locks_of_npm_name_no_addresses() -> None:
+    """Neither a registry nor a sponsor: of a new lock the entries ``funding`` are removed."""
+    folders = (ROOT / "scripts", ROOT / "tests" / "interop" / "clients")
+    locks = [each for folder in folders for each in folder.glob("*/**/package-lock.json")]
+    locks = [each for each in locks if "node_modules" not in each.parts]
+    found = [str(each) for each in locks if "://" in each.read_text(encoding="utf-8")]
+
+    assert len(locks) >= 3
+    assert found == []
+
+
 def test_locks_hold_pins_and_hashes_only() -> None:
     """A lock has no options: each line is a pin, a hash or a comment."""
     allowed = re.compile(r"#|\s*$|\s+--hash=sha256:[0-9a-f]{64}|[\w.-]+==\S+ .*\\$|\s+#")

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.acl.formats.choosing import Format
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper_pipeline.evaluation.acl_sets import AclSet
     from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.jobs.gold import Proposal
 
@@ -122,6 +120,7 @@ def command(  # noqa: PLR0913  one for each option
 
     tell = Progress(time.monotonic, quiet=quiet)
     check_targets(to, script)
+    accepted = acceptances(findings, cluster)
     wanted = ProposalOptions(prefixes=not literal, principals=principals, kinds=kinds)
     given = starting.run_options(
         out,
@@ -140,9 +139,8 @@ def command(  # noqa: PLR0913  one for each option
         if proof.lacking and not accept_lost_access:
             raise PipelineError(refusal_of(proof))
         tell("looking for what was used, and what can go")
-        if not accept_lost_access:
-            asked = replace(asked, doubtful=proof.doubtful)
-        wanted = replace(wanted, accepted=acceptances(findings, asked.acls, cluster))
+        asked = replace(asked, doubtful=frozenset() if accept_lost_access else proof.doubtful)
+        wanted = replace(wanted, accepted=asked.acls.with_ids(accepted))
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
     tables = {"least_privilege": proposal.least_privilege, "backtest": proposal.backtest}
     keep(out, tables, cluster)
@@ -153,8 +151,10 @@ def command(  # noqa: PLR0913  one for each option
     show(text_of(proposal, to, script))
 
 
-def acceptances(findings: Path | None, acls: AclSet, cluster: str) -> frozenset[AclBinding]:
-    """Return the bindings that their owners accepted until today or later; none without a file.
+def acceptances(findings: Path | None, cluster: str) -> frozenset[str]:
+    """Return the ids of the ACLs that their owners accepted until today or later.
+
+    There are none without a file.
 
     Raises:
         Unreadable: it is no file of findings.
@@ -165,9 +165,7 @@ def acceptances(findings: Path | None, acls: AclSet, cluster: str) -> frozenset[
 
     if findings is None:
         return frozenset()
-    accepted = accepted_bindings(read(findings), starting.now().date(), cluster)
-    pairs = zip(acls.bindings, acls.ids, strict=True)
-    return frozenset(binding for binding, binding_id in pairs if binding_id in accepted)
+    return accepted_bindings(read(findings), starting.now().date(), cluster)
 
 
 def check_targets(to: Path | None, script: Path | None) -> None:

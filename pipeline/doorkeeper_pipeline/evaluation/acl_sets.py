@@ -25,6 +25,11 @@ class AclSet(NamedTuple):
     bindings: tuple[AclBinding, ...]
     ids: tuple[str, ...]
 
+    def with_ids(self, ids: frozenset[str]) -> frozenset[AclBinding]:
+        """Return the bindings whose ids are among these."""
+        pairs = zip(self.bindings, self.ids, strict=True)
+        return frozenset(binding for binding, binding_id in pairs if binding_id in ids)
+
 
 def in_force(table: pa.Table) -> AclSet:
     """Return the bindings of the table that were not removed, in the order of their fields.

@@ -46,7 +46,6 @@ from doorkeeper_pipeline.sources.parsed import (
     join_pieces,
     quarantine_frame,
     sum_decisions,
-    sum_parts,
 )
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks, part_bytes
 from doorkeeper_pipeline.sources.recognising import form_of_file
@@ -147,13 +146,6 @@ class _Frame(NamedTuple):
     lines: pl.DataFrame
     odd: list[tuple[int, bytes]]
     physical: int
-
-
-def read(
-    path: Path, how: str, zone: str, start: int = 0, end: int | None = None, *, pattern: str = ""
-) -> Parsed:
-    """Parse the log between two offsets, as ``parse_parts``, and return all of it."""
-    return sum_parts(parse_parts(path, how, zone, start, end, pattern=pattern))
 
 
 def parse_parts(

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from doorkeeper.acl.formats.authorizer_message import Message
 from doorkeeper.acl.formats.authorizer_message import read as read_message
 from doorkeeper_pipeline.sources import authorizer_log, reading
+from doorkeeper_pipeline.sources.parsed import sum_parts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +43,7 @@ def parsed(folder: Path, text: str | bytes, zone: str = "UTC", how: str = "") ->
     elif how == "zst":
         data = zstandard.compress(data)
     path.write_bytes(data)
-    return authorizer_log.read(path, how, zone)
+    return sum_parts(authorizer_log.parse_parts(path, how, zone))
 
 
 def names(found: Parsed) -> list[str]:
@@ -289,7 +290,7 @@ def test_a_file_that_unpacks_to_no_end(tmp_path: Path, monkeypatch: pytest.Monke
 
     tracemalloc.start()
     try:
-        found = authorizer_log.read(path, "gz", "UTC")
+        found = sum_parts(authorizer_log.parse_parts(path, "gz", "UTC"))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

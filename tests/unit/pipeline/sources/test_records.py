@@ -10,6 +10,7 @@ import pytest
 
 from doorkeeper_pipeline.sources import authorizer_log, cloudevents, json_lines
 from doorkeeper_pipeline.sources.files import identify
+from doorkeeper_pipeline.sources.parsed import sum_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +80,7 @@ def parsed(folder: Path, lines: list[str], pattern: str = "") -> Parsed:
     file = identify(path, pattern=pattern)
     assert file is not None
     assert file.source == authorizer_log.SOURCE
-    return authorizer_log.read(path, "", "UTC", pattern=pattern)
+    return sum_parts(authorizer_log.parse_parts(path, "", "UTC", pattern=pattern))
 
 
 @pytest.mark.parametrize("line", LAYOUTS)
