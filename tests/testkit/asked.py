@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -32,3 +34,10 @@ def asked(questions: Sequence[Question], counts: Sequence[int] | None = None) ->
             "last_ts": pa.array([each + 500_000 for each in seconds], pa.int64()).cast(TIME),
         }
     )
+
+
+def asked_table(
+    questions: Sequence[Question], counts: Sequence[int] | None = None
+) -> DecisionTable:
+    """Return distinct questions as a job is given them."""
+    return DecisionTable(asked(questions, counts))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.topics.lines import RecordLines
     from doorkeeper_pipeline.topics.ranges import RecordRange
 
@@ -22,16 +23,22 @@ Shared = TypeVar("Shared")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-TUPLE = (
+DISTINCT = (
     "principal",
     "host",
     "operation",
     "resource_type",
     "resource_name",
     "outcome",
+    "api",
+    "rule",
+    "rule_binding",
     "probe",
 )
-"""The columns that tell distinct decisions apart, where a job asks for no others."""
+"""The columns that distinguish decisions without their times.
+
+Jobs that could do with fewer of them ask for all: the decisions are brought together once.
+"""
 
 
 class RemoteFile(NamedTuple):
@@ -66,10 +73,10 @@ class Engine(Protocol):
     def over_tuples(
         self,
         files: Sequence[str],
-        function: Callable[[Shared, pa.Table], pa.Table],
+        function: Callable[[Shared, DecisionTable], pa.Table],
         shared: Shared,
         schema: pa.Schema,
-        by: Sequence[str] = TUPLE,
+        by: Sequence[str] = DISTINCT,
     ) -> pa.Table:
         """Apply a function to the distinct decisions of Parquet files; return all its results.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.engines.contract import (
-    TUPLE,
+    DISTINCT,
     Engine,
     RemoteFile,
     Result,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.topics.lines import RecordLines
     from doorkeeper_pipeline.topics.ranges import RecordRange
 
@@ -43,7 +44,7 @@ class LocalEngine(Engine):
 
     def __init__(self) -> None:
         """Begin with no decisions."""
-        self._kept: dict[tuple[tuple[str, ...], tuple[str, ...]], pa.Table] = {}
+        self._kept: dict[tuple[tuple[str, ...], tuple[str, ...]], DecisionTable] = {}
 
     def map(
         self,
@@ -58,29 +59,32 @@ class LocalEngine(Engine):
     def over_tuples(
         self,
         files: Sequence[str],
-        function: Callable[[Shared, pa.Table], pa.Table],
+        function: Callable[[Shared, DecisionTable], pa.Table],
         shared: Shared,
         schema: pa.Schema,
-        by: Sequence[str] = TUPLE,
+        by: Sequence[str] = DISTINCT,
     ) -> pa.Table:
         """Apply the function once, to all distinct decisions, sorted by principal."""
         if not files:
             return schema.empty_table()
         return function(shared, self._distinct(tuple(files), tuple(by))).cast(schema)
 
-    def _distinct(self, files: tuple[str, ...], by: tuple[str, ...]) -> pa.Table:
+    def _distinct(self, files: tuple[str, ...], by: tuple[str, ...]) -> DecisionTable:
         """Return the distinct decisions of files; those of an earlier call again.
 
         Files never change, and several jobs ask for the same columns. The oldest tables go where
         all would take more than KEPT_BYTES.
         """
+        # It imports numpy, which a run with nothing new does without.
+        from doorkeeper_pipeline.evaluation.decision_table import DecisionTable  # noqa: PLC0415
+
         key = (files, by)
         found = self._kept.pop(key, None)
         if found is None:
             tuples = distinct(_scan(files), by).sort(by[0]).collect()
-            found = plain(tuples.to_arrow())
+            found = DecisionTable(plain(tuples.to_arrow()))
         self._kept[key] = found
-        while sum(each.nbytes for each in self._kept.values()) > KEPT_BYTES:
+        while sum(each.rows.nbytes for each in self._kept.values()) > KEPT_BYTES:
             del self._kept[next(iter(self._kept))]
         return found
 

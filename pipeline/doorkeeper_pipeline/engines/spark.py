@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper_pipeline.engines.contract import (
-    TUPLE,
+    DISTINCT,
     Engine,
     RemoteFile,
     Result,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.topics.lines import RecordLines
     from doorkeeper_pipeline.topics.ranges import RecordRange
 
@@ -97,10 +98,10 @@ class SparkEngine(Engine):
     def over_tuples(
         self,
         files: Sequence[str],
-        function: Callable[[Shared, pa.Table], pa.Table],
+        function: Callable[[Shared, DecisionTable], pa.Table],
         shared: Shared,
         schema: pa.Schema,
-        by: Sequence[str] = TUPLE,
+        by: Sequence[str] = DISTINCT,
     ) -> pa.Table:
         """Apply the function to the distinct decisions, a bucket of them at a time."""
         if not files:
@@ -187,7 +188,7 @@ class _OverTuples:
 
     def __init__(
         self,
-        function: Callable[[Any, pa.Table], pa.Table],
+        function: Callable[[Any, DecisionTable], pa.Table],
         shared: Any,  # noqa: ANN401  whatever the job gives
         schema: pa.Schema,
     ) -> None:
@@ -198,8 +199,11 @@ class _OverTuples:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415  on the worker
 
+        # A driver without evaluation starts without numpy.
+        from doorkeeper_pipeline.evaluation.decision_table import DecisionTable  # noqa: PLC0415
+
         found = list(batches)
         if not found:
             return
-        table = self._function(self._shared, pa.Table.from_batches(found))
+        table = self._function(self._shared, DecisionTable(pa.Table.from_batches(found)))
         yield from table.cast(self._schema).to_batches()

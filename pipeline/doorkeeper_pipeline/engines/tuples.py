@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper_pipeline.engines.contract import TUPLE
+from doorkeeper_pipeline.engines.contract import DISTINCT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 COUNTS = ("count", "first_ts", "last_ts")
 
 
-def distinct(decisions: pl.LazyFrame, by: Sequence[str] = TUPLE) -> pl.LazyFrame:
+def distinct(decisions: pl.LazyFrame, by: Sequence[str] = DISTINCT) -> pl.LazyFrame:
     """Return one row for each distinct combination of the columns, with the counts summed."""
     return decisions.group_by(list(by)).agg(
         pl.col("count").sum(), pl.col("first_ts").min(), pl.col("last_ts").max()

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from doorkeeper.acl.decision import RuleKind
 from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.deciding import decisions
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
     FIRST,
@@ -22,18 +20,14 @@ from doorkeeper_pipeline.evaluation.questions import (
     PRINCIPAL,
     QUESTION,
     TIME,
-    encode,
-    texts_of,
 )
 from doorkeeper_pipeline.schemas import AGREEMENT
 
 if TYPE_CHECKING:
+    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
 
 OUTCOME, RULE, RULE_BINDING, MINUTE = "outcome", "rule", "rule_binding", "minute"
-COMPARED_BY = (*QUESTION, OUTCOME, RULE, RULE_BINDING)
-"""The columns of decisions that are compared."""
-
 DISAGREEING_BY = (*QUESTION, OUTCOME, RULE, MINUTE)
 """The columns of decisions that are compared again, with the ACLs of their minute."""
 
@@ -61,10 +55,8 @@ class Given(NamedTuple):
     texts: frozenset[str]
 
 
-def compare(given: Given, table: pa.Table) -> pa.Table:
+def compare(given: Given, table: DecisionTable) -> pa.Table:
     """Return rows of the table agreement, by the ACLs in force at the end only.
-
-    The table has the columns ``COMPARED_BY``, ``count``, ``first_ts`` and ``last_ts``.
 
     Raises:
         BadQuestions: the table holds no questions.
@@ -83,7 +75,7 @@ def compare(given: Given, table: pa.Table) -> pa.Table:
     return found.select(PARTS.names).to_arrow().cast(PARTS)
 
 
-def disagreeing(index: Index, table: pa.Table) -> pa.Table:
+def disagreeing(index: Index, table: DecisionTable) -> pa.Table:
     """Return decisions whose recorded outcome the index does not lead to.
 
     The table has the columns ``DISAGREEING_BY``, ``count``, ``first_ts`` and ``last_ts``.
@@ -119,11 +111,11 @@ def sum_outcomes(parts: pa.Table, corrections: pl.DataFrame) -> pa.Table:
     return found.select(PARTS.names).to_arrow().cast(PARTS)
 
 
-def _recompute(index: Index, table: pa.Table) -> pl.DataFrame:
-    found = decisions(index, encode(index, texts_of(table))).columns()
-    outcome = pc.if_else(found["allowed"], "ALLOWED", "DENIED")
-    frame = pl.from_arrow(
-        table.append_column("outcome_now", outcome).append_column("rule_now", found["rule"])
+def _recompute(index: Index, table: DecisionTable) -> pl.DataFrame:
+    """Return the decisions with the outcome and the rule of an index."""
+    found = table.evaluate(index).decisions.columns()
+    allowed = pl.Series(found["allowed"])
+    return table.frame.with_columns(
+        pl.when(allowed).then(pl.lit("ALLOWED")).otherwise(pl.lit("DENIED")).alias("outcome_now"),
+        pl.Series("rule_now", found["rule"]),
     )
-    assert isinstance(frame, pl.DataFrame)
-    return frame

@@ -12,20 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from doorkeeper_pipeline.evaluation.deciding import decisions
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
     FIRST,
     LAST,
     QUESTION,
     TIME,
-    encode,
-    texts_of,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
 
 ALLOW_TO_DENY = "ALLOW_TO_DENY"
@@ -59,7 +57,7 @@ class Sets(NamedTuple):
     after: Index
 
 
-def changed_decisions(sets: Sets, table: pa.Table) -> pa.Table:
+def changed_decisions(sets: Sets, table: DecisionTable) -> pa.Table:
     """Return the questions that the two sets answer differently, in the order of the table.
 
     The table has the five columns of a question, ``count``, ``first_ts`` and ``last_ts``.
@@ -68,14 +66,13 @@ def changed_decisions(sets: Sets, table: pa.Table) -> pa.Table:
         BadQuestions: the table holds no questions.
 
     """
-    texts = texts_of(table)
-    before = decisions(sets.before, encode(sets.before, texts))
-    after = decisions(sets.after, encode(sets.after, texts))
+    before = table.evaluate(sets.before).decisions
+    after = table.evaluate(sets.after).decisions
     which = np.flatnonzero(before.allowed != after.allowed)
-    return _rows(table, which, before.select(which).columns(), after.select(which).columns())
+    return _rows(table.rows, which, before.part(which).columns(), after.part(which).columns())
 
 
-def turned_from_record(after: Index, table: pa.Table) -> pa.Table:
+def turned_from_record(after: Index, table: DecisionTable) -> pa.Table:
     """Return the questions that a set answers otherwise than it was recorded, in their order.
 
     The table has the columns ``RECORDED``, ``count``, ``first_ts`` and ``last_ts``. A recorded rule
@@ -85,22 +82,23 @@ def turned_from_record(after: Index, table: pa.Table) -> pa.Table:
         BadQuestions: the table holds no questions.
 
     """
-    found = decisions(after, encode(after, texts_of(table)))
-    allowed = pc.equal(table.column("outcome"), "ALLOWED").to_numpy(zero_copy_only=False)
+    found = table.evaluate(after).decisions
+    rows = table.rows
+    allowed = pc.equal(rows.column("outcome"), "ALLOWED").to_numpy(zero_copy_only=False)
     which = np.flatnonzero(allowed != found.allowed)
     taken = pa.array(which)
     was = {
         "allowed": pa.array(allowed[which]),
-        "rule": table.column("rule").take(taken),
+        "rule": rows.column("rule").take(taken),
         "binding": pa.nulls(len(which), pa.int32()),
     }
-    return _rows(table, which, was, found.select(which).columns())
+    return _rows(rows, which, was, found.part(which).columns())
 
 
 def _rows(
-    table: pa.Table, which: NDArray[np.int64], was: dict[str, Any], becomes: dict[str, Any]
+    rows: pa.Table, which: NDArray[np.int64], was: dict[str, Any], becomes: dict[str, Any]
 ) -> pa.Table:
-    asked = table.take(pa.array(which))
+    asked = rows.take(pa.array(which))
     columns = {
         **{name: asked.column(name) for name in (*QUESTION, COUNT, FIRST, LAST)},
         "turn": pc.if_else(was["allowed"], ALLOW_TO_DENY, DENY_TO_ALLOW),

@@ -46,7 +46,7 @@ class Decisions(NamedTuple):
     bindings: NDArray[np.int32]
     """The number of the binding that decided, or NO_BINDING."""
 
-    def select(self, which: NDArray[np.int64]) -> Decisions:
+    def part(self, which: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Decisions:
         """Return some of them."""
         return Decisions(self.allowed[which], self.rules[which], self.bindings[which])
 

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from doorkeeper.acl.decision import RuleKind
 from doorkeeper.acl.model import WILDCARD
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.deciding import NO_BINDING, decisions
+from doorkeeper_pipeline.evaluation.deciding import NO_BINDING
 from doorkeeper_pipeline.evaluation.literals import (
     allow_literally,
     commands_of,
@@ -40,8 +39,6 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_NAME,
     RESOURCE_TYPE,
     TIME,
-    encode,
-    texts_of,
 )
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.schemas import DENIED
@@ -50,24 +47,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
 
 OUTCOME, API, PROBE = "outcome", "api", "probe"
 RULE, RULE_BINDING = "rule", "rule_binding"
-ASKED = (
-    PRINCIPAL,
-    HOST,
-    OPERATION,
-    RESOURCE_TYPE,
-    RESOURCE_NAME,
-    OUTCOME,
-    PROBE,
-    API,
-    RULE,
-    RULE_BINDING,
-)
-"""By which columns of the table decisions refusals are asked for."""
-
 REFUSAL = (PRINCIPAL, OPERATION, RESOURCE_TYPE, RESOURCE_NAME, PROBE)
 """The columns that identify a row."""
 
@@ -100,23 +84,20 @@ class InForce(NamedTuple):
     acls: Index | None
 
 
-def refusals_of(shared: InForce, table: pa.Table) -> pa.Table:
+def refusals_of(shared: InForce, table: DecisionTable) -> pa.Table:
     """Return the refusals among decisions; those of a principal and a name must stand in one table.
 
     Raises:
         BadQuestions: the table holds no questions.
 
     """
-    table = table.filter(pc.equal(table.column(OUTCOME), "DENIED"))
     reasons, bindings = (
         _recorded_reasons(table) if shared.acls is None else _current_reasons(shared.acls, table)
     )
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    frame = frame.with_columns(
+    frame = table.frame.with_columns(
         pl.Series("reason", reasons, pl.Int32),
         pl.Series("binding", bindings, pl.Int32).replace(NO_BINDING, None),
-    )
+    ).filter(pl.col(OUTCOME) == "DENIED")
     found = frame.group_by(REFUSAL).agg(
         pl.col(COUNT).sum(),
         pl.col(FIRST).min(),
@@ -154,15 +135,17 @@ def denied_table(refusals: pa.Table, bindings: tuple[AclBinding, ...]) -> pa.Tab
     return table.select(DENIED.names).to_arrow().cast(arrow_schema(DENIED))
 
 
-def _current_reasons(index: Index, table: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    found = decisions(index, encode(index, texts_of(table)))
+def _current_reasons(
+    index: Index, table: DecisionTable
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    found = table.evaluate(index).decisions
     by_binding = np.where(found.allowed, NO_BINDING, found.bindings)
     reasons = np.where(found.allowed, _ALLOWED_NOW, np.where(by_binding >= 0, _DENY, _NO_ACL))
     return reasons, by_binding.astype(np.int32)
 
 
-def _recorded_reasons(table: pa.Table) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    rules = np.array(table.column(RULE).to_pylist(), object)
+def _recorded_reasons(table: DecisionTable) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    rules = np.array(table.rows.column(RULE).to_pylist(), object)
     reasons = np.full(len(rules), _UNKNOWN)
     reasons[rules == RuleKind.MATCHING_ACL.value] = _DENY
     reasons[rules == RuleKind.DEFAULT_DENY.value] = _NO_ACL

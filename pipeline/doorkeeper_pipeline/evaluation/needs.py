@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 
 from doorkeeper.acl.decision import RuleKind
 from doorkeeper.acl.model import WILDCARD
-from doorkeeper_pipeline.evaluation.deciding import RULES, decisions
-from doorkeeper_pipeline.evaluation.matching import matches
+from doorkeeper_pipeline.evaluation.deciding import RULES
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
     FIRST,
@@ -28,10 +27,7 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_NAME,
     RESOURCE_TYPE,
     TIME,
-    encode,
-    texts_of,
 )
-from doorkeeper_pipeline.evaluation.usage import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
 
 NEED = (PRINCIPAL, HOST, RESOURCE_TYPE, RESOURCE_NAME, OPERATION)
@@ -66,28 +63,29 @@ def grants_of(index: Index, bindings: Sequence[AclBinding]) -> Grants:
     return Grants(index, np.array([each.entry.host == WILDCARD for each in bindings], np.bool_))
 
 
-def needs_of(grants: Grants, table: pa.Table) -> pa.Table:
+def needs_of(grants: Grants, table: DecisionTable) -> pa.Table:
     """Return the needs of distinct questions under a set of ACLs, not yet added.
 
     Raises:
         BadQuestions: the table holds no questions.
 
     """
-    found = [_needs_in(grants, block) for block in blocks_of(table)]
+    blocks = table.evaluate(grants.acls).blocks()
+    found = [_needs_in(grants.any_host, block) for block in blocks]
     return pa.concat_tables([NEEDS.empty_table(), *found])
 
 
-def logged_needs(super_users: frozenset[str], table: pa.Table) -> pa.Table:
+def logged_needs(super_users: frozenset[str], table: DecisionTable) -> pa.Table:
     """Return the needs by the recorded outcomes, if no set of ACLs is known.
 
     The table has ``outcome`` too. The hosts of the bindings are unknown, so all needs are for
     ``*``.
     """
-    allowed = pc.equal(table.column("outcome"), "ALLOWED")
-    supers = pc.is_in(table.column(PRINCIPAL), value_set=pa.array(sorted(super_users), pa.string()))
-    table = table.filter(pc.and_not(allowed, supers))
-    hosts = pa.repeat(WILDCARD, table.num_rows)
-    return _needs(table.set_column(table.schema.get_field_index(HOST), HOST, hosts))
+    rows = table.rows
+    allowed = pc.equal(rows.column("outcome"), "ALLOWED")
+    supers = pc.is_in(rows.column(PRINCIPAL), value_set=pa.array(sorted(super_users), pa.string()))
+    rows = rows.filter(pc.and_not(allowed, supers))
+    return _needs(rows, pa.repeat(WILDCARD, rows.num_rows))
 
 
 def sum_needs(parts: pa.Table) -> pl.DataFrame:
@@ -101,21 +99,19 @@ def sum_needs(parts: pa.Table) -> pl.DataFrame:
     )
 
 
-def _needs_in(grants: Grants, table: pa.Table) -> pa.Table:
-    questions = encode(grants.acls, texts_of(table))
-    decided = decisions(grants.acls, questions)
+def _needs_in(any_host: NDArray[np.bool_], block: Block) -> pa.Table:
+    decided, found = block.decisions, block.matches
     rules = RULES.index(RuleKind.SUPER_USER)
     needing = np.flatnonzero(decided.allowed & (decided.rules != rules))
     # What everybody may do by default is for every host, as is what a binding for all hosts allows.
     everywhere = decided.rules == RULES.index(RuleKind.DEFAULT_ALLOW)
-    found = matches(grants.acls, questions)
-    everywhere[found.questions[found.used & grants.any_host[found.bindings]]] = True
-    hosts = pc.if_else(
-        pa.array(everywhere[needing]), WILDCARD, table.column(HOST).take(pa.array(needing))
-    )
-    table = table.take(pa.array(needing))
-    return _needs(table.set_column(table.schema.get_field_index(HOST), HOST, hosts))
+    everywhere[found.questions[found.used & any_host[found.bindings]]] = True
+    rows = block.rows.take(pa.array(needing))
+    hosts = pc.if_else(pa.array(everywhere[needing]), WILDCARD, rows.column(HOST))
+    return _needs(rows, hosts)
 
 
-def _needs(table: pa.Table) -> pa.Table:
-    return pa.table([table.column(name) for name in NEEDS.names], names=NEEDS.names).cast(NEEDS)
+def _needs(rows: pa.Table, hosts: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Return accesses as needs, for the hosts given."""
+    columns = [hosts if name == HOST else rows.column(name) for name in NEEDS.names]
+    return pa.table(columns, names=NEEDS.names).cast(NEEDS)

@@ -34,7 +34,6 @@ from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acl.privileges import Need
 from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.literals import literal_grants
-from doorkeeper_pipeline.evaluation.matching import matches
 from doorkeeper_pipeline.evaluation.needs import NEED, NEEDS
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
@@ -44,16 +43,15 @@ from doorkeeper_pipeline.evaluation.questions import (
     OPERATION,
     PRINCIPAL,
     RESOURCE_NAME,
-    encode,
-    texts_of,
 )
-from doorkeeper_pipeline.evaluation.usage import BINDING, blocks_of
+from doorkeeper_pipeline.evaluation.usage import BINDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
 
 INSTEAD_MAX = 100
@@ -126,14 +124,15 @@ def wide(index: Index, bindings: Sequence[AclBinding]) -> Wide:
     return Wide(index, np.array([_may_be_wide(each) for each in bindings], np.bool_))
 
 
-def touches_of(shared: Wide, table: pa.Table) -> pa.Table:
+def touches_of(shared: Wide, table: DecisionTable) -> pa.Table:
     """Return the accesses of distinct questions through bindings that may be too wide, not added.
 
     Raises:
         BadQuestions: the table holds no questions.
 
     """
-    found = [_touches_in(shared, block) for block in blocks_of(table)]
+    blocks = table.evaluate(shared.acls).blocks()
+    found = [_touches_in(shared.candidates, block) for block in blocks]
     return pa.concat_tables([TOUCHES.empty_table(), *found])
 
 
@@ -211,10 +210,9 @@ def _may_be_wide(binding: AclBinding) -> bool:
     )
 
 
-def _touches_in(shared: Wide, table: pa.Table) -> pa.Table:
-    index, candidates = shared
-    found = matches(index, encode(index, texts_of(table)))
+def _touches_in(candidates: NDArray[np.bool_], block: Block) -> pa.Table:
+    found = block.matches
     which = np.flatnonzero(found.used & candidates[found.bindings])
-    rows = table.select([*NEED, COUNT, FIRST, LAST]).take(pa.array(found.questions[which]))
+    rows = block.rows.select([*NEED, COUNT, FIRST, LAST]).take(pa.array(found.questions[which]))
     rows = rows.add_column(0, BINDING, pa.array(found.bindings[which], pa.int32()))
     return rows.cast(TOUCHES)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from doorkeeper.acl.model import WILDCARD, AclOperation, ResourceType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from enum import IntEnum
 
     from numpy.typing import NDArray
@@ -76,6 +76,19 @@ class Questions(NamedTuple):
         """Return the number of questions."""
         return len(self.cells)
 
+    def part(self, span: slice) -> Questions:
+        """Return the questions of a span."""
+        return Questions(
+            {name: Texts(each.values, each.codes[span]) for name, each in self.texts.items()},
+            self.principals[span],
+            self.hosts[span],
+            tuple(each[span] for each in self.networks),
+            self.operations[span],
+            self.types[span],
+            self.cells[span],
+            self.super_users[span],
+        )
+
 
 def texts_of(table: pa.Table) -> dict[str, Texts]:
     """Return the columns of a question, of an Arrow table or record batch, for any index.
@@ -105,12 +118,6 @@ def encode(index: Index, texts: dict[str, Texts]) -> Questions:
         _numbers_of(texts[RESOURCE_NAME], index.cells.cell),
         _numbers_of(texts[PRINCIPAL], lambda text: text in super_users).astype(np.bool_),
     )
-
-
-def blocks(table: pa.Table, rows_max: int) -> Iterator[pa.Table]:
-    """Yield a table in parts of at most so many rows."""
-    for begin in range(0, table.num_rows, rows_max):
-        yield table.slice(begin, rows_max)
 
 
 def _texts(table: pa.Table, column: str) -> Texts:

@@ -17,9 +17,7 @@ import pyarrow as pa
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.model import WILDCARD, AclPermissionType, PatternType
 from doorkeeper.acl.regions import covering_patterns, names_of
-from doorkeeper_pipeline.evaluation.matching import matches
-from doorkeeper_pipeline.evaluation.questions import encode, texts_of
-from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES, blocks_of
+from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.model import AclBinding, ResourcePattern
+    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
 
 KEEPER = "keeper"
@@ -73,14 +72,14 @@ def rank_bindings(index: Index, totals: pl.DataFrame) -> Ranked:
     return Ranked(index, ranks)
 
 
-def keepers_of(shared: Ranked, table: pa.Table) -> pa.Table:
+def keepers_of(shared: Ranked, table: DecisionTable) -> pa.Table:
     """Return which bindings are kept for distinct questions, and the ones that they cover.
 
     Raises:
         BadQuestions: the table holds no questions.
 
     """
-    found = [_keepers_in(shared, block) for block in blocks_of(table)]
+    found = [_keepers_in(shared, block) for block in table.evaluate(shared.acls).blocks()]
     return pa.concat_tables([KEPT.empty_table(), *found])
 
 
@@ -155,19 +154,19 @@ def open_to_all(
     return is_open
 
 
-def _keepers_in(shared: Ranked, table: pa.Table) -> pa.Table:
+def _keepers_in(shared: Ranked, block: Block) -> pa.Table:
     index, ranks = shared
-    found = matches(index, encode(index, texts_of(table)))
+    found, size = block.matches, block.questions.size
     denies = np.zeros(index.size, np.bool_)
     denies[index.entry_bindings[index.entry_denies]] = True
     allowing = found.used & ~denies[found.bindings]
     asking, bindings = found.questions[allowing], found.bindings[allowing]
     by_rank = np.empty(index.size + 1, np.int32)
     by_rank[ranks] = np.arange(index.size, dtype=np.int32)
-    first = np.full(table.num_rows, _NOTHING, np.int32)
+    first = np.full(size, _NOTHING, np.int32)
     np.minimum.at(first, asking, ranks[bindings])
     is_first = ranks[bindings] == first[asking]
-    second = np.full(table.num_rows, _NOTHING, np.int32)
+    second = np.full(size, _NOTHING, np.int32)
     np.minimum.at(second, asking[~is_first], ranks[bindings[~is_first]])
     has_second = is_first & (second[asking] != _NOTHING)
     pairs = np.concatenate(

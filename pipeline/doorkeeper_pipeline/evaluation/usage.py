@@ -21,7 +21,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from doorkeeper_pipeline.evaluation.matching import Matches, matches
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
     FIRST,
@@ -31,17 +30,16 @@ from doorkeeper_pipeline.evaluation.questions import (
     PRINCIPAL,
     RESOURCE_NAME,
     TIME,
-    blocks,
-    encode,
-    texts_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
+    from doorkeeper_pipeline.evaluation.matching import Matches
     from doorkeeper_pipeline.evaluation.questions import Texts
 
 ABOUT = "about"
@@ -62,9 +60,6 @@ DETAILS = {
 LISTED_MAX = 100
 """How many values a list names: enough to act on; a grant to all users has thousands."""
 
-BLOCK_ROWS = 1 << 17
-"""How many questions are matched at once: each may match hundreds of bindings, 30 bytes a pair."""
-
 PARTS = pa.schema(
     [
         pa.field(BINDING, pa.int32(), nullable=False),
@@ -79,22 +74,15 @@ PARTS = pa.schema(
 """The columns of a part. A total has no value; the others have neither sums nor times."""
 
 
-def parts_of(index: Index, table: pa.Table) -> pa.Table:
+def parts_of(index: Index, table: DecisionTable) -> pa.Table:
     """Return the uses of distinct questions, as parts, not yet added.
-
-    The table has the five columns of a question, ``count``, ``first_ts`` and ``last_ts``.
 
     Raises:
         BadQuestions: the table holds no questions.
 
     """
-    found = [_part(index, block) for block in blocks_of(table)]
+    found = [_part(index, block) for block in table.evaluate(index).blocks()]
     return pa.concat_tables([PARTS.empty_table(), *found])
-
-
-def blocks_of(table: pa.Table) -> Iterator[pa.Table]:
-    """Yield a table in parts that can be matched at once."""
-    return blocks(table, BLOCK_ROWS)
 
 
 def sum_uses(parts: Iterable[pa.Table]) -> pl.DataFrame:
@@ -135,14 +123,13 @@ def with_lists(totals: pl.DataFrame, lists: pl.DataFrame) -> pl.DataFrame:
     return totals.sort(BINDING)
 
 
-def _part(index: Index, table: pa.Table) -> pa.Table:
-    questions = encode(index, texts_of(table))
-    found = matches(index, questions)
-    rows = [_totals(index, table, found)]
+def _part(index: Index, block: Block) -> pa.Table:
+    found = block.matches
+    rows = [_totals(index, block.rows, found)]
     use = np.flatnonzero(found.used)
     asking, bindings = found.questions[use], found.bindings[use]
     for about in DETAILS:
-        texts = questions.texts[about]
+        texts = block.questions.texts[about]
         rows.append(_details(about, bindings, texts, texts.codes[asking]))
     return pa.concat_tables(rows)
 

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.bindings import binding_of_row
 from doorkeeper_pipeline.evaluation.agreement import (
-    COMPARED_BY,
     DISAGREEING,
     DISAGREEING_BY,
     GROUP,
@@ -24,7 +23,7 @@ from doorkeeper_pipeline.evaluation.agreement import (
     disagreeing,
     sum_outcomes,
 )
-from doorkeeper_pipeline.evaluation.deciding import decisions
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.literals import text
 from doorkeeper_pipeline.evaluation.questions import (
@@ -32,8 +31,6 @@ from doorkeeper_pipeline.evaluation.questions import (
     FIRST,
     LAST,
     PRINCIPAL,
-    encode,
-    texts_of,
 )
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.observed import days
@@ -66,7 +63,7 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
     frame = pl.from_arrow(asked.bindings)
     assert isinstance(frame, pl.DataFrame)
     given = Given(index, frozenset(frame.select(text()).to_series().to_list()))
-    parts = asked.engine.over_tuples(asked.distinct, compare, given, PARTS, COMPARED_BY)
+    parts = asked.engine.over_tuples(asked.distinct, compare, given, PARTS)
     corrections = _NO_CORRECTIONS
     agrees = pc.all(pc.equal(parts.column(COUNT), parts.column("agreeing"))).as_py()
     if _times(asked.bindings) and not agrees:
@@ -125,7 +122,7 @@ def _agreeing_then(asked: GoldInput, table: pa.Table) -> pl.DataFrame:
             }
         )
         index = compile_index(tuple(bindings), asked.policy, networks=asked.networks)
-        found = decisions(index, encode(index, texts_of(table.take(numbers))))
+        found = DecisionTable(table.take(numbers)).evaluate(index).decisions
         agrees[numbers] |= found.allowed == recorded[numbers]
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.engines.contract import DISTINCT
 from doorkeeper_pipeline.engines.local import plain
 from doorkeeper_pipeline.engines.tuples import distinct as distinct_in
 from doorkeeper_pipeline.evaluation.backtest import (
@@ -22,6 +23,7 @@ from doorkeeper_pipeline.evaluation.backtest import (
     changed_decisions,
     turned_from_record,
 )
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, QUESTION
 from doorkeeper_pipeline.schemas import BACKTEST
@@ -77,7 +79,8 @@ def changes_by(
     index = compile_index(after, asked.policy, networks=asked.networks)
     shared = Sets(asked.index(before), index) if before else index
     if asked.engine.name == "local":
-        by = _columns_of(shared)
+        # Where nothing is summed up there are many more decisions than questions.
+        by = DISTINCT if asked.sums else _columns_of(shared)
         parts = [asked.engine.over_tuples(asked.distinct, changes_among, shared, CHANGED, by)]
     else:
         parts = list(asked.engine.map(changes_in, _tasks(asked), shared))
@@ -100,11 +103,11 @@ def changes_in(shared: Sets | Index, files: tuple[str, ...]) -> pa.Table:
 
     """
     decisions = pl.scan_parquet(list(files), hive_partitioning=False, glob=False)
-    table = plain(distinct_in(decisions, _columns_of(shared)).collect().to_arrow())
-    return changes_among(shared, table)
+    found = plain(distinct_in(decisions, _columns_of(shared)).collect().to_arrow())
+    return changes_among(shared, DecisionTable(found))
 
 
-def changes_among(shared: Sets | Index, table: pa.Table) -> pa.Table:
+def changes_among(shared: Sets | Index, table: DecisionTable) -> pa.Table:
     """Return the changed decisions among distinct ones: a function for ``Engine.over_tuples``.
 
     Raises:

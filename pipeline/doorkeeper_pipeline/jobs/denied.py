@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper_pipeline.evaluation.denied import ASKED, REFUSALS, InForce, refusals_of
+from doorkeeper_pipeline.evaluation.denied import REFUSALS, InForce, refusals_of
 from doorkeeper_pipeline.evaluation.denied import denied_table as table_of
 
 if TYPE_CHECKING:
@@ -17,5 +17,5 @@ def denied_accesses(asked: GoldInput) -> dict[str, pa.Table]:
     """Return the table, sorted."""
     bindings = asked.acls.bindings
     shared = InForce(asked.index(bindings) if bindings else None)
-    refusals = asked.engine.over_tuples(asked.distinct, refusals_of, shared, REFUSALS, ASKED)
+    refusals = asked.engine.over_tuples(asked.distinct, refusals_of, shared, REFUSALS)
     return {"denied": table_of(refusals, bindings)}

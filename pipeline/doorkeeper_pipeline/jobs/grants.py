@@ -11,7 +11,7 @@ from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
 from doorkeeper_pipeline.evaluation.grants import grant_usage
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, overbroad, touches_of, wide
-from doorkeeper_pipeline.evaluation.questions import LAST, QUESTION
+from doorkeeper_pipeline.evaluation.questions import LAST
 from doorkeeper_pipeline.evaluation.unused import KEPT, keepers_of, rank_bindings, unused_bindings
 from doorkeeper_pipeline.evaluation.usage import (
     BINDING,
@@ -56,14 +56,14 @@ def grants(asked: GoldInput) -> dict[str, pa.Table]:
 
 def usage(asked: GoldInput, index: Index) -> pl.DataFrame:
     """Return the uses in the history, by the number of the binding."""
-    parts = asked.engine.over_tuples(asked.distinct, parts_of, index, PARTS, QUESTION)
+    parts = asked.engine.over_tuples(asked.distinct, parts_of, index, PARTS)
     return sum_uses([parts])
 
 
 def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
     """Return bindings that were never decisive; those marked to go can go together (backtest)."""
     shared = rank_bindings(asked.index(acls.bindings), totals)
-    keepers = asked.engine.over_tuples(asked.distinct, keepers_of, shared, KEPT, QUESTION)
+    keepers = asked.engine.over_tuples(asked.distinct, keepers_of, shared, KEPT)
     found = unused_bindings(acls.bindings, totals, keepers, asked.policy)
     going = {each.binding for each in found if each.removable}
     left = tuple(each for number, each in enumerate(acls.bindings) if number not in going)
@@ -76,7 +76,7 @@ def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unus
 def overbroad_in(asked: GoldInput, acls: AclSet) -> Excess:
     """Return the grants that are too wide."""
     shared = wide(asked.index(acls.bindings), acls.bindings)
-    touches = asked.engine.over_tuples(asked.distinct, touches_of, shared, TOUCHES, QUESTION)
+    touches = asked.engine.over_tuples(asked.distinct, touches_of, shared, TOUCHES)
     return overbroad(acls.bindings, touches, history(asked))
 
 

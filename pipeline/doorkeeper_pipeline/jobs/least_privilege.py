@@ -20,7 +20,7 @@ from doorkeeper_pipeline.evaluation.literals import (
 )
 from doorkeeper_pipeline.evaluation.needs import NEEDS, grants_of, logged_needs, needs_of, sum_needs
 from doorkeeper_pipeline.evaluation.overbroad import need_of
-from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, PRINCIPAL, QUESTION
+from doorkeeper_pipeline.evaluation.questions import COUNT, FIRST, LAST, PRINCIPAL
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.observed import history
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.privileges import Privilege
     from doorkeeper_pipeline.jobs.gold import GoldInput
-
-_LOGGED = (*QUESTION, "outcome")
 
 
 class Least(NamedTuple):
@@ -79,11 +77,10 @@ def needs_in(asked: GoldInput, current: tuple[AclBinding, ...]) -> pl.DataFrame:
     """Return the needs of the history under the set in force, or by the recorded outcomes."""
     if current:
         shared = grants_of(asked.index(current), current)
-        parts = asked.engine.over_tuples(asked.distinct, needs_of, shared, NEEDS, QUESTION)
+        parts = asked.engine.over_tuples(asked.distinct, needs_of, shared, NEEDS)
     else:
-        parts = asked.engine.over_tuples(
-            asked.distinct, logged_needs, asked.policy.super_users, NEEDS, _LOGGED
-        )
+        supers = asked.policy.super_users
+        parts = asked.engine.over_tuples(asked.distinct, logged_needs, supers, NEEDS)
     return sum_needs(parts)
 
 

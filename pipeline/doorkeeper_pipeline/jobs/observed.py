@@ -20,6 +20,7 @@ from doorkeeper_pipeline.evaluation.questions import (
 from doorkeeper_pipeline.jobs.basis import DAY, OUTCOME, span_of
 
 if TYPE_CHECKING:
+    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.jobs.basis import Span
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
@@ -59,14 +60,14 @@ def history(asked: GoldInput) -> History:
     )
 
 
-def columns_of(names: tuple[str, ...], table: pa.Table) -> pa.Table:
+def columns_of(names: tuple[str, ...], table: DecisionTable) -> pa.Table:
     """Return some columns: a function for ``Engine.over_tuples``."""
-    return table.select(list(names))
+    return table.rows.select(list(names))
 
 
 _ROWS = pa.schema([pa.field(COUNT, pa.int64(), nullable=False)])
 
 
-def count_rows(_: None, table: pa.Table) -> pa.Table:
+def count_rows(_: None, table: DecisionTable) -> pa.Table:
     """Return how many rows there are: a function for ``Engine.over_tuples``."""
-    return pa.table([pa.array([table.num_rows])], schema=_ROWS)
+    return pa.table([pa.array([table.rows.num_rows])], schema=_ROWS)

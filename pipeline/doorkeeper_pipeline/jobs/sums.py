@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.engines.contract import DISTINCT
 from doorkeeper_pipeline.engines.tuples import COUNTS, distinct
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
-from doorkeeper_pipeline.tables.rules import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.tables.delta import Change, Tables
 
 TABLE = "distinct_decisions"
-SAME = tuple(name for name in KEYS[TABLE] if name != "span")
-"""The columns that distinguish decisions without their times."""
 
 ROWS_A_BUCKET = 4_000_000
 """How many rows a task adds up at most, on average: about 1 GB of memory."""
@@ -83,7 +81,7 @@ _NOTHING = _Sum((), frozenset())
 
 def write_hour(out: str, decisions: pl.LazyFrame, path: str) -> DataFile:
     """Write the distinct decisions of an hour, whose decisions are in the file of that path."""
-    rows = distinct(decisions, SAME).sort(SAME).collect()
+    rows = distinct(decisions).sort(DISTINCT).collect()
     return _write(out, rows, places.hour_of(path), _name_of_hour(path))
 
 
@@ -98,7 +96,7 @@ def sum_bucket(out: str, task: SumTask) -> DataFile:
     if task.buckets > 1:
         key = pl.struct("principal", "resource_name").hash(seed=0)
         rows = rows.filter(key % task.buckets == task.bucket)
-    found = distinct(rows.select(*SAME, *COUNTS), SAME).sort(SAME).collect()
+    found = distinct(rows.select(*DISTINCT, *COUNTS)).sort(DISTINCT).collect()
     return _write(out, found, task.span, task.name)
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper_pipeline.engines.contract import DISTINCT
 from doorkeeper_pipeline.engines.tuples import COUNTS, distinct
-from doorkeeper_pipeline.jobs.sums import SAME
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def _sum(batches: Batches, numbers: list[int], through: int | None) -> pl.DataFr
     ]
     if through is not None:
         files.append(_of(batches, through))
-    columns = [*SAME, *COUNTS]
+    columns = [*DISTINCT, *COUNTS]
     parts = [
         pl.scan_parquet(path, hive_partitioning=False, glob=False).select(columns) for path in files
     ]
     every = pl.concat([contents.empty("decisions").lazy().select(columns), *parts])
-    return distinct(every, SAME).sort(SAME).collect()
+    return distinct(every).sort(DISTINCT).collect()
 
 
 def _write(summary: pl.DataFrame, target: Path) -> None:

@@ -13,7 +13,7 @@ from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
 from testkit import reference
 from testkit.acl_worlds import loaded, networked_worlds, policies, questions, worlds
-from testkit.asked import asked
+from testkit.asked import asked, asked_table
 
 many_questions = st.lists(questions, max_size=40, unique=True)
 
@@ -67,7 +67,7 @@ def test_used_and_decisive_by_brute_force(
     """Used: it matches on the side that decided. Decisive: without it the decision is the other."""
     bindings = distinct(world)
 
-    rows = sum_uses([parts_of(compile_index(bindings, policy), asked(asking))]).to_dicts()
+    rows = sum_uses([parts_of(compile_index(bindings, policy), asked_table(asking))]).to_dicts()
 
     found = {row["binding"]: (row["uses"], row["decisive_uses"]) for row in rows}
     answers = [reference.decide(policy, bindings, question) for question in asking]

@@ -24,7 +24,7 @@ from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
 from testkit import reference
 from testkit.acl import DESCRIBE, PREFIXED, READ, allow, topic
 from testkit.acl_worlds import policies, questions, worlds
-from testkit.asked import asked
+from testkit.asked import asked_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def test_the_whole_removal_set_turns_nothing(
 ) -> None:
     """All bindings that are marked so can go together, and every decision stays as it was."""
     bindings = distinct(world)
-    index, table = compile_index(bindings, policy), asked(asking)
+    index, table = compile_index(bindings, policy), asked_table(asking)
     totals = sum_uses([parts_of(index, table)])
 
     found = unused_bindings(
@@ -140,5 +140,5 @@ def test_prefixes_cover_no_name_of_others(world: list[AclBinding], asking: list[
 
 def _needs(policy: Policy, bindings: "Sequence[AclBinding]", asking: list[Question]) -> list[Need]:
     index = compile_index(bindings, policy)
-    table = needed.needs_of(needed.grants_of(index, bindings), asked(asking))
+    table = needed.needs_of(needed.grants_of(index, bindings), asked_table(asking))
     return [need_of(row) for row in needed.sum_needs(table).rows()]

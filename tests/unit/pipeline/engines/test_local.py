@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from doorkeeper_pipeline.engines.contract import TUPLE
+from doorkeeper_pipeline.engines.contract import DISTINCT
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.tuples import COUNTS
 from doorkeeper_pipeline.errors import Unreadable
@@ -15,6 +15,8 @@ from doorkeeper_pipeline.sources.json_lines import Decided, _frame
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 
 SCHEMA = pa.schema([("principal", pa.string()), ("count", pa.int64())])
 
@@ -24,11 +26,11 @@ def doubled(shared: int, task: int) -> int:
     return shared * task
 
 
-def picked(shared: dict[str, int], table: pa.Table) -> pa.Table:
+def picked(shared: dict[str, int], table: DecisionTable) -> pa.Table:
     """Return who asked, and how often, so many times."""
-    assert table.column_names == [*TUPLE, *COUNTS]
-    counts = [count * shared["times"] for count in table["count"].to_pylist()]
-    return pa.table({"principal": table["principal"], "count": counts})
+    assert table.rows.column_names == [*DISTINCT, *COUNTS]
+    counts = [count * shared["times"] for count in table.rows["count"].to_pylist()]
+    return pa.table({"principal": table.rows["principal"], "count": counts})
 
 
 def test_map_keeps_the_order() -> None:
@@ -41,7 +43,7 @@ def test_distinct_decisions(tmp_path: Path) -> None:
     row = Decided(
         "User:a", "h", "READ", "TOPIC", "t", "DENIED", "", "", "", False, 2, 60_000_000, 60_000_000
     )
-    later = row._replace(first_us=180_000_000, last_us=180_000_000, api="Fetch")
+    later = row._replace(first_us=180_000_000, last_us=180_000_000)
     for name, rows in (("a", [row]), ("b", [later, row._replace(principal="User:b")])):
         _frame(rows, "trail").write_parquet(tmp_path / name)
     files = [str(tmp_path / name) for name in ("a", "b")]
@@ -71,9 +73,9 @@ def test_distinct_decisions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyP
     row = Decided("User:a", "h", "READ", "TOPIC", "t", "DENIED", "", "", "", False, 1, 0, 0)
     _frame([row], "trail").write_parquet(tmp_path / "a")
     files = [str(tmp_path / "a")]
-    given: list[pa.Table] = []
+    given: list[DecisionTable] = []
 
-    def kept(_: None, table: pa.Table) -> pa.Table:
+    def kept(_: None, table: DecisionTable) -> pa.Table:
         given.append(table)
         return SCHEMA.empty_table()
 
@@ -87,4 +89,4 @@ def test_distinct_decisions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     assert given[0] is given[2]
     assert given[3] is not given[4]
-    assert given[3] == given[4]
+    assert given[3].rows == given[4].rows

@@ -10,9 +10,10 @@ from doorkeeper_pipeline.evaluation.backtest import (
     changed_decisions,
     turned_from_record,
 )
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
-from testkit.asked import asked
+from testkit.asked import asked, asked_table
 
 TOPIC = ResourceType.TOPIC
 QUESTIONS = [
@@ -27,7 +28,7 @@ AFTER = [allow("c", READ, topic("x")), allow("a", WRITE, topic("orders"))]
 def test_both_ways() -> None:
     """Who loses and who gains is told with the rule and the binding before and after."""
     table = changed_decisions(
-        Sets(compile_index(BEFORE), compile_index(AFTER)), asked(QUESTIONS, [5, 7, 9])
+        Sets(compile_index(BEFORE), compile_index(AFTER)), asked_table(QUESTIONS, [5, 7, 9])
     )
 
     loses, gains = table.to_pylist()
@@ -48,7 +49,7 @@ def test_times_are_kept() -> None:
     """A turned decision has the first and the last time of the question."""
     table = asked(QUESTIONS[:1])
 
-    found = changed_decisions(Sets(compile_index(BEFORE), compile_index([])), table)
+    found = changed_decisions(Sets(compile_index(BEFORE), compile_index([])), DecisionTable(table))
 
     assert found.column("first_ts") == table.column("first_ts")
     assert found.column("last_ts") == table.column("last_ts")
@@ -58,9 +59,10 @@ def test_the_same_set_turns_nothing() -> None:
     """A set against itself gives an empty table of the same schema; so does an empty history."""
     sets = Sets(compile_index(BEFORE), compile_index(BEFORE[::-1]))
 
-    assert changed_decisions(sets, asked(QUESTIONS)).equals(CHANGED.empty_table())
+    assert changed_decisions(sets, asked_table(QUESTIONS)).equals(CHANGED.empty_table())
     assert (
-        changed_decisions(Sets(compile_index(BEFORE), compile_index([])), asked([])).num_rows == 0
+        changed_decisions(Sets(compile_index(BEFORE), compile_index([])), asked_table([])).num_rows
+        == 0
     )
 
 
@@ -69,7 +71,7 @@ def test_policies_turn_decisions_too() -> None:
     policy = Policy(super_users=frozenset({"User:b"}))
 
     table = changed_decisions(
-        Sets(compile_index(BEFORE, policy), compile_index(BEFORE)), asked(QUESTIONS)
+        Sets(compile_index(BEFORE, policy), compile_index(BEFORE)), asked_table(QUESTIONS)
     )
 
     [row] = table.to_pylist()
@@ -85,7 +87,10 @@ def test_more_columns_are_left_behind() -> None:
     table = asked(QUESTIONS).append_column("api", pa.array(["Fetch"] * 3))
 
     assert (
-        changed_decisions(Sets(compile_index(BEFORE), compile_index([])), table).schema == CHANGED
+        changed_decisions(
+            Sets(compile_index(BEFORE), compile_index([])), DecisionTable(table)
+        ).schema
+        == CHANGED
     )
 
 
@@ -97,7 +102,9 @@ def test_against_what_was_recorded() -> None:
         .append_column("rule", pa.array(["MatchingAcl", "", "DefaultDeny"]))
     )
 
-    found = turned_from_record(compile_index([allow("*", WRITE, topic("orders"))]), table)
+    found = turned_from_record(
+        compile_index([allow("*", WRITE, topic("orders"))]), DecisionTable(table)
+    )
 
     [row] = found.to_pylist()
     assert found.schema == CHANGED

@@ -8,6 +8,7 @@ from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclBinding, ResourceType
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.denied import InForce, denied_table, refusals_of
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.schemas import DENIED
@@ -42,7 +43,7 @@ def recorded(
 
 def rows(table: Any, bindings: list[AclBinding] | None = None) -> list[dict[str, Any]]:
     shared = InForce(None if bindings is None else compile_index(bindings, Policy()))
-    found = denied_table(refusals_of(shared, table), tuple(bindings or ()))
+    found = denied_table(refusals_of(shared, DecisionTable(table)), tuple(bindings or ()))
     assert found.schema.equals(arrow_schema(DENIED))
     listed: list[dict[str, Any]] = found.to_pylist()
     return listed

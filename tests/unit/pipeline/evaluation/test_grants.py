@@ -10,7 +10,7 @@ from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
 from doorkeeper_pipeline.schemas import GRANT_USAGE
 from testkit.acl import READ, allow, topic
 from testkit.acl_tables import bindings_table
-from testkit.asked import asked
+from testkit.asked import asked_table
 
 USED, UNUSED = allow("a", READ, topic("orders")), allow("b", READ, topic("orders"))
 QUESTION = Question("User:a", "10.0.0.1", READ, ResourceType.TOPIC, "orders")
@@ -19,7 +19,7 @@ QUESTION = Question("User:a", "10.0.0.1", READ, ResourceType.TOPIC, "orders")
 def test_used_and_unused() -> None:
     """Every binding has a row: what was used says how, what was not says nothing."""
     acls = in_force(bindings_table([USED, UNUSED]))
-    totals = sum_uses([parts_of(compile_index(acls.bindings), asked([QUESTION], [7]))])
+    totals = sum_uses([parts_of(compile_index(acls.bindings), asked_table([QUESTION], [7]))])
 
     table = grant_usage(acls, totals, days_observed=3)
 

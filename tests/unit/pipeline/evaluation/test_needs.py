@@ -4,10 +4,11 @@ import pyarrow as pa
 
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclBinding, ResourceType
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.needs import NEEDS, grants_of, logged_needs, needs_of, sum_needs
 from testkit.acl import READ, WRITE, allow, deny, topic
-from testkit.asked import asked
+from testkit.asked import asked, asked_table
 
 TOPIC = ResourceType.TOPIC
 HERE, THERE = "10.0.0.1", "10.0.0.2"
@@ -22,7 +23,7 @@ QUESTIONS = [
 def needs(bindings: list[AclBinding], policy: Policy | None = None) -> list[tuple[object, ...]]:
     """Return principal, host, operation and count of each need."""
     index = compile_index(bindings, policy or Policy())
-    frame = sum_needs(needs_of(grants_of(index, bindings), asked(QUESTIONS, [1, 2, 4, 8])))
+    frame = sum_needs(needs_of(grants_of(index, bindings), asked_table(QUESTIONS, [1, 2, 4, 8])))
     return frame.select("principal", "host", "operation", "count").rows()
 
 
@@ -68,7 +69,7 @@ def test_without_acls_the_record_counts() -> None:
     outcomes = pa.array(["ALLOWED", "ALLOWED", "DENIED", "ALLOWED"])
     table = asked(QUESTIONS, [1, 2, 4, 8]).append_column("outcome", outcomes)
 
-    found = sum_needs(logged_needs(frozenset({"User:b"}), table))
+    found = sum_needs(logged_needs(frozenset({"User:b"}), DecisionTable(table)))
 
     assert found.select("principal", "host", "operation", "count").rows() == [
         ("User:a", "*", "READ", 3)
@@ -77,4 +78,4 @@ def test_without_acls_the_record_counts() -> None:
 
 def test_nothing() -> None:
     """An empty history needs nothing."""
-    assert needs_of(grants_of(compile_index([]), []), asked([])).equals(NEEDS.empty_table())
+    assert needs_of(grants_of(compile_index([]), []), asked_table([])).equals(NEEDS.empty_table())

@@ -16,7 +16,7 @@ from doorkeeper_pipeline.evaluation.overbroad import (
     wide,
 )
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
-from testkit.asked import asked
+from testkit.asked import asked_table
 
 TOPIC = ResourceType.TOPIC
 ALL = AclOperation.ALL
@@ -34,7 +34,7 @@ def judged(
     principals: int = 3,
 ) -> list[dict[str, Any]]:
     """Return the rows of the bindings that are too wide, and what would do instead."""
-    table = asked(questions, [5] * len(questions))
+    table = asked_table(questions, [5] * len(questions))
     touches = touches_of(wide(compile_index(bindings), bindings), table)
     found = overbroad(bindings, touches, History({TOPIC: sorted(names)}, principals))
     return [

@@ -9,7 +9,6 @@ from doorkeeper_pipeline.evaluation.index import EVERYONE, compile_index
 from doorkeeper_pipeline.evaluation.questions import (
     UNNAMED,
     BadQuestions,
-    blocks,
     encode,
     texts_of,
 )
@@ -78,11 +77,3 @@ def test_what_is_no_question() -> None:
         encode(INDEX, texts_of(nulls))
     with pytest.raises(BadQuestions, match="column operation: found 'PEEK'; allowed: UNKNOWN, ANY"):
         encode(INDEX, texts_of(words))
-
-
-def test_blocks() -> None:
-    """A table in blocks has all rows, in order, at most so many at a time."""
-    found = [block.column("resource_name").to_pylist() for block in blocks(asked(QUESTIONS), 2)]
-
-    assert found == [["t", "c"], ["t"]]
-    assert list(blocks(asked([]), 2)) == []

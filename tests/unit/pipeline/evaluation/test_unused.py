@@ -12,7 +12,7 @@ from doorkeeper_pipeline.evaluation.unused import (
 )
 from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
-from testkit.asked import asked
+from testkit.asked import asked_table
 
 TOPIC = ResourceType.TOPIC
 ORDERS = Question("User:a", "10.0.0.1", READ, TOPIC, "orders")
@@ -26,7 +26,7 @@ def found(
     bindings: list[AclBinding], questions: list[Question], policy: Policy | None = None
 ) -> list[Unused]:
     policy = policy or Policy()
-    index, table = compile_index(bindings, policy), asked(questions)
+    index, table = compile_index(bindings, policy), asked_table(questions)
     totals = sum_uses([parts_of(index, table)])
     return unused_bindings(
         bindings, totals, keepers_of(rank_bindings(index, totals), table), policy
@@ -90,7 +90,7 @@ def test_what_closes_a_resource_stays() -> None:
 def test_nothing() -> None:
     """An empty history keeps nothing; an empty set has nothing unused."""
     index = compile_index([ONE])
-    keepers = keepers_of(rank_bindings(index, sum_uses([])), asked([]))
+    keepers = keepers_of(rank_bindings(index, sum_uses([])), asked_table([]))
 
     assert keepers.equals(KEPT.empty_table())
     assert found([], [ORDERS]) == []

@@ -6,11 +6,12 @@ import pytest
 
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import ResourceType
-from doorkeeper_pipeline.evaluation import usage
+from doorkeeper_pipeline.evaluation import decision_table
+from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX, PARTS, parts_of, sum_uses
 from testkit.acl import DESCRIBE, PREFIXED, READ, allow, deny, topic
-from testkit.asked import asked
+from testkit.asked import asked_table
 
 TOPIC = ResourceType.TOPIC
 BINDINGS = [
@@ -34,7 +35,7 @@ def at(microseconds: int) -> datetime:
 
 def test_sums() -> None:
     """Uses are sums of counts, with who, from where, for what, first and last."""
-    rows = sum_uses([parts_of(compile_index(BINDINGS), asked(QUESTIONS, COUNTS))]).to_dicts()
+    rows = sum_uses([parts_of(compile_index(BINDINGS), asked_table(QUESTIONS, COUNTS))]).to_dicts()
 
     assert [row["binding"] for row in rows] == [0, 1, 2]
     everyones, own, denied = rows
@@ -61,7 +62,9 @@ def test_matched_and_never_used() -> None:
     """An ALLOW that only matches where a DENY decided has a row without uses and times."""
     bindings = [allow("b", READ, topic("orders")), deny("b", READ, topic("*"))]
 
-    shadowed, _ = sum_uses([parts_of(compile_index(bindings), asked(QUESTIONS, COUNTS))]).to_dicts()
+    shadowed, _ = sum_uses(
+        [parts_of(compile_index(bindings), asked_table(QUESTIONS, COUNTS))]
+    ).to_dicts()
 
     assert (shadowed["binding"], shadowed["uses"], shadowed["decisive_uses"]) == (0, 0, 0)
     assert (shadowed["first_ts"], shadowed["last_ts"]) == (None, None)
@@ -70,12 +73,13 @@ def test_matched_and_never_used() -> None:
 
 def test_parts_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of any number of workers and blocks add up to the same."""
-    index, table = compile_index(BINDINGS), asked(QUESTIONS, COUNTS)
+    index, table = compile_index(BINDINGS), asked_table(QUESTIONS, COUNTS)
     whole = sum_uses([parts_of(index, table)])
 
-    monkeypatch.setattr(usage, "BLOCK_ROWS", 1)
-    blocks = sum_uses([parts_of(index, table)])
-    workers = sum_uses([parts_of(index, table.slice(0, 3)), parts_of(index, table.slice(3))])
+    monkeypatch.setattr(decision_table, "BLOCK_ROWS", 1)
+    blocks = sum_uses([parts_of(index, asked_table(QUESTIONS, COUNTS))])
+    halves = DecisionTable(table.rows.slice(0, 3)), DecisionTable(table.rows.slice(3))
+    workers = sum_uses([parts_of(index, half) for half in halves])
 
     assert blocks.equals(whole)
     assert workers.equals(whole)
@@ -87,7 +91,7 @@ def test_lists_are_bounded() -> None:
         Question(f"User:{number:04}", "10.0.0.1", READ, TOPIC, "orders") for number in range(150)
     ]
 
-    [row] = sum_uses([parts_of(compile_index(BINDINGS[:1]), asked(many))]).to_dicts()
+    [row] = sum_uses([parts_of(compile_index(BINDINGS[:1]), asked_table(many))]).to_dicts()
 
     assert row["principals"] == [f"User:{number:04}" for number in range(LISTED_MAX)]
     assert row["principals_count"] == 150
@@ -95,9 +99,9 @@ def test_lists_are_bounded() -> None:
 
 def test_nothing() -> None:
     """Without questions, without ACLs, and with decisive bindings that nobody used, all is told."""
-    assert parts_of(compile_index(BINDINGS), asked([])).schema == PARTS
+    assert parts_of(compile_index(BINDINGS), asked_table([])).schema == PARTS
     assert sum_uses([]).is_empty()
-    assert sum_uses([parts_of(compile_index([]), asked(QUESTIONS))]).is_empty()
+    assert sum_uses([parts_of(compile_index([]), asked_table(QUESTIONS))]).is_empty()
     closing = compile_index([allow("x", READ, topic("bills"))], Policy(allow_everyone=True))
-    [row] = sum_uses([parts_of(closing, asked(QUESTIONS[3:], [7]))]).to_dicts()
+    [row] = sum_uses([parts_of(closing, asked_table(QUESTIONS[3:], [7]))]).to_dicts()
     assert (row["uses"], row["decisive_uses"], row["first_ts"]) == (0, 7, None)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from doorkeeper_pipeline.engines.contract import DISTINCT
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.tuples import COUNTS, distinct
 from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.belonging import Cluster
-from doorkeeper_pipeline.jobs.sums import SAME, TABLE, files_of, up_to_date, write_hour
+from doorkeeper_pipeline.jobs.sums import TABLE, files_of, up_to_date, write_hour
 from doorkeeper_pipeline.tables import contents, delta, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, write_part
 from testkit.report_tables import table_of
@@ -95,9 +96,11 @@ def counts(out: str, cluster: Cluster = UNNAMED) -> dict[str, int]:
 def is_whole(out: str) -> bool:
     """Return whether the sum is what all decisions add up to."""
     decisions = delta.read(out, "decisions").lazy()
-    wanted = distinct(decisions, SAME).sort(SAME).select(*SAME, *COUNTS).collect()
-    found = contents.read_files(out, TABLE, files_of(Tables(out), UNNAMED)).select(*SAME, *COUNTS)
-    return bool(found.sort(SAME).equals(wanted))
+    wanted = distinct(decisions, DISTINCT).sort(DISTINCT).select(*DISTINCT, *COUNTS).collect()
+    found = contents.read_files(out, TABLE, files_of(Tables(out), UNNAMED)).select(
+        *DISTINCT, *COUNTS
+    )
+    return bool(found.sort(DISTINCT).equals(wanted))
 
 
 def test_new_hours_are_added(history: History) -> None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper_pipeline.engines.contract import DISTINCT
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.tuples import distinct
-from doorkeeper_pipeline.jobs.sums import SAME
 from doorkeeper_pipeline.streaming.batches import Batches
 from doorkeeper_pipeline.streaming.summary import FOLDER, up_to_date
 from testkit.trail_files import write_file
@@ -26,7 +26,7 @@ def added(batches: Batches, folder: Path, number: int) -> None:
 
 def whole(batches: Batches) -> pl.DataFrame:
     """Return the sum of all batches, from their own files."""
-    return distinct(pl.scan_parquet(batches.decisions()), SAME).sort(SAME).collect()
+    return distinct(pl.scan_parquet(batches.decisions()), DISTINCT).sort(DISTINCT).collect()
 
 
 def test_step_by_step_is_all_at_once(tmp_path: Path) -> None:

@@ -1,0 +1,135 @@
+"""Distinct decisions as jobs are given them, with all that sets of ACLs say to them.
+
+Jobs ask the same decisions about the same set of ACLs: its answers are computed once for all.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from doorkeeper_pipeline.evaluation.deciding import Decisions, decisions
+from doorkeeper_pipeline.evaluation.matching import Matches, matches
+from doorkeeper_pipeline.evaluation.questions import Questions, encode, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from doorkeeper_pipeline.evaluation.index import Index
+    from doorkeeper_pipeline.evaluation.questions import Texts
+
+BLOCK_ROWS = 1 << 17
+"""How many decisions are matched at once: each may match hundreds of bindings, 30 bytes a pair."""
+
+PAIRS_KEPT = 1 << 22
+"""How many pairs of a decision and a binding are kept between jobs: 60 MB."""
+
+SETS_KEPT = 2
+"""For how many sets of ACLs answers are kept: that in force, and the one it is compared with."""
+
+
+class Block(NamedTuple):
+    """Some decisions that follow each other, and the bindings that match them."""
+
+    rows: pa.Table
+    questions: Questions
+    decisions: Decisions
+    matches: Matches
+
+
+class Evaluated:
+    """Distinct decisions with the answers of one set of ACLs.
+
+    Attributes:
+        rows: The decisions, in the columns of a question and others.
+        index: The set of ACLs, compiled.
+
+    """
+
+    def __init__(self, rows: pa.Table, texts: dict[str, Texts], index: Index) -> None:
+        """Take the decisions and their texts."""
+        self.rows = rows
+        self.index = index
+        self._texts = texts
+        self._matches: dict[int, Matches] = {}
+        self._pairs = 0
+
+    @cached_property
+    def questions(self) -> Questions:
+        """Return the decisions as questions of the set.
+
+        Raises:
+            BadQuestions: an operation or a type is not Kafka's.
+
+        """
+        return encode(self.index, self._texts)
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """Return what the set decides."""
+        return decisions(self.index, self.questions)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the decisions in parts that can be matched at once."""
+        for begin in range(0, self.rows.num_rows, BLOCK_ROWS):
+            span = slice(begin, begin + BLOCK_ROWS)
+            questions = self.questions.part(span)
+            found = self._matches.get(begin)
+            if found is None:
+                found = matches(self.index, questions)
+                self._keep(begin, found)
+            yield Block(
+                self.rows.slice(begin, BLOCK_ROWS), questions, self.decisions.part(span), found
+            )
+
+    def _keep(self, begin: int, found: Matches) -> None:
+        pairs = len(found.questions)
+        if self._pairs + pairs <= PAIRS_KEPT:
+            self._matches[begin] = found
+            self._pairs += pairs
+
+
+class DecisionTable:
+    """Distinct decisions: the input of the functions for ``Engine.over_tuples``.
+
+    Attributes:
+        rows: An Arrow table with the columns that were asked for, ``count``, ``first_ts`` and
+            ``last_ts``.
+
+    """
+
+    def __init__(self, rows: pa.Table) -> None:
+        """Take the rows."""
+        self.rows = rows
+        self._evaluated: list[Evaluated] = []
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """Return the rows as a frame."""
+        found = pl.from_arrow(self.rows)
+        assert isinstance(found, pl.DataFrame)
+        return found
+
+    @cached_property
+    def texts(self) -> dict[str, Texts]:
+        """Return the columns of a question.
+
+        Raises:
+            BadQuestions: a column is missing, or holds null.
+
+        """
+        return texts_of(self.rows)
+
+    def evaluate(self, index: Index) -> Evaluated:
+        """Return the answers of a set of ACLs; those of an earlier call again."""
+        found = next((each for each in self._evaluated if each.index is index), None)
+        if found is None:
+            found = Evaluated(self.rows, self.texts, index)
+        else:
+            self._evaluated.remove(found)
+        self._evaluated = [*self._evaluated[1 - SETS_KEPT :], found]
+        return found
