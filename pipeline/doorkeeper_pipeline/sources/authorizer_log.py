@@ -255,9 +255,7 @@ def _columns(offset: int, block: bytes) -> _Frame:
     breaks = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
     ends = breaks if block.endswith(b"\n") else np.append(breaks, len(block))
     starts = np.concatenate(([0], ends[:-1] + 1)).astype(np.int64)
-    try:
-        block.decode("utf-8")
-    except UnicodeDecodeError:
+    if not _is_utf8(block):
         return _Frame(_no_lines(), _group(offset, block, starts, ends, None), len(ends))
     lines = _texts(block, starts, ends).with_columns(
         begins=(pl.col("line").str.starts_with("["))
@@ -530,6 +528,9 @@ def _record(piece: bytes, text: str) -> tuple[str, Message] | str | None:
 
 
 def _is_utf8(piece: bytes) -> bool:
+    # Nearly every block is ASCII, and to decode it copies it.
+    if piece.isascii():
+        return True
     try:
         piece.decode("utf-8")
     except UnicodeDecodeError:
