@@ -308,7 +308,7 @@ LAST = "  [default: as in the last run]"
 
 
 def evidence(function: F) -> F:
-    """Add --min-days, --min-agreement and --min-coverage of a run."""
+    """Add --min-days, --min-agreement, --min-coverage and --brokers of a run."""
     return _evidence(function, is_run=True)
 
 
@@ -321,10 +321,18 @@ def _evidence(function: F, *, is_run: bool) -> F:
     percent = click.FloatRange(0, 100)
     for name, kind, default, text in (
         (
+            "--brokers",
+            click.IntRange(0),
+            DEFAULT_THRESHOLDS.brokers,
+            "How many brokers and controllers write a log of their own: fewer logs are not enough"
+            " evidence. 0 leaves it out.",
+        ),
+        (
             "--min-coverage",
             percent,
             DEFAULT_THRESHOLDS.coverage,
-            "The percentage of days between the first decision and the last that must have one.",
+            "The percentage of days between the first decision and the last that must have one, in"
+            " the log of each broker.",
         ),
         (
             "--min-agreement",

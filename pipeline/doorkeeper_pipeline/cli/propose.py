@@ -96,6 +96,7 @@ def command(  # noqa: PLR0913  one for each option
     min_days: float | None,
     min_agreement: float | None,
     min_coverage: float | None,
+    brokers: int | None,
     accept_lost_access: bool,
     release: str | None,
     engine_name: str | None,
@@ -115,7 +116,7 @@ def command(  # noqa: PLR0913  one for each option
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
     from doorkeeper_pipeline.jobs.agreement import evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
-    from doorkeeper_pipeline.jobs.history import history, keep  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.jobs.history import history, keep, logs_of  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.propose import propose  # noqa: PLC0415  heavy
 
     tell = Progress(time.monotonic, quiet=quiet)
@@ -127,7 +128,7 @@ def command(  # noqa: PLR0913  one for each option
         super_users,
         allow_everyone=allow_everyone,
         release=release,
-        limits=(min_days, min_agreement, min_coverage),
+        limits=(min_days, min_agreement, min_coverage, brokers),
         cluster=cluster,
     )
     with starting.engine(
@@ -135,7 +136,7 @@ def command(  # noqa: PLR0913  one for each option
     ) as engine:
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         tell("comparing recorded outcomes with the ACLs")
-        proof = evidence(asked, given.thresholds, starting.now())
+        proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
         if proof.lacking and not accept_lost_access:
             raise PipelineError(refusal_of(proof))
         tell("looking for what was used, and what can go")

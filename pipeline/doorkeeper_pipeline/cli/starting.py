@@ -84,27 +84,27 @@ def run_options(
     *,
     allow_everyone: bool | None,
     release: str | None,
-    limits: tuple[float | None, float | None, float | None] = (None, None, None),
+    limits: tuple[float | None, float | None, float | None, int | None] = (None,) * 4,
     cluster: str = "",
 ) -> RunOptions:
     """Return the options of the last run into a folder, and in place of them those that are given.
 
-    ``limits`` are the thresholds: days, agreement, coverage.
+    ``limits`` are the thresholds: days, agreement, coverage, brokers.
     """
     from doorkeeper_pipeline.jobs.options import RunOptions, last_options  # noqa: PLC0415  Polars
 
     last = last_options(out, cluster)
     everyone = last.policy.allow_everyone if allow_everyone is None else allow_everyone
-    thresholds = (
-        kept if given is None else given
-        for kept, given in zip(last.thresholds, limits, strict=True)
+    given = zip(Thresholds._fields, limits, strict=True)
+    thresholds = last.thresholds._replace(
+        **{name: limit for name, limit in given if limit is not None}
     )
     return RunOptions(
         Policy(
             super_users=frozenset(super_users) or last.policy.super_users, allow_everyone=everyone
         ),
         last.networks if release is None else options.RELEASES[release],
-        Thresholds(*thresholds),
+        thresholds,
     )
 
 

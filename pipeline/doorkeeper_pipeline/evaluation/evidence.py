@@ -37,20 +37,32 @@ Row = dict[str, Any]
 
 
 class Thresholds(NamedTuple):
-    """The thresholds of recommendations: days of history, percent of agreement, percent of days."""
+    """The thresholds of recommendations: days of history, percent of agreement, percent of days.
+
+    ``brokers`` is how many servers write a log of their own; 0 if that is not known.
+    """
 
     days: float = 30
     agreement: float = 99
     coverage: float = 90
+    brokers: int = 0
 
 
 DEFAULT_THRESHOLDS = Thresholds()
 
 
+class BrokerLog(NamedTuple):
+    """The log of a broker or controller, by the path of its newest file, and its days."""
+
+    path: str
+    days: frozenset[dt.date]
+
+
 class Observed(NamedTuple):
     """A history in numbers: decisions, allowed ones, the first and last time, and its days.
 
-    A decision later than ``now`` has a wrong time; None for no such check.
+    A decision later than ``now`` has a wrong time; None for no such check. ``logs`` are None where
+    the decisions are not those of logs that each broker writes.
     """
 
     decisions: int
@@ -60,6 +72,7 @@ class Observed(NamedTuple):
     days: frozenset[dt.date]
     has_acls: bool
     now: dt.datetime | None = None
+    logs: tuple[BrokerLog, ...] | None = None
 
     @property
     def span_days(self) -> float:
@@ -76,11 +89,14 @@ class Observed(NamedTuple):
     @property
     def missing_days(self) -> list[dt.date]:
         """Return the days (UTC) between the first and the last that have no decision."""
+        return self.days_without(self.days)
+
+    def days_without(self, days: frozenset[dt.date]) -> list[dt.date]:
+        """Return the days between the first and the last that are not among these."""
         if not self.days:
             return []
         calendar = range(min(self.days).toordinal(), max(self.days).toordinal() + 1)
-        days = map(dt.date.fromordinal, calendar)
-        return [each for each in days if each not in self.days]
+        return [each for each in map(dt.date.fromordinal, calendar) if each not in days]
 
     @property
     def coverage(self) -> float:
@@ -115,9 +131,11 @@ class Evidence(NamedTuple):
             if self.agreement is None
             else f"{_percent(self.agreement)} agree with the ACLs"
         )
+        logs = len(observed.logs or ())
+        where = f", in {logs:,} {'log' if logs == 1 else 'logs'}" if logs else ""
         return (
             f"{observed.decisions:,} decisions in {duration(observed.span_days)},"
-            f" on {days:,} of {all_days:,} days; {agree}"
+            f" on {days:,} of {all_days:,} days{where}; {agree}"
         )
 
 
@@ -193,18 +211,45 @@ def _lacking(
             f" {thresholds.days:g} days are needed (--min-days)"
         )
     if observed.coverage < thresholds.coverage:
-        missing = observed.missing_days
-        listed = ", ".join(map(str, missing[:LISTED_MAX]))
-        more = ", ..." if len(missing) > LISTED_MAX else ""
         yield (
             f"{_percent(observed.coverage)} of the days have decisions, and"
-            f" {thresholds.coverage:g}% are needed (--min-coverage); without any: {listed}{more}"
+            f" {thresholds.coverage:g}% are needed (--min-coverage); without any:"
+            f" {_listed(observed.missing_days)}"
         )
+    yield from _lacking_logs(observed, thresholds)
     if share is not None and share < thresholds.agreement:
         yield (
             f"{_percent(share)} of the decisions agree with the ACLs that were given, and"
             f" {thresholds.agreement:g}% are needed (--min-agreement)"
         )
+
+
+def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
+    """Yield the brokers whose logs are missing, wholly or in part."""
+    logs = observed.logs
+    if logs is None:
+        return
+    if len(logs) < thresholds.brokers:
+        yield (
+            f"found {len(logs):,} {'log' if len(logs) == 1 else 'logs'}, and"
+            f" {thresholds.brokers:,} brokers and controllers write one (--brokers)"
+        )
+    if len(logs) < 2:
+        return  # its days are those of the history
+    all_days = len(observed.days) + len(observed.missing_days)
+    for log in logs:
+        without = observed.days_without(log.days)
+        if 100 * (all_days - len(without)) < thresholds.coverage * all_days:
+            yield (
+                f"the log {log.path} has decisions on {all_days - len(without):,} of"
+                f" {all_days:,} days, and {thresholds.coverage:g}% are needed (--min-coverage):"
+                f" are files of this broker missing? Without any: {_listed(without)}"
+            )
+
+
+def _listed(days: Sequence[dt.date]) -> str:
+    more = ", ..." if len(days) > LISTED_MAX else ""
+    return ", ".join(map(str, days[:LISTED_MAX])) + more
 
 
 def _observed_causes(observed: Observed) -> Iterator[str]:

@@ -38,7 +38,7 @@ from doorkeeper_pipeline.jobs.observed import days
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from doorkeeper_pipeline.evaluation.evidence import Evidence, Thresholds
+    from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence, Thresholds
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
 SKEW = dt.timedelta(minutes=1)
@@ -74,15 +74,22 @@ def agreement(asked: GoldInput) -> dict[str, pa.Table]:
     return {"agreement": sum_outcomes(parts, corrections)}
 
 
-def evidence(asked: GoldInput, thresholds: Thresholds, now: dt.datetime | None = None) -> Evidence:
+def evidence(
+    asked: GoldInput,
+    thresholds: Thresholds,
+    now: dt.datetime | None = None,
+    logs: tuple[BrokerLog, ...] | None = None,
+) -> Evidence:
     """Return the evidence in a history, of which the tables days and agreement are made.
 
-    Decisions later than ``now`` make it worthless; None if times are not to be checked.
+    Decisions later than ``now`` make it worthless; None if times are not to be checked. ``logs``
+    are those of brokers, where there are such.
     """
     basis = Basis(
         days(asked)["days"].to_pylist(),
         agreement(asked)["agreement"].to_pylist(),
         asked.bindings.column("valid_to").null_count > 0,
+        logs,
     )
     return evidence_in(basis, asked.policy, thresholds, now)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.acl.decision import Policy
-    from doorkeeper_pipeline.evaluation.evidence import Evidence, Thresholds
+    from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence, Thresholds
 
     Row = dict[str, Any]
 
@@ -38,11 +38,12 @@ class Span(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """The tables days and agreement, as rows, and whether any ACL is in force."""
+    """The tables days and agreement, as rows, whether any ACL is in force, and brokers' logs."""
 
     days: Sequence[Row]
     agreement: Sequence[Row]
     has_acls: bool
+    logs: tuple[BrokerLog, ...] | None = None
 
 
 def span_of(rows: Sequence[Row]) -> Span:
@@ -72,5 +73,6 @@ def evidence_in(
         days=found.dates,
         has_acls=basis.has_acls,
         now=now,
+        logs=basis.logs,
     )
     return evidence_of(observed, basis.agreement, policy, thresholds)

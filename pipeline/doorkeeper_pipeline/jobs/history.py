@@ -10,6 +10,7 @@ from doorkeeper_pipeline.columns import CLUSTER
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.belonging import cluster_in
+from doorkeeper_pipeline.jobs.broker_logs import broker_logs
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.sources import acl_sets
 from doorkeeper_pipeline.tables import contents
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper_pipeline.engines.contract import Engine
+    from doorkeeper_pipeline.evaluation.evidence import BrokerLog
 
 
 def history(
@@ -64,6 +66,11 @@ def history(
         policy=policy,
         networks=networks,
     )
+
+
+def logs_of(out: Path | str) -> tuple[BrokerLog, ...] | None:
+    """Return the logs of brokers that the tables of an output folder were made of."""
+    return broker_logs(Tables(out).read("files").to_dicts())
 
 
 def keep(out: Path | str, tables: Mapping[str, pa.Table], cluster: str = "") -> None:

@@ -28,6 +28,7 @@ from doorkeeper_pipeline.jobs.belonging import (
     expect_cluster,
     known_name,
 )
+from doorkeeper_pipeline.jobs.broker_logs import broker_logs
 from doorkeeper_pipeline.jobs.findings import SUMMARIZED, findings_of
 from doorkeeper_pipeline.jobs.gold import GoldInput, GoldJob
 from doorkeeper_pipeline.jobs.options import RunOptions
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.evaluation.evidence import Evidence
+    from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence
     from doorkeeper_pipeline.jobs.read import ReadResult
     from doorkeeper_pipeline.jobs.topics import TopicWork
     from doorkeeper_pipeline.tables.delta import DataFile
@@ -190,7 +191,7 @@ class _Run:
         self._write_bindings(bindings)
         self._decisions(self._hours(work, files), files)
         rows = {"decisions files": len(self._change.parts("decisions"))}
-        gold_rows, proof = self._gold(bindings)
+        gold_rows, proof = self._gold(bindings, broker_logs(files.values()))
         rows.update(gold_rows)
         self._warn_of_evidence(proof)
         row = self._row(work, results)
@@ -470,7 +471,9 @@ class _Run:
         """Return the files of the decisions of the cluster."""
         return self._cluster.files_of(self._change.parts("decisions"))
 
-    def _gold(self, bindings: pl.DataFrame) -> tuple[dict[str, int], Evidence]:
+    def _gold(
+        self, bindings: pl.DataFrame, logs: tuple[BrokerLog, ...] | None
+    ) -> tuple[dict[str, int], Evidence]:
         """Make the gold tables; keep those that depend on nothing that changed."""
         request = self._request
         options = RunOptions(request.policy, request.networks, request.thresholds)
@@ -496,6 +499,7 @@ class _Run:
             found["days"].to_dicts(),
             found["agreement"].to_dicts(),
             bindings["valid_to"].null_count() > 0,
+            logs,
         )
         proof = evidence_in(basis, request.policy, request.thresholds, self._started)
         values.update(lacking=proof.lacking, doubtful=sorted(proof.doubtful))

@@ -8,6 +8,7 @@ import pytest
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.evaluation.evidence import (
     DEFAULT_THRESHOLDS,
+    BrokerLog,
     Observed,
     Thresholds,
     describe_doubt,
@@ -290,3 +291,31 @@ def test_no_percentage_is_rounded_to_all_or_nothing(rows: list[dict[str, Any]], 
 def test_durations(days: float, text: str) -> None:
     """The largest unit of which there are two: 45 seconds are not "1 day"."""
     assert duration(days) == text
+
+
+def brokers(*days: int) -> tuple[BrokerLog, ...]:
+    """Return logs with as many days of the history, the last ones."""
+    all_days = [BEGIN.date() + dt.timedelta(days=n) for n in range(31)]
+    return tuple(BrokerLog(f"/b{n}.log", frozenset(all_days[-d:])) for n, d in enumerate(days, 1))
+
+
+def test_a_log_of_a_broker_with_gaps_is_not_enough() -> None:
+    """All days have decisions, of the other broker: that one alone may have served a client."""
+    found = evidence_of(observed(logs=brokers(31, 11)), [row()], Policy(), DEFAULT_THRESHOLDS)
+
+    assert found.lacking == (
+        "the log /b2.log has decisions on 11 of 31 days, and 90% are needed (--min-coverage): are"
+        " files of this broker missing? Without any: 2026-10-01, 2026-10-02, 2026-10-03,"
+        " 2026-10-04, 2026-10-05, ...",
+    )
+    assert "on 31 of 31 days, in 2 logs; 100% agree" in found.summary()
+
+
+def test_as_many_logs_as_brokers() -> None:
+    """With the number of brokers given, one that is missing wholly shows too."""
+    needed = DEFAULT_THRESHOLDS._replace(brokers=3)
+    found = evidence_of(observed(logs=brokers(31, 30)), [row()], Policy(), needed)
+
+    assert found.lacking == ("found 2 logs, and 3 brokers and controllers write one (--brokers)",)
+    assert not evidence_of(observed(logs=brokers(31, 31, 30)), [row()], Policy(), needed).lacking
+    assert not evidence_of(observed(logs=None), [row()], Policy(), needed).lacking

@@ -1,0 +1,93 @@
+"""The logs of the brokers among the files that were read, and the days that each has.
+
+Each broker logs what it decided itself, so a history without one of them lacks a part of every day,
+which no day without decisions betrays. Files of one log are its rotations: their names differ in a
+number or a date, or they begin alike. Logs that follow each other in time are one too, as those of
+a pod that got another name. Copies that were cut elsewhere and named otherwise look like a log of
+their own, which ends early.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper_pipeline.evaluation.evidence import BrokerLog
+from doorkeeper_pipeline.jobs.belonging import AUTHORIZER_LOG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    File = Mapping[str, Any]
+
+FEW_DAYS = 3
+"""A name with fewer days is no log by itself: chunks in object stores have random names."""
+
+_DATE = re.compile(r"[./_-]?\d{4}([./_-]?)\d\d\1\d\d(?:[T./_-]\d\d(?!\d))*(?=\D|\Z)")
+_ROTATION = re.compile(r"(?:\.\d{1,6})?(?:\.(?:gz|zst))?\Z")
+_DAY = len("2026-11-22")
+
+
+def broker_logs(files: Iterable[File]) -> tuple[BrokerLog, ...] | None:
+    """Return the logs of brokers by rows of the table files, named by their newest files.
+
+    None where the decisions are of a source that is of a whole cluster, such as an audit topic.
+    """
+    logs: list[list[File]] = []
+    by_name: dict[str, int] = {}
+    by_head: dict[str, int] = {}
+    for file in sorted(files, key=lambda each: str(each["path"])):
+        if file["first_ts"] is None:
+            continue  # it has no decision
+        if file["source"] != AUTHORIZER_LOG or file["topic_id"] is not None:
+            return None
+        name, head = name_of(file["path"]), file["head_sha256"]
+        number = by_name.get(name, by_head.get(head, len(logs)))
+        if number == len(logs):
+            logs.append([])
+        logs[number].append(file)
+        by_name.setdefault(name, number)
+        by_head.setdefault(head, number)
+    return tuple(_log_of(each) for each in _succeeding(logs))
+
+
+def name_of(path: str) -> str:
+    """Return a path without what rotations add to it."""
+    return _ROTATION.sub("", _DATE.sub("", path))
+
+
+def _succeeding(logs: list[list[File]]) -> list[list[File]]:
+    """Join logs that follow each other; where all are too short to tell, they are one."""
+    whole = list(chain.from_iterable(logs))
+    if not whole:
+        return []
+    fewest = min(FEW_DAYS, len(_days(whole)))
+    long = [each for each in logs if len(_days(each)) >= fewest] or [whole]
+    found: list[list[File]] = []
+    for log in sorted(long, key=_first):
+        before = [each for each in found if _last(each) <= _first(log)]
+        if before:
+            max(before, key=_last).extend(log)
+        else:
+            found.append(list(log))
+    return found
+
+
+def _log_of(files: list[File]) -> BrokerLog:
+    newest = max(files, key=lambda each: each["last_ts"])
+    return BrokerLog(newest["path"], _days(files))
+
+
+def _days(files: list[File]) -> frozenset[dt.date]:
+    hours = {hour for each in files for hour in each["hours"]}
+    return frozenset(dt.date.fromisoformat(hour[:_DAY]) for hour in hours)
+
+
+def _first(files: list[File]) -> dt.datetime:
+    return min(each["first_ts"] for each in files)
+
+
+def _last(files: list[File]) -> dt.datetime:
+    return max(each["last_ts"] for each in files)
