@@ -26,7 +26,11 @@ SOURCES = {
 HEAD_BYTES = 64 << 10
 """How much of the beginning is looked at."""
 
-_LOG_LINE = re.compile(rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
+_LOG_LINE = re.compile(
+    rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ (?!\[[^\]]*\] Principal = )"
+)
+"""Kafka's layout; with the name of a thread before the message it is another one."""
+
 _MARKS = (("trail", {"kind", "seq"}), ("ocsf", {"class_uid"}), ("cloudevents", {"specversion"}))
 
 
@@ -50,13 +54,18 @@ def form_of(beginning: bytes, pattern: str = "") -> Form | None:
     """
     texts = []
     envelope = envelopes.PLAIN
+    begun = b""
     for line in beginning.removeprefix(BOM).splitlines():
         if not pattern and _LOG_LINE.match(line):
             return Form("authorizer-log")
         kind = envelopes.kind_of(line)
         try:
-            content = envelopes.unwrap(kind, line).content
+            found = envelopes.unwrap(kind, line)
         except ValueError:
+            continue
+        content = begun + found.content
+        begun = content if found.partial else b""
+        if found.partial:
             continue
         envelope = envelope or kind
         if content.lstrip().startswith(b"{"):

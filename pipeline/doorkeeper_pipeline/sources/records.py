@@ -46,16 +46,19 @@ def records(
     """Yield the records of a file, block by block."""
     layout = form.layout or layouts.compile_pattern(layouts.KAFKA)
     at = start
+    seen: set[str] = set()
     try:
         for offset, block in whole_lines(path, how, start, end):
-            yield _records_in(offset, block, form.envelope, layout)
+            yield _records_in(offset, block, form.envelope, layout, seen)
             at = offset + len(block)
     except Damaged as error:
         yield Records(_no_rows(), breakage(at, error), is_utc=False)
 
 
-def _records_in(offset: int, block: bytes, envelope: str, layout: Layout) -> Records:
-    lines, bad = _unwrap_lines(offset, block, envelope)
+def _records_in(
+    offset: int, block: bytes, envelope: str, layout: Layout, seen: set[str]
+) -> Records:
+    lines, bad, repeated = _unwrap_lines(offset, block, envelope, seen)
     rows = _json_rows(lines) if layout.is_json else _text_rows(lines, layout)
     expected = (
         "a JSON object with time, level, message and logger"
@@ -81,7 +84,7 @@ def _records_in(offset: int, block: bytes, envelope: str, layout: Layout) -> Rec
         (at, len(text), "the time is none", text)
         for at, text in untimed.select("offset", "text").iter_rows()
     ]
-    ignored = len(found) - len(ours) - len(untimed) + len(blank)
+    ignored = len(found) - len(ours) - len(untimed) + len(blank) + repeated
     others = Parsed(
         quarantine=quarantine_frame(bad),
         lines=len(bad) + ignored,
@@ -92,10 +95,14 @@ def _records_in(offset: int, block: bytes, envelope: str, layout: Layout) -> Rec
 
 
 def _unwrap_lines(
-    offset: int, block: bytes, envelope: str
-) -> tuple[list[tuple[int, str]], list[tuple[int, int, str, str]]]:
-    """Return the lines in their envelopes, each with its offset."""
+    offset: int, block: bytes, envelope: str, seen: set[str]
+) -> tuple[list[tuple[int, str]], list[tuple[int, int, str, str]], int]:
+    """Return the lines in their envelopes, each with its offset; and how many came again.
+
+    Places of records in a topic are added to those that were seen.
+    """
     lines: list[tuple[int, str]] = []
+    repeated = 0
     bad: list[tuple[int, int, str, str]] = []
     begin, parts = 0, b""
     for line in block.removesuffix(b"\n").split(b"\n"):
@@ -109,10 +116,14 @@ def _unwrap_lines(
         else:
             begin = begin if parts else offset
             parts = content if found.partial else b""
-            if not found.partial:
+            if found.identity in seen:
+                repeated += 1
+            elif not found.partial:
                 lines.append((begin, text))
+            if found.identity:
+                seen.add(found.identity)
         offset += len(line) + 1
-    return lines, bad
+    return lines, bad, repeated
 
 
 def _text_rows(lines: list[tuple[int, str]], layout: Layout) -> pl.DataFrame:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper_pipeline.sources.envelopes import CRI, DOCKER, PLAIN, RECORD, kind_of, unwrap
+from doorkeeper_pipeline.sources.envelopes import (
+    CRI,
+    DOCKER,
+    PLAIN,
+    RECORD,
+    SHIPPED,
+    SYSLOG,
+    kind_of,
+    unwrap,
+)
 
 KCAT = b'{"topic":"t","partition":3,"offset":7,"ts":1,"key":null,"payload":"{\\"a\\":1}"}'
 
@@ -17,6 +26,43 @@ KCAT = b'{"topic":"t","partition":3,"offset":7,"ts":1,"key":null,"payload":"{\\"
         (b"2026-10-21T13:54:30.7+02:00 stderr F {}", CRI, b"{}"),
         (KCAT, RECORD, b'{"a":1}'),
         (b'{"schema":null,"payload":{"a":1}}', RECORD, b'{"a":1}'),
+        (
+            b'{"date":1.5,"log":"[2026-10-21 13:54:30,714] a"}',
+            SHIPPED,
+            b"[2026-10-21 13:54:30,714] a",
+        ),
+        (
+            b'{"@timestamp":"x","message":"2026-10-21 13:54:30,714 a","log":{"offset":1}}',
+            SHIPPED,
+            b"2026-10-21 13:54:30,714 a",
+        ),
+        (b'{"MESSAGE":"{\\"class_uid\\":6003}","_PID":"1"}', SHIPPED, b'{"class_uid":6003}'),
+        (b'{"line":"[2026-10-21T13:54:30Z] a","labels":{}}', SHIPPED, b"[2026-10-21T13:54:30Z] a"),
+        (
+            b'{"message":"Principal = User:a","level":"INFO"}',
+            PLAIN,
+            b'{"message":"Principal = User:a","level":"INFO"}',
+        ),
+        (
+            b"Oct  1 13:54:30 b1 kafka[812]: [2026-10-01 13:54:30,714] a",
+            SYSLOG,
+            b"[2026-10-01 13:54:30,714] a",
+        ),
+        (
+            b"2026-10-21T13:54:30+0000 b1 kafka[812]: [2026-10-21 13:54:30,714] a",
+            SYSLOG,
+            b"[2026-10-21 13:54:30,714] a",
+        ),
+        (
+            b"<14>1 2026-10-21T13:54:30Z b1 kafka 812 - - [2026-10-21 13:54:30,714] a",
+            SYSLOG,
+            b"[2026-10-21 13:54:30,714] a",
+        ),
+        (
+            b"2026-10-21T13:54:30.714Z INFO kafka.authorizer.logger: a",
+            PLAIN,
+            b"2026-10-21T13:54:30.714Z INFO kafka.authorizer.logger: a",
+        ),
         (b"[2026-10-21 13:54:30,714] INFO a b", PLAIN, b"[2026-10-21 13:54:30,714] INFO a b"),
         (b'{"log":"a b\\n"', PLAIN, b'{"log":"a b\\n"'),
         (b"[1]", PLAIN, b"[1]"),
@@ -49,6 +95,8 @@ def test_a_record_of_a_topic_has_a_name() -> None:
         (DOCKER, b"no"),
         (RECORD, b"[]"),
         (RECORD, b'{"payload":null}'),
+        (SHIPPED, b'{"log":7}'),
+        (SYSLOG, b"-- Boot 7f --"),
     ],
 )
 def test_other_lines(kind: str, line: bytes) -> None:

@@ -15,6 +15,28 @@ def source_of(beginning: bytes) -> str | None:
     return found and found.source
 
 
+def test_threads_before_the_message_are_a_layout_of_their_own() -> None:
+    """It begins as Kafka's does, and no line of it could be read as that."""
+    line = b"[2024-10-25 10:11:12,345] INFO [t-1] Principal = User:a (kafka.authorizer.logger)\n"
+    found = form_of(line)
+
+    assert found is not None
+    assert found.layout is not None
+    assert found.layout.pattern == "[%d] %p [%t] %m (%c)%n"
+
+
+def test_a_first_line_in_parts() -> None:
+    """A container runtime cut it: alone no part tells anything."""
+    prefix = b"2026-10-21T13:54:30.7Z stdout "
+    found = form_of(
+        prefix + b"P [2024-10-25 10:\n" + prefix + b"F 11:12,345] INFO Principal = "
+        b"User:a (kafka.authorizer.logger)\n"
+    )
+
+    assert found is not None
+    assert (found.source, found.envelope) == ("authorizer-log", "cri")
+
+
 @pytest.mark.parametrize(
     ("beginning", "source"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 LOGGER = "kafka.authorizer.logger"
 TIME = dt.datetime(2026, 10, 21, 13, 54, 30, 714000, tzinfo=dt.UTC)
+OFFSETS = itertools.count()
 NAMES = ("orders", "two\nlines", "x (kafka.authorizer.logger)", 'a \\ \u00e9 " (b) [c]')
 
 
@@ -66,8 +68,8 @@ def cri(text: str, logger: str = LOGGER) -> str:
 
 
 def kcat(text: str, logger: str = LOGGER) -> str:
-    record = {"topic": "logs", "partition": 0, "offset": hash(text), "payload": kafka(text, logger)}
-    return json.dumps(record)
+    record = {"topic": "logs", "partition": 0, "offset": next(OFFSETS)}
+    return json.dumps({**record, "payload": kafka(text, logger)})
 
 
 LAYOUTS = (kafka, strimzi, iso, log4j, as_json, docker, cri, kcat)
@@ -86,7 +88,7 @@ def parsed(folder: Path, lines: list[str], pattern: str = "") -> Parsed:
 @pytest.mark.parametrize("line", LAYOUTS)
 def test_every_layout_says_the_same(tmp_path: Path, line: Callable[[str], str]) -> None:
     """Names may hold line breaks, and what the layout itself is made of."""
-    found = parsed(tmp_path, [line(message(name)) for name in NAMES] * 3)
+    found = parsed(tmp_path, [line(message(name)) for name in NAMES * 3])
 
     assert sorted(found.decisions["resource_name"].to_list()) == sorted(NAMES)
     assert found.decisions["count"].to_list() == [3] * len(NAMES)
@@ -162,3 +164,16 @@ def test_events_that_are_delivered_again(tmp_path: Path) -> None:
     found = json_lines.read(path, "", cloudevents.SOURCE, cloudevents.line)
 
     assert (found.decisions["count"].to_list(), found.lines, found.ignored) == ([4], 6, 2)
+
+
+def test_records_of_a_topic_that_are_there_twice(tmp_path: Path) -> None:
+    """Topic, partition and offset name a record: one that was fetched again counts once."""
+    lines = [
+        json.dumps({"topic": "logs", "partition": 0, "offset": n, "payload": kafka(message("x"))})
+        for n in (1, 2, 1)
+    ]
+
+    found = parsed(tmp_path, lines)
+
+    assert found.decisions["count"].sum() == 2
+    assert (found.lines, found.ignored, found.quarantined) == (3, 1, 0)
