@@ -1,10 +1,10 @@
-"""Which bindings the history could do without, and which of those can go together.
+"""Which bindings the history could do without, and which of those are redundant together.
 
 Two bindings that allow the same are each superfluous, and not both. So of all that let a question
-through one is kept: the one that is most worth keeping, first a decisive one,
-then the most used one. Bindings that are kept for no question can go, all at once: each question
-still has its keeper. A DENY is never proposed for removal, because one that has not matched yet may
-deny an access tomorrow.
+through one is kept: the one that is most worth keeping, first a decisive one, then one that is not
+for all principals, all names or all operations, then the most used one. Bindings that are kept for
+no question are redundant, all at once: each question still has its keeper. A DENY is never proposed
+for removal, because one that has not matched yet may deny an access tomorrow.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from doorkeeper.acl.bulk import load
-from doorkeeper.acl.model import WILDCARD, AclPermissionType, PatternType
+from doorkeeper.acl.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+)
 from doorkeeper.acl.regions import covering_patterns, names_of
 from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES
 
@@ -59,14 +65,16 @@ class Unused(NamedTuple):
     removable: bool
 
 
-def rank_bindings(index: Index, totals: pl.DataFrame) -> Ranked:
-    """Rank bindings by the result of ``usage.add``."""
+def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataFrame) -> Ranked:
+    """Rank the bindings of an index by their width and the result of ``usage.add``."""
     uses = np.zeros(index.size, np.int64)
     decisive = np.zeros(index.size, np.bool_)
     numbers = totals.get_column(BINDING).to_numpy()
     uses[numbers] = totals.get_column(USES).to_numpy()
     decisive[numbers] = totals.get_column(DECISIVE).to_numpy() > 0
-    order = np.lexsort((np.arange(index.size), -uses, ~decisive))
+    # Of a grant on all names and those on the names that were used, the wide one is redundant.
+    excess = np.array([_excess(each) for each in bindings], np.int64)
+    order = np.lexsort((np.arange(index.size), -uses, excess, ~decisive))
     ranks = np.empty(index.size, np.int32)
     ranks[order] = np.arange(index.size, dtype=np.int32)
     return Ranked(index, ranks)
@@ -179,6 +187,17 @@ def _keepers_in(shared: Ranked, block: Block) -> pa.Table:
     pairs = np.unique(pairs, axis=0)
     return pa.table(
         [pa.array(pairs[:, 0], pa.int32()), pa.array(pairs[:, 1], pa.int32())], schema=KEPT
+    )
+
+
+def _excess(binding: AclBinding) -> int:
+    """Return how wide a binding is by its wildcards: principals before names before operations."""
+    (_, name, pattern_type), entry = binding
+    all_names = name == WILDCARD and pattern_type is PatternType.LITERAL
+    return (
+        4 * (entry.principal == WILDCARD_PRINCIPAL)
+        + 2 * all_names
+        + (entry.operation is AclOperation.ALL)
     )
 
 

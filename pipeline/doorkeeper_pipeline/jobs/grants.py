@@ -62,7 +62,7 @@ def usage(asked: GoldInput, index: Index) -> pl.DataFrame:
 
 def removable(asked: GoldInput, acls: AclSet, totals: pl.DataFrame) -> list[Unused]:
     """Return bindings that were never decisive; those marked to go can go together (backtest)."""
-    shared = rank_bindings(asked.index(acls.bindings), totals)
+    shared = rank_bindings(asked.index(acls.bindings), acls.bindings, totals)
     keepers = asked.engine.over_tuples(asked.distinct, keepers_of, shared, KEPT)
     found = unused_bindings(acls.bindings, totals, keepers, asked.policy)
     going = {each.binding for each in found if each.removable}

@@ -66,7 +66,7 @@ def test_the_whole_removal_set_turns_nothing(
     totals = sum_uses([parts_of(index, table)])
 
     found = unused_bindings(
-        bindings, totals, keepers_of(rank_bindings(index, totals), table), policy
+        bindings, totals, keepers_of(rank_bindings(index, bindings, totals), table), policy
     )
 
     going = {bindings[each.binding] for each in found if each.removable}

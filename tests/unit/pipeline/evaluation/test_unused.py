@@ -1,7 +1,9 @@
 """What a history could do without, and what of it can go together."""
 
+import pytest
+
 from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import AclBinding, ResourceType
+from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.unused import (
     KEPT,
@@ -29,7 +31,7 @@ def found(
     index, table = compile_index(bindings, policy), asked_table(questions)
     totals = sum_uses([parts_of(index, table)])
     return unused_bindings(
-        bindings, totals, keepers_of(rank_bindings(index, totals), table), policy
+        bindings, totals, keepers_of(rank_bindings(index, bindings, totals), table), policy
     )
 
 
@@ -57,6 +59,23 @@ def test_the_decisive_one_is_kept() -> None:
         Unused(0, "COVERED", (2,), removable=True),
         Unused(1, "COVERED", (2,), removable=True),
     ]
+
+
+@pytest.mark.parametrize(
+    "broad",
+    [
+        allow("a", READ, topic("*")),
+        allow("*", READ, topic("ord", PREFIXED)),
+        allow("a", AclOperation.ALL, topic("ord", PREFIXED)),
+    ],
+)
+def test_of_a_wide_grant_and_exact_ones_the_wide_one_goes(broad: AclBinding) -> None:
+    """It is the most used one: that must not keep ALL on ``*`` in place of what is needed."""
+    exact = allow("a", READ, topic("ordered"))
+
+    assert [
+        each.binding for each in found([ONE, broad, exact], [ORDERS, ORDERED]) if each.removable
+    ] == [1]
 
 
 def test_a_deny_is_never_removable() -> None:
@@ -90,7 +109,7 @@ def test_what_closes_a_resource_stays() -> None:
 def test_nothing() -> None:
     """An empty history keeps nothing; an empty set has nothing unused."""
     index = compile_index([ONE])
-    keepers = keepers_of(rank_bindings(index, sum_uses([])), asked_table([]))
+    keepers = keepers_of(rank_bindings(index, [ONE], sum_uses([])), asked_table([]))
 
     assert keepers.equals(KEPT.empty_table())
     assert found([], [ORDERS]) == []
