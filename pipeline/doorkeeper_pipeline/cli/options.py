@@ -324,15 +324,19 @@ def _evidence(function: F, *, is_run: bool) -> F:
             "--brokers",
             click.IntRange(0),
             DEFAULT_THRESHOLDS.brokers,
-            "How many brokers and controllers write a log of their own: fewer logs are not enough"
-            " evidence. 0 leaves it out.",
+            (
+                "How many brokers and controllers write a log of their own: fewer logs are not"
+                " enough evidence. 0 leaves it out."
+            ),
         ),
         (
             "--min-coverage",
             percent,
             DEFAULT_THRESHOLDS.coverage,
-            "The percentage of days between the first decision and the last that must have one, in"
-            " the log of each broker.",
+            (
+                "The percentage of days between the first decision and the last that must have one,"
+                " in the log of each broker."
+            ),
         ),
         (
             "--min-agreement",
@@ -369,6 +373,22 @@ def last_policy(function: F) -> F:
     return _policy(function, is_run=False)
 
 
+def _principals(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the principals of texts as super.users has them, with ; between.
+
+    Raises:
+        BadParameter: one is no principal, so that it could be no one's.
+
+    """
+    found = [each.strip() for value in values for each in value.split(";")]
+    for each in found:
+        if not re.fullmatch(r"[^:\s]+:.+", each, re.DOTALL):
+            raise click.BadParameter(f"found {each!r}; expected is Type:name, such as User:admin")
+    return tuple(found)
+
+
 def _policy(function: F, *, is_run: bool) -> F:
     end = "" if is_run else LAST
     for option in (
@@ -391,7 +411,9 @@ def _policy(function: F, *, is_run: bool) -> F:
             "super_users",
             multiple=True,
             metavar="PRINCIPAL",
-            help="One of super.users, such as User:admin. May be repeated." + end,
+            callback=_principals,
+            help="One of super.users, such as User:admin, or all of them, separated by ;. May be"
+            " repeated." + end,
         ),
     ):
         function = option(function)

@@ -15,7 +15,7 @@ from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
-from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.jobs.gold import Proposal
 
-KINDS = ("least-privilege", "unused", "overbroad")
+LEAST_PRIVILEGE = "least-privilege"
+KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 
 
 @click.command("propose", epilog=STATUSES, context_settings=HELP)
@@ -137,9 +138,15 @@ def command(  # noqa: PLR0913  one for each option
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         tell("comparing recorded outcomes with the ACLs")
         proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
+        if not proof.observed.has_acls and LEAST_PRIVILEGE not in kinds:
+            raise Conflicting(
+                "no ACL is in force by the last run, so that none can be removed: give the listing"
+                " of the cluster, --acls acls.txt, here or to run; --kind least-privilege proposes"
+                " ACLs from the history alone"
+            )
         if proof.lacking and not accept_lost_access:
             raise PipelineError(refusal_of(proof))
-        tell("looking for what was used, and what can go")
+        tell("looking for what was used, and what is redundant")
         asked = replace(asked, doubtful=frozenset() if accept_lost_access else proof.doubtful)
         wanted = replace(wanted, accepted=asked.acls.with_ids(accepted))
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))

@@ -183,6 +183,7 @@ def as_json(summary: RunSummary) -> str:
             "doubtful_principals": sorted(proof.doubtful),
         },
         "findings": summary.findings,
+        "unread": [{"reason": why, "count": count} for why, count in summary.unread],
     }
     return json.dumps(document, default=str, indent=2)
 
@@ -203,6 +204,7 @@ def as_text(summary: RunSummary, out: Path | str) -> str:
             f" {row['quarantined']:,} in quarantine; {row['decisions']:,} decisions"
         ),
     ]
+    lines += [f"  {count:,} in quarantine: {printable(why)}" for why, count in summary.unread]
     if row["copied"]:
         lines.append(f"{row['copied']:,} decisions are in several files, and count once")
     lines.append(f"evidence: {summary.evidence.summary()}")

@@ -305,7 +305,10 @@ def _wrong_policy(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
             each if each == _MORE else f"--super-user {word(each) or ascii(each)}"
             for each in _principals(missing)
         )
-        yield f"{_count(missing)} were allowed to super users that were not given: add {options}"
+        yield (
+            f"{_count(missing)} were allowed to super users that were not given: if super.users of"
+            f" the brokers has them, add {options}"
+        )
     opened = _open_resources(rows, policy)
     if opened:
         yield (

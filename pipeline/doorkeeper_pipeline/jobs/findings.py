@@ -72,7 +72,7 @@ def _removable(unused: pl.DataFrame) -> Iterator[str]:
     others = going["principal"].n_unique() - len(largest)
     if others:
         rest = len(going) - sum(count for _, count in largest)
-        yield f"  and {rest:,} of {others:,} other principals"
+        yield f"  and {rest:,} ACLs of {others:,} other principals"
 
 
 def _wide(wide: pl.DataFrame) -> Iterator[str]:

@@ -55,9 +55,14 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.tables.source_file import SourceFile
 
 FAILURES_TOLD = 10
+REASONS_TOLD = 3
 MAX_QUARANTINED = 5.0
 FEW_LINES = 10
 DAY_LENGTH = len("2026-11-22")
+EMPTY_SET = (
+    "the set of ACLs that was given is empty, as a listing that failed: leave out --acls if the"
+    " cluster has none"
+)
 _ACLS = "acls"
 """The name of the digest of the sets of ACLs that were given."""
 
@@ -108,13 +113,17 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """The results of a run; the same numbers as its row in the table runs."""
+    """The results of a run; the same numbers as its row in the table runs.
+
+    ``unread`` are the most frequent reasons of lines that went to quarantine, with their numbers.
+    """
 
     run: dict[str, Any]
     rows: dict[str, int]
     gone: tuple[str, ...]
     evidence: Evidence
     findings: tuple[str, ...] = ()
+    unread: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +173,7 @@ class _Run:
         self._warnings: dict[str, int] = {}
         self._copied = 0
         self._texts: list[str] = []
+        self._empty_set = False
         self._asked: dict[str, Any] = {}
         self._digests: dict[str, str] = {}
         self._cluster = expect_cluster(self._known, request.cluster, known_name(tables))
@@ -204,7 +214,25 @@ class _Run:
             for name, columns in SUMMARIZED.items()
         }
         return RunSummary(
-            run=row, rows=rows, gone=gone, evidence=proof, findings=findings_of(tables)
+            run=row,
+            rows=rows,
+            gone=gone,
+            evidence=proof,
+            findings=findings_of(tables),
+            unread=self._unread(work) if row["quarantined"] else (),
+        )
+
+    def _unread(self, work: manifest.Work) -> tuple[tuple[str, int], ...]:
+        """Return why lines that were read now went to quarantine, the most frequent reasons."""
+        read = [file_id for file_id, _ in work.read]
+        rows = self._read_new("quarantine", ("file_id", "reason"))
+        return tuple(
+            rows.filter(pl.col("file_id").is_in(read))
+            .group_by("reason")
+            .len()
+            .sort(["len", "reason"], descending=[True, False])
+            .head(REASONS_TOLD)
+            .iter_rows()
         )
 
     def _compare(self) -> manifest.Work:
@@ -451,8 +479,7 @@ class _Run:
             self._around.tell("reading the ACLs")
             bindings = follow_places(before, given, self._started)
         if bindings.filter(pl.col("valid_to").is_null()).is_empty():
-            # As a listing is that failed: then nothing is known about grants.
-            self._warn([("the set of ACLs that was given is empty", 1)])
+            self._empty_set = True
         self._warn(contents.check("bindings", bindings).items())
         return bindings
 
@@ -502,6 +529,9 @@ class _Run:
             logs,
         )
         proof = evidence_in(basis, request.policy, request.thresholds, self._started)
+        if self._empty_set:
+            # As a listing is that failed: then nothing is known about grants.
+            proof = proof._replace(causes=(EMPTY_SET, *proof.causes), contradicts=True)
         values.update(lacking=proof.lacking, doubtful=sorted(proof.doubtful))
         for_gold = cache(
             lambda: replace(

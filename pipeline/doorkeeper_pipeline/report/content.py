@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.report.amounts import amount, number, percent, short
 from doorkeeper_pipeline.report.basis import basis_of
 from doorkeeper_pipeline.report.changes import changes_of, new_principals_of
@@ -85,19 +86,24 @@ def _figure(count: int, what: str, remark: str, section: str) -> Figure:
 def _removable(frames: Frames) -> Figure:
     unused, usage = frames.get("unused_grants"), frames.get("grant_usage")
     if unused is None or usage is None:
-        return Figure(UNKNOWN, "", "grants can go", "no set of ACLs was given", "unused")
+        return Figure(UNKNOWN, "", "redundant grants", "no set of ACLs was given", "unused")
     count, grants = removable_of(unused), count_of(usage)
-    remark = f"{percent(count, grants)} of {amount(grants, 'grant')}, without turning a decision"
-    return _figure(count, "grant can go" if count == 1 else "grants can go", remark, "unused")
+    remark = f"{percent(count, grants)} of {amount(grants, 'grant')}; no decision needs them"
+    word = "redundant grant" if count == 1 else "redundant grants"
+    return _figure(count, word, remark, "unused")
 
 
 def _too_wide(frames: Frames) -> Figure:
-    wide = frames.get("overbroad_grants")
-    if wide is None:
-        return Figure(UNKNOWN, "", "grants too wide", "no set of ACLs was given", "overbroad")
-    everything = count_of(wide.filter(pl.col("excess").list.contains("ALL_NAMES")))
-    remark = f"{number(everything)} of them for all names"
-    return _figure(count_of(wide), "grants too wide", remark, "overbroad")
+    wide, usage = frames.get("overbroad_grants"), frames.get("grant_usage")
+    word = "grants wider than their use"
+    if wide is None or usage is None:
+        return Figure(UNKNOWN, "", word, "no set of ACLs was given", "overbroad")
+    # Grants that were never used are not among them, however wide: they are unused.
+    all_names = (pl.col("resource_name") == WILDCARD) & (pl.col("pattern_type") == "LITERAL")
+    all_principals = pl.col("principal") == WILDCARD_PRINCIPAL
+    broad = usage.filter(pl.col("permission_type") == "ALLOW", all_names | all_principals)
+    remark = f"{number(count_of(broad))} in force for all names or principals"
+    return _figure(count_of(wide), word, remark, "overbroad")
 
 
 def _new(frames: Frames) -> Figure:

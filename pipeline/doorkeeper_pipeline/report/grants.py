@@ -61,7 +61,7 @@ _EXCESS = {
 def unused_section(frames: Frames, about: About) -> Section:
     """Return the section about grants without which nothing would have been decided otherwise."""
     unused, usage = frames.get("unused_grants"), frames.get("grant_usage")
-    section_id, word, title = "unused", "Unused", "Grants that nobody needed"
+    section_id, word, title = "unused", "Unused", "Grants that no decision needed"
     if unused is None or usage is None:
         return Section(id=section_id, word=word, title=title, missing=NO_ACLS)
     total, removable = count_of(unused), removable_of(unused)
@@ -69,8 +69,8 @@ def unused_section(frames: Frames, about: About) -> Section:
     grants = sum(part.size for part in state.parts)
     difference = (
         f"Of {amount(grants, 'grant')} in force, {number(total)} ({percent(total, grants)}) made"
-        f" no difference in the days observed. {number(removable)} of them can go together: with"
-        " all of those removed, every decision of the history stays as it was."
+        f" no difference in the days observed. {number(removable)} of them are redundant together:"
+        " with all of those removed, every decision of the history stays as it was."
     )
     lead = [difference]
     unproved = count_of(unused.filter(pl.col("proposal") == "NOT_ENOUGH_EVIDENCE"))
@@ -82,7 +82,7 @@ def unused_section(frames: Frames, about: About) -> Section:
     if covered:
         lead.append(
             f"{amount(covered, 'grant')} did match, but others allow the same. Two grants that"
-            " cover each other are both in that list; only one of them is proposed to go."
+            " cover each other are both in that list; only one of them is redundant."
         )
     order: Order = [pl.col("proposal") != "REMOVE", *_IDENTITY]
     return Section(
@@ -95,8 +95,8 @@ def unused_section(frames: Frames, about: About) -> Section:
             Table(
                 id="unused-grants",
                 title="Unused grants",
-                note="Sorted with those first that can go. What is unused may be for a quarter's"
-                " end: ask before you remove.",
+                note="Redundant ones first. What is unused may be for the end of a quarter: ask"
+                " the owner before you remove it.",
                 columns=(
                     Column(title="Principal", kind=Kind.NAME),
                     Column(title="Does", kind=Kind.TAG, choice=True),
@@ -164,7 +164,7 @@ def overbroad_of(frames: Frames, about: About) -> Section:
 
 
 def removable_of(unused: pl.LazyFrame) -> int:
-    """Return how many grants can go together."""
+    """Return how many grants are redundant together."""
     return count_of(unused.filter(pl.col("proposal") == "REMOVE"))
 
 

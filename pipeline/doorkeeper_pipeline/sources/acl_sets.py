@@ -16,7 +16,7 @@ from doorkeeper.acl.formats import choosing
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper_pipeline.bindings import FIELDS, row_of
 from doorkeeper_pipeline.errors import Unreadable
-from doorkeeper_pipeline.sources import audit_changes, change_log
+from doorkeeper_pipeline.sources import audit_changes, change_log, reading
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
@@ -43,6 +43,10 @@ def read_bindings(path: Path) -> list[AclBinding]:
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
+        if error.object.startswith(reading.UTF_16):
+            raise Unreadable(
+                f"{path}: found UTF-16, as PowerShell writes it; expected is UTF-8"
+            ) from error
         raise Unreadable(f"{path}: no set of ACLs: byte {error.start} is no UTF-8") from error
     try:
         return choosing.read(text, name=path.name)

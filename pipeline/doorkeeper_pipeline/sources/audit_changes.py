@@ -18,9 +18,10 @@ import polars as pl
 from doorkeeper.acl.formats.names import FormatError, binding_of
 from doorkeeper_pipeline.bindings import row_of
 from doorkeeper_pipeline.errors import Unreadable
-from doorkeeper_pipeline.sources import reading
-from doorkeeper_pipeline.sources.files import list_files
+from doorkeeper_pipeline.sources import reading, trail
+from doorkeeper_pipeline.sources.files import identify, list_files
 from doorkeeper_pipeline.sources.json_lines import EPOCH, whole_lines
+from doorkeeper_pipeline.sources.recognising import SOURCES
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
@@ -95,6 +96,12 @@ def _changes(folder: Path) -> Iterator[Event]:
     if not paths:
         raise Unreadable(f"{folder}: neither a store of Doorkeeper nor an audit log is in it")
     for path in paths:
+        file = identify(path)
+        if file is not None and file.source != trail.SOURCE:
+            raise Unreadable(
+                f"{path}: found {SOURCES[file.source]}; a folder of ACLs has a store of Doorkeeper"
+                " or its audit log"
+            )
         for offset, block in whole_lines(path, reading.compression(path), 0, None):
             for line in block.split(b"\n"):
                 if _MARK not in line:

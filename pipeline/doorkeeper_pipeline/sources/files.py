@@ -89,6 +89,8 @@ def identify(path: Path, source: str | None = None, pattern: str = "") -> Source
     beginning = reading.head(path, how, HEAD_BYTES)
     if len(beginning) < HEAD_BYTES and not beginning.strip():
         return None  # as a log is that was rotated, and compressed, before anything was written
+    if beginning.startswith(reading.UTF_16):
+        raise Unreadable(f"{path}: found UTF-16; expected is UTF-8: convert it with iconv")
     form = None if source else form_of(beginning, pattern)
     if form is None and source is None:
         raise Unreadable(

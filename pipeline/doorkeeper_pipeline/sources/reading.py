@@ -28,6 +28,9 @@ them, and a file may be made to do that."""
 BOM = b"\xef\xbb\xbf"
 """The mark that Windows writes in front of UTF-8."""
 
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""The marks in front of UTF-16, as PowerShell writes a redirected output."""
+
 RECORD_BYTES_MAX = 4 << 20
 """The longest record that is waited for: names have 32,767 bytes at most in Kafka's own protocol,
 and a message holds a few of them. A longer one is cut, and ends in quarantine."""

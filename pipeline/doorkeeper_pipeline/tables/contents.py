@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from doorkeeper_pipeline.columns import CLUSTER, polars_schema, stored_columns
-from doorkeeper_pipeline.errors import BrokenContract, Unreadable
+from doorkeeper_pipeline.errors import BrokenContract, PipelineError, Unreadable
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.places import is_address
 from doorkeeper_pipeline.tables.rules import ERROR, KEYS, RULES
@@ -120,14 +121,29 @@ class FileState(NamedTuple):
 
 
 def write(frame: pl.DataFrame, place: str | Path) -> FileState:
-    """Write a frame as Parquet: the same rows in the same order give the same bytes."""
+    """Write a frame as Parquet: the same rows in the same order give the same bytes.
+
+    Raises:
+        PipelineError: it could not; half a file is not left behind.
+
+    """
     if is_address(place):
         return _write_far(frame, str(place))
     path = Path(place)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write_parquet(frame, path)
+    try:
+        _write_parquet(frame, path)
+    except (OSError, pl.exceptions.ComputeError) as error:
+        # On a full disk, what it took is what the next attempt lacks.
+        path.unlink(missing_ok=True)
+        cause = _CAUSE.search(str(error))
+        raise PipelineError(f"{path.parent}: {cause[1] if cause else error}") from error
     found = path.stat()
     return FileState(found.st_size, found.st_mtime_ns // 1_000_000)
+
+
+_CAUSE = re.compile(r"underlying IO error: (.*?)(?: \(os error \d+\))?\Z")
+"""The cause within Polars' errors of writing."""
 
 
 def _write_far(frame: pl.DataFrame, address: str) -> FileState:

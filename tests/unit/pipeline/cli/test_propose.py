@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from doorkeeper.acl.formats import choosing
 from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.cli.propose import write_set
-from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.jobs.gold import Proposal
 from doorkeeper_pipeline.tables import contents, delta
 
@@ -178,3 +178,38 @@ def test_a_script_in_spite_of_the_evidence_says_so(out: Path, tmp_path: Path) ->
     risk = "RISK: principals may lose access: the history is 0 seconds long"
     assert f"# {risk}" in script.read_text()
     assert risk in done.stdout
+
+
+@pytest.mark.parametrize("listing", [None, "version: 1\nacls: []\n"])
+def test_without_acls_there_is_nothing_to_remove(tmp_path: Path, listing: str | None) -> None:
+    """An empty set, as of a listing that failed, contradicts the run and makes no proposal."""
+    (tmp_path / "a.log").write_text(LINE * 3)
+    (tmp_path / "acls.yaml").write_text(listing or "")
+    acls = () if listing is None else ("--acls", tmp_path / "acls.yaml")
+    made = called("run", "--audit", tmp_path / "a.log", "--out", tmp_path / "out", *acls)
+    propose = ("propose", "--out", tmp_path / "out", *ANY_LENGTH)
+
+    assert made.exit_code == (0 if listing is None else 4), made.output
+    refused = called(*propose)
+    assert isinstance(refused.exception, Conflicting)
+    assert "--acls acls.txt" in str(refused.exception)
+    assert "0 -> 1 ACLs" in called(*propose, "--kind", "least-privilege").stdout
+
+
+@pytest.mark.parametrize("wrong", ["admin", "", "User:", "User:a;b", ":a"])
+def test_super_users_that_are_no_principals(out: Path, wrong: str) -> None:
+    """They would match no one, and look as if the super users were given."""
+    done = called("propose", "--out", out, "--super-user", wrong)
+
+    assert done.exit_code == 2
+    assert "expected is Type:name, such as User:admin" in done.output
+
+
+def test_super_users_as_the_broker_has_them(out: Path) -> None:
+    """The value of super.users can be given whole."""
+    given = ("--super-user", "User:root; User:CN=a,O=b")
+    done = called(*("run", "--audit", out.parent / "a.log", "--out", out), *given)
+
+    assert done.exit_code == 0, done.output
+    asked = json.loads(delta.read(out, "runs")["asked"][-1])
+    assert asked["super_users"] == ["User:CN=a,O=b", "User:root"]

@@ -304,9 +304,11 @@ def test_a_log_of_a_broker_with_gaps_is_not_enough() -> None:
     found = evidence_of(observed(logs=brokers(31, 11)), [row()], Policy(), DEFAULT_THRESHOLDS)
 
     assert found.lacking == (
-        "the log /b2.log has decisions on 11 of 31 days, and 90% are needed (--min-coverage): are"
-        " files of this broker missing? Without any: 2026-10-01, 2026-10-02, 2026-10-03,"
-        " 2026-10-04, 2026-10-05, ...",
+        (
+            "the log /b2.log has decisions on 11 of 31 days, and 90% are needed (--min-coverage):"
+            " are files of this broker missing? Without any: 2026-10-01, 2026-10-02, 2026-10-03,"
+            " 2026-10-04, 2026-10-05, ..."
+        ),
     )
     assert "on 31 of 31 days, in 2 logs; 100% agree" in found.summary()
 

@@ -97,7 +97,7 @@ def test_grants_are_named() -> None:
         "can be removed: 15 ACLs",
         "  of User:a: READ on TOPIC t0*; READ on TOPIC t1*; READ on TOPIC t2*; and 1 more",
         *(f"  of User:{name}: READ on TOPIC t{at}*" for at, name in enumerate("bcdefghij", 4)),
-        "  and 2 of 2 other principals",
+        "  and 2 ACLs of 2 other principals",
         "for all names or principals: 1 ACLs",
         "  User:a: ALL on TOPIC * from 10.0.0.1, used 7 times",
     )

@@ -39,6 +39,30 @@ def test_decisions_alone_are_a_report() -> None:
     assert len(report.sections) == 9
 
 
+def test_wide_grants_that_were_never_used_are_counted() -> None:
+    """None is wider than its use, and the figure must not read as if there were no wide one."""
+    grants = [
+        {"principal": "User:a", "resource_name": "*", "pattern_type": "LITERAL"},
+        {"principal": "User:*", "resource_name": "x", "pattern_type": "PREFIXED"},
+        {"principal": "User:a", "resource_name": "*", "pattern_type": "PREFIXED"},
+    ]
+    frames = {
+        "decisions": table_of("decisions", [{"count": 1}]),
+        "grant_usage": table_of(
+            "grant_usage", [{"permission_type": "ALLOW", **each} for each in grants]
+        ),
+        "unused_grants": table_of("unused_grants", [{"proposal": "REMOVE"}]),
+        "overbroad_grants": table_of("overbroad_grants", []),
+    }
+
+    figures = report_of(frames, ABOUT).figures
+
+    assert [(each.number, each.what, each.remark) for each in figures[2:4]] == [
+        ("1", "redundant grant", "33% of 3 grants; no decision needs them"),
+        ("0", "grants wider than their use", "2 in force for all names or principals"),
+    ]
+
+
 def test_without_decisions_there_is_no_report() -> None:
     """The missing table is named."""
     with pytest.raises(KeyError, match="decisions"):

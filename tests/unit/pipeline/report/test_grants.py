@@ -30,7 +30,7 @@ def test_grants_are_divided_by_what_they_were_good_for() -> None:
     assert section.whole is not None
     assert [part.size for part in section.whole.parts] == [1, 2, 4]
     assert section.lead[0].startswith("Of 7 grants in force, 1 (14%) made no difference")
-    assert "0 of them can go together" in section.lead[0]
+    assert "0 of them are redundant together" in section.lead[0]
 
 
 def test_what_can_go_comes_first_and_the_rest_is_counted() -> None:

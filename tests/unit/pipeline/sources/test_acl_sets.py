@@ -69,7 +69,12 @@ def test_a_time_for_a_whole_set() -> None:
 
 @pytest.mark.parametrize(
     ("data", "reason"),
-    [(b"\xff\xfe", "no UTF-8"), (b"acls: [1]", "acls.yaml"), (None, "No such file")],
+    [
+        (b"\xff", "no UTF-8"),
+        ("acls: []".encode("utf-16"), "found UTF-16, as PowerShell writes it; expected is UTF-8"),
+        (b"acls: [1]", "acls.yaml"),
+        (None, "No such file"),
+    ],
 )
 def test_what_is_no_set(tmp_path: Path, data: bytes | None, reason: str) -> None:
     """A file that is none is an error with its name and what is wrong."""

@@ -78,6 +78,8 @@ def test_changes_have_times_and_authors(tmp_path: Path) -> None:
     ("lines", "text"),
     [
         ((), "neither a store of Doorkeeper nor an audit log is in it"),
+        (("hello\n",), "nothing in its first 64 kB tells what it is"),
+        (('{"class_uid": 6003}\n',), "found Redpanda's audit log; a folder of ACLs has a store"),
         ((event(1, added=[acl("x", operation="FLY")]),), "event 1 of node 1"),
         (('{"kind": "change", "seq": "x"}\n',), "after byte 0"),
     ],

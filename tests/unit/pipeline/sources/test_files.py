@@ -104,3 +104,13 @@ def test_a_file_by_all_its_names(tmp_path: Path) -> None:
     assert [path.name for path in found] == ["b.log", "lost.log", "lost.log"]
     with pytest.raises(Unreadable, match="No such file"):
         identify(found[1])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_utf_16_is_named(tmp_path: Path, encoding: str) -> None:
+    """PowerShell makes it of any command's output."""
+    path = tmp_path / "a.log"
+    path.write_bytes(("\ufeff" * encoding.endswith("be") + "[2026").encode(encoding))
+
+    with pytest.raises(Unreadable, match="found UTF-16; expected is UTF-8"):
+        identify(path)

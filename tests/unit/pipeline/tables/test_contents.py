@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import resource
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
-from doorkeeper_pipeline.errors import BrokenContract, Unreadable
+from doorkeeper_pipeline.errors import BrokenContract, PipelineError, Unreadable
 from doorkeeper_pipeline.tables import contents
 
 if TYPE_CHECKING:
@@ -118,3 +119,17 @@ def test_a_column_that_came_later(tmp_path: Path) -> None:
     contents.write(older, tmp_path / "a.parquet")
 
     assert contents.scan("agreement", [str(tmp_path / "a.parquet")]).collect().equals(rows)
+
+
+def test_a_full_disk_is_named_and_gets_its_room_back(tmp_path: Path) -> None:
+    """The error has the folder and the cause; half a file is not left behind."""
+    target = tmp_path / "a.parquet"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
+    try:
+        with pytest.raises(PipelineError, match=f"^{tmp_path}: File too large") as caught:
+            contents.write(access(), target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "\n" not in str(caught.value)
+    assert not target.exists()
