@@ -7,7 +7,7 @@ import gc
 import importlib.metadata
 import secrets
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -95,16 +95,14 @@ def run_options(
 
     last = last_options(out, cluster)
     everyone = last.policy.allow_everyone if allow_everyone is None else allow_everyone
-    given = zip(Thresholds._fields, limits, strict=True)
-    thresholds = last.thresholds._replace(
-        **{name: limit for name, limit in given if limit is not None}
-    )
+    named = zip(Thresholds._fields, limits, strict=True)
+    given: dict[str, Any] = {name: limit for name, limit in named if limit is not None}
     return RunOptions(
         Policy(
             super_users=frozenset(super_users) or last.policy.super_users, allow_everyone=everyone
         ),
         last.networks if release is None else options.RELEASES[release],
-        thresholds,
+        last.thresholds._replace(**given),
     )
 
 

@@ -86,8 +86,10 @@ def _days(files: list[File]) -> frozenset[dt.date]:
 
 
 def _first(files: list[File]) -> dt.datetime:
-    return min(each["first_ts"] for each in files)
+    first: dt.datetime = min(each["first_ts"] for each in files)
+    return first
 
 
 def _last(files: list[File]) -> dt.datetime:
-    return max(each["last_ts"] for each in files)
+    last: dt.datetime = max(each["last_ts"] for each in files)
+    return last
