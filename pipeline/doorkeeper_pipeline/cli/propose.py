@@ -150,7 +150,10 @@ def command(  # noqa: PLR0913  one for each option
         asked = replace(asked, doubtful=frozenset() if accept_lost_access else proof.doubtful)
         wanted = replace(wanted, accepted=asked.acls.with_ids(accepted))
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
-    tables = {"least_privilege": proposal.least_privilege, "backtest": proposal.backtest}
+    tables = {"backtest": proposal.backtest}
+    if LEAST_PRIVILEGE in kinds:
+        # Else it is empty, and that of the run stays.
+        tables["least_privilege"] = proposal.least_privilege
     keep(out, tables, cluster)
     if to is not None:
         write_set(to, proposal)

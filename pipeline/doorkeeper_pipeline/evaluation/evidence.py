@@ -306,8 +306,8 @@ def _wrong_policy(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
             for each in _principals(missing)
         )
         yield (
-            f"{_count(missing)} were allowed to super users that were not given: if super.users of"
-            f" the brokers has them, add {options}"
+            f"{_count(missing)} were allowed to super users that were not given. If super.users of"
+            f" the brokers has them: add {options}"
         )
     opened = _open_resources(rows, policy)
     if opened:

@@ -107,7 +107,7 @@ def _new_access(frame: pl.LazyFrame, about: About) -> Table:
         rows=tuple(_new_row(row) for row in first_of(frame, order, about.rows_max)),
         total=count_of(frame),
         whole=place_of("new_access"),
-        empty="Nobody and nothing was new.",
+        empty="No principal, address or resource was new.",
     )
 
 

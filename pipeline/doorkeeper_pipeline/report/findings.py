@@ -87,20 +87,20 @@ def search(frames: Frames) -> dict[str, Found]:
     found: dict[str, Found] = {}
     for row, tags in broad_grants_in(frames):
         words = ", ".join(tag.word for tag in tags)
-        found[f"broad:{row['binding_id']}"] = Found("broad grant", f"{_acl(row)} ({words})")
+        found[f"broad:{row['binding_id']}"] = Found("broad grant", f"{words}: {_acl(row)}")
     for principal in dormant_in(frames):
-        found[f"dormant:{principal}"] = Found("dormant", f"{principal} has grants and no request")
+        found[f"dormant:{principal}"] = Found("dormant", f"grants and no request: {principal}")
     unused = frames.get("unused_grants")
     if unused is not None:
         for row in unused.filter(pl.col("proposal") != "KEEP").collect().to_dicts():
             proved = row["proposal"] == "REMOVE"
-            text = f"{_acl(row)} can be removed"
+            text = f"redundant: {_acl(row)}"
             found[f"unused:{row['binding_id']}"] = Found("unused grant", text, proved)
     denied = frames.get("denied")
     if denied is not None:
         lacking = denied.filter((pl.col("reason") == "NO_ACL") & ~pl.col("probe"))
         for principal in lacking.select(pl.col("principal").unique()).collect()["principal"]:
-            text = f"{principal} is refused for want of a grant"
+            text = f"refused for want of a grant: {principal}"
             found[f"refused:{principal}"] = Found("refusals", text)
     return found
 
@@ -254,7 +254,8 @@ def _acl(row: Row) -> str:
     star = "*" if row["pattern_type"] == "PREFIXED" else ""
     host = "" if row["host"] == "*" else f" from {row['host']}"
     what = f"{row['operation']} on {row['resource_type']} {row['resource_name']}{star}"
-    return f"{row['principal']}: {what}{host}"
+    # The page shortens a long text: what the finding is stands before the name that may be long.
+    return f"{what}{host} for {row['principal']}"
 
 
 def _fields(finding: Finding) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def overbroad_of(frames: Frames, about: About) -> Section:
     everybody = count_of(wide.filter(pl.col("excess").list.contains("ALL_PRINCIPALS")))
     lead = [
         f"{amount(total, 'grant')} {'allows' if total == 1 else 'allow'} far more than was done"
-        " through them. Beside each stands what was done, and the narrower grants that would do."
+        " through them. Beside each stands what was done, and narrower alternatives."
         if total
         else "No grant is far wider than its use."
     ]

@@ -110,7 +110,8 @@ def overview_of(decisions: pl.LazyFrame, history: History) -> Section:
     if history.probes:
         lead.append(
             f"Besides, {amount(history.probes, 'refusal')} answered clients that only asked what"
-            " they may see. Nobody was kept from anything, so they count nowhere as refused."
+            " they may see. They were denied nothing that they asked for, so that they do not count"
+            " as refused."
         )
     return Section(
         id="overview",

@@ -47,7 +47,11 @@ _KINDS = {
 def least_privilege_of(frames: Frames, about: About) -> Section:
     """Return the section with the smallest grants that allow all that was used."""
     frame = frames.get("least_privilege")
-    section_id, word, title = "least-privilege", "Least privilege", "The grants that would do"
+    section_id, word, title = (
+        "least-privilege",
+        "Least privilege",
+        "Grants that allow what was used",
+    )
     if frame is None:
         return Section(id=section_id, word=word, title=title, missing=NOT_MADE)
     totals = (
@@ -99,7 +103,7 @@ def backtest_of(frames: Frames, about: About) -> Section:
         return Section(
             id="backtest",
             word="Backtest",
-            title="What the proposal would turn",
+            title="What the proposal would change",
             missing=NOT_TRIED,
         )
     sums = {
@@ -118,21 +122,21 @@ def backtest_of(frames: Frames, about: About) -> Section:
     ]
     lead = (
         f"{amount(losers, 'principal')} would lose access: {amount(lost[1], 'decision')} of the"
-        " history would turn from allow to deny"
+        " history would be denied in place of allowed"
         if lost[0]
-        else "Nobody would lose access"
+        else "No principal would lose access"
     )
     return Section(
         id="backtest",
         word="Backtest",
-        title="What the proposal would turn",
+        title="What the proposal would change",
         lead=(f"{lead}. {_gain_text(won[1])}",),
         tables=(
             Table(
                 id="backtest-turns",
-                title="Decisions that would turn",
+                title="Decisions that would change",
                 columns=(
-                    Column(title="Turn", kind=Kind.TAG, choice=True),
+                    Column(title="Change", kind=Kind.TAG, choice=True),
                     Column(title="Decisions", kind=Kind.NUMBER),
                     Column(title="Principal", kind=Kind.NAME),
                     Column(title="Operation", kind=Kind.TEXT, choice=True),
@@ -145,7 +149,7 @@ def backtest_of(frames: Frames, about: About) -> Section:
                 rows=tuple(_turn_row(row) for row in first_of(frame, order, about.rows_max)),
                 total=lost[0] + won[0],
                 whole=place_of("backtest"),
-                empty="Not one decision of the history would turn.",
+                empty="No decision of the history would change.",
             ),
         ),
     )
@@ -154,20 +158,20 @@ def backtest_of(frames: Frames, about: About) -> Section:
 def _least_lead(grants: int, principals: int, allows: int, forbids: int) -> str:
     return (
         f"{amount(grants, 'grant')} for {amount(principals, 'principal')} would allow all that"
-        f" was used. Over the whole history they would turn {_change_text(allows, forbids)}."
+        f" was used. Over the whole history they would change {_change_text(allows, forbids)}."
     )
 
 
 def _change_text(allows: int, forbids: int) -> str:
     if not allows and not forbids:
-        return "not one decision"
-    return f"{number(forbids)} from allow to deny and {number(allows)} from deny to allow"
+        return "no decision"
+    return f"{number(forbids)} from allowed to denied and {number(allows)} from denied to allowed"
 
 
 def _gain_text(count: int) -> str:
     if not count:
-        return "None would turn from deny to allow."
-    return f"{amount(count, 'decision')} would turn from deny to allow."
+        return "No denied one would be allowed."
+    return f"{amount(count, 'decision')} would be allowed in place of denied."
 
 
 def _rule(rule: str, binding: str | None) -> Commands:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.jobs.findings import effects_of_removal
-from doorkeeper_pipeline.report.amounts import amount, number, percent
+from doorkeeper_pipeline.report.amounts import amount, percent
 from doorkeeper_pipeline.report.frames import (
     Frames,
     Order,
@@ -148,7 +148,7 @@ def _effects(frames: Frames) -> dict[str, int]:
 
 def _lead(history: History, total: int, rows: list[Row]) -> tuple[str, ...]:
     if not rows:
-        return ("Nobody was refused anything.",)
+        return ("No request was refused.",)
     lead = (
         f"{amount(history.refused, 'refusal')} come down to"
         f" {amount(total, 'combination')} of principal, operation and resource."
@@ -157,7 +157,8 @@ def _lead(history: History, total: int, rows: list[Row]) -> tuple[str, ...]:
     if total > 10 and history.refused:
         lead += (
             f" The ten most frequent make {percent(min(top, history.refused), history.refused)} of"
-            f" them; the first alone {number(rows[0]['count'])}."
+            f" them; the first alone makes"
+            f" {percent(min(rows[0]['count'], history.refused), history.refused)}."
         )
     return (lead,)
 

@@ -213,3 +213,13 @@ def test_super_users_as_the_broker_has_them(out: Path) -> None:
     assert done.exit_code == 0, done.output
     asked = json.loads(delta.read(out, "runs")["asked"][-1])
     assert asked["super_users"] == ["User:CN=a,O=b", "User:root"]
+
+
+def test_removals_leave_the_least_privilege_of_the_run(out: Path) -> None:
+    """A proposal of another kind has none: the report would say that nothing was allowed."""
+    before = delta.read(out, "least_privilege")
+
+    assert called("propose", "--out", out, *ANY_LENGTH).exit_code == 0
+
+    assert len(before) == 1
+    assert delta.read(out, "least_privilege").equals(before)

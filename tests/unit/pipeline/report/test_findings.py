@@ -150,3 +150,26 @@ def test_findings_of_another_cluster(tmp_path: Path) -> None:
     assert follow(known, ONE, LATER).cluster == "payments"
     with pytest.raises(Conflicting, match="'payments', and the tables are about 'orders'"):
         follow(known, {}, LATER, "orders")
+
+
+def test_long_names_do_not_hide_what_a_finding_is() -> None:
+    """The page cuts the middle of a long text, so what it is stands at the begin."""
+    name = f"User:{'long-' * 60}"
+    grant = {
+        "principal": name,
+        "operation": "ALL",
+        "resource_type": "TOPIC",
+        "resource_name": "*",
+        "host": "*",
+        "proposal": "REMOVE",
+    }
+    frames = {
+        "decisions": table_of("decisions", []),
+        "denied": table_of("denied", [{"principal": name, "reason": "NO_ACL"}]),
+        "unused_grants": table_of("unused_grants", [grant]),
+    }
+
+    assert {f"{each.text[:31]}|{each.text.endswith(name)}" for each in search(frames).values()} == {
+        "refused for want of a grant: Us|True",
+        "redundant: ALL on TOPIC * for U|True",
+    }

@@ -34,7 +34,7 @@ def test_what_a_principals_set_turns_is_counted_once() -> None:
 
     assert " ".join(section.lead) == (
         "3 grants for 2 principals would allow all that was used. Over the whole history they"
-        " would turn 1 from allow to deny and 7 from deny to allow."
+        " would change 1 from allowed to denied and 7 from denied to allowed."
     )
     assert section.tables[0].rows[2][-1] == Commands("add", ("add",))
     assert [row[6] is None for row in section.tables[0].rows] == [True, False, True]
@@ -53,8 +53,8 @@ def test_who_would_lose_comes_first() -> None:
     (table,) = section.tables
 
     assert " ".join(section.lead) == (
-        "2 principals would lose access: 7 decisions of the history would turn from allow to deny."
-        " 9 decisions would turn from deny to allow."
+        "2 principals would lose access: 7 decisions of the history would be denied in place of"
+        " allowed. 9 decisions would be allowed in place of denied."
     )
     assert [row[2] for row in table.rows] == ["User:b", "User:a", "User:c"]
     assert table.rows[0][7] == Commands("MatchingAcl", (), "acl")
@@ -65,4 +65,4 @@ def test_a_harmless_proposal_is_said_to_be_one() -> None:
     """Nothing turns: nobody loses, nobody wins."""
     section = backtest_of({"backtest": table_of("backtest", [])}, ABOUT)
 
-    assert section.lead == ("Nobody would lose access. None would turn from deny to allow.",)
+    assert section.lead == ("No principal would lose access. No denied one would be allowed.",)

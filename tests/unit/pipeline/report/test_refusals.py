@@ -94,7 +94,7 @@ def test_the_ten_most_frequent_are_summed_up() -> None:
 
     (lead,) = refusals_of(frames, HISTORY, ABOUT).lead
 
-    assert "The ten most frequent make 83% of them; the first alone 5." in lead
+    assert "The ten most frequent make 83% of them; the first alone makes 8.3%." in lead
 
 
 def test_nobody_was_refused() -> None:
