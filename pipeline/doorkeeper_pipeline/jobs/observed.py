@@ -60,6 +60,14 @@ def history(asked: GoldInput) -> History:
     )
 
 
+def principals_of(asked: GoldInput) -> frozenset[str]:
+    """Return the principals of a history."""
+    schema = pa.schema([pa.field(PRINCIPAL, pa.string(), nullable=False)])
+    by = (PRINCIPAL,)
+    table = asked.engine.over_tuples(asked.distinct, columns_of, by, schema, by)
+    return frozenset(table.column(PRINCIPAL).to_pylist())
+
+
 def columns_of(names: tuple[str, ...], table: DecisionTable) -> pa.Table:
     """Return some columns: a function for ``Engine.over_tuples``."""
     return table.rows.select(list(names))

@@ -23,6 +23,7 @@ from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
 from doorkeeper_pipeline.jobs.grants import overbroad_in, removable, usage
 from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, table_of
+from doorkeeper_pipeline.jobs.observed import principals_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,6 +43,7 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
     """
     _check(wanted)
     acls = asked.acls
+    _check_principals(asked, wanted, acls)
     privileges = NO_PRIVILEGES
     proposed = set(acls.bindings)
     if "unused" in wanted.kinds:
@@ -83,6 +85,23 @@ def _check(wanted: ProposalOptions) -> None:
     for principal in wanted.principals:
         if ":" not in principal:
             raise PipelineError(f"principal {principal!r}: expected is type:name, as User:alice")
+
+
+def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -> None:
+    """Check that principals are known: one that is spelt otherwise would have no proposal.
+
+    Raises:
+        PipelineError: one has neither an ACL nor a decision.
+
+    """
+    unknown = set(wanted.principals) - {each.entry.principal for each in acls.bindings}
+    if unknown:
+        unknown -= principals_of(asked)
+    if unknown:
+        raise PipelineError(
+            f"--principal: found {', '.join(map(repr, sorted(unknown)))}, with neither an ACL nor a"
+            " decision in the history"
+        )
 
 
 def _is_for(asked: GoldInput, wanted: ProposalOptions, binding: AclBinding) -> bool:

@@ -61,6 +61,8 @@ def follow(
         if batches.numbers():
             # What a killed stream had read and did not show any more; and the ACLs may be others.
             refresh(request.out, batches, request.policy, networks=request.networks)
+        elif not finished_files(request.trail):
+            tell(f"{request.trail}: no finished file of Doorkeeper's audit log is here yet")
         while True:
             seen = batches.file_names()
             new = [path for path in finished_files(request.trail) if name_of(path.name) not in seen]

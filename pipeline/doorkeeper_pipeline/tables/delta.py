@@ -43,7 +43,7 @@ KEPT_HOURS = 7 * 24
 
 
 _MARKS = re.compile(r"\x1b\[[0-9;]*m|↳")
-_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
+_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}|\\")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

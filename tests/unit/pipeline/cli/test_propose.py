@@ -223,3 +223,12 @@ def test_removals_leave_the_least_privilege_of_the_run(out: Path) -> None:
 
     assert len(before) == 1
     assert delta.read(out, "least_privilege").equals(before)
+
+
+def test_a_principal_that_is_spelt_otherwise(out: Path) -> None:
+    """It would have no proposal, as one of which nothing is redundant."""
+    done = called("propose", "--out", out, *ANY_LENGTH, "--principal", "User:A")
+
+    assert isinstance(done.exception, PipelineError)
+    assert "found 'User:A', with neither an ACL nor a decision" in str(done.exception)
+    assert called("propose", "--out", out, *ANY_LENGTH, "--principal", "User:a").exit_code == 0

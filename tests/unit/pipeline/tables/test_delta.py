@@ -220,8 +220,9 @@ def test_a_folder_with_any_name(tmp_path: Path) -> None:
         changed(tmp_path / name, 1, "User:a")
         changed(tmp_path / name, 2, "User:b")
         assert principals(tmp_path / name) == ["User:b"]
-    with pytest.raises(PipelineError, match="cannot hold '%20'"):
-        Tables(tmp_path / "a%20b")
+    for name, found in (("a%20b", "'%20'"), ("C:\\a", r"'\\\\'")):
+        with pytest.raises(PipelineError, match=f"cannot hold {found}"):
+            Tables(tmp_path / name)
 
 
 def test_tables_of_an_earlier_release(tmp_path: Path) -> None:
