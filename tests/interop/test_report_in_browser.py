@@ -274,6 +274,25 @@ async def test_every_control_has_a_name(chromium: str, tmp_path: Path) -> None:
     assert nameless == []
 
 
+async def test_paper_has_more_rows(chromium: str, tmp_path: Path) -> None:
+    """No button turns the pages of a table there; afterwards the page is as it was."""
+    rows = (
+        f"document.querySelector({DENIED!r}).closest('section').querySelectorAll('tbody tr').length"
+    )
+    denied = [{"principal": f"User:{number}", "count": 1} for number in range(120)]
+    frames = {
+        "decisions": table_of("decisions", [{"count": 1}]),
+        "denied": table_of("denied", denied),
+    }
+    numbers = []
+    async with opened(chromium, tmp_path, html_of(report_of(frames, About(made=BEGIN)))) as page:
+        for event in ("none", "beforeprint", "afterprint"):
+            await page.value(f"window.dispatchEvent(new Event({event!r}))")
+            numbers.append(await page.value(rows))
+
+    assert numbers == [50, 200, 50]
+
+
 async def test_it_prints(chromium: str, tmp_path: Path) -> None:
     """The page becomes a PDF of a few sheets of paper, on white."""
     async with opened(chromium, tmp_path, html()) as page:

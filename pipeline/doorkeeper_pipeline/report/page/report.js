@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   const SIZE = 25;
+  const PRINTED = 100;
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
   const phone = matchMedia("(max-width: 40rem)");
 
@@ -145,9 +146,9 @@
       this.show();
     }
 
-    show() {
-      const begin = this.page * SIZE;
-      const end = Math.min(begin + SIZE, this.found.length);
+    show(printed = false) {
+      const begin = printed ? 0 : this.page * SIZE;
+      const end = Math.min(begin + (printed ? PRINTED : SIZE), this.found.length);
       this.body.replaceChildren(...this.found.slice(begin, end).map(({ row }) => row));
       const all = this.found.length === this.rows.length ? "" : ` found, of ${this.rows.length.toLocaleString("en")}`;
       this.count.textContent = this.found.length
@@ -209,7 +210,10 @@
   }
 
   keepRoles();
-  for (const table of document.querySelectorAll("table.data")) new Sheet(table);
+  const sheets = [...document.querySelectorAll("table.data")].map((table) => new Sheet(table));
+  // Paper has no buttons to turn the pages of a table.
+  window.addEventListener("beforeprint", () => sheets.forEach((sheet) => sheet.show(true)));
+  window.addEventListener("afterprint", () => sheets.forEach((sheet) => sheet.show()));
   themeButton();
   readouts();
   currentSection();
