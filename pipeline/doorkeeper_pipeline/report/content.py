@@ -75,7 +75,7 @@ def figures_of(frames: Frames, history: History) -> tuple[Figure, ...]:
         ),
         _removable(frames),
         _too_wide(frames),
-        _new(frames),
+        _new(frames, history),
     )
 
 
@@ -106,8 +106,9 @@ def _too_wide(frames: Frames) -> Figure:
     return _figure(count_of(wide), word, remark, "overbroad")
 
 
-def _new(frames: Frames) -> Figure:
-    count = new_principals_of(frames)
+def _new(frames: Frames, history: History) -> Figure:
+    # In a history of one day all are seen for the first time.
+    count = new_principals_of(frames) if history.days > 1 else None
     if not count:
         remark = "nothing earlier is known" if count is None else "on the last day"
         return Figure(UNKNOWN if count is None else "0", "", "new principals", remark, "changes")

@@ -6,7 +6,7 @@ from itertools import chain, combinations, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from doorkeeper.acl.formats.acl_set import AclSet
     from doorkeeper.acl.model import AclBinding
@@ -36,8 +36,17 @@ def ownership_problems(files: Sequence[AclFile]) -> list[str]:
         _foreign_entities(files),
         _duplicate_entities(files),
     )
-    found = list(islice(problems, _PROBLEMS_MAX + 1))
+    # A role has several bindings, which may all have the same problem.
+    found = list(islice(_each_once(problems), _PROBLEMS_MAX + 1))
     return [*found[:_PROBLEMS_MAX], "and more"] if len(found) > _PROBLEMS_MAX else found
+
+
+def _each_once(problems: Iterable[str]) -> Iterator[str]:
+    seen = set()
+    for problem in problems:
+        if problem not in seen:
+            seen.add(problem)
+            yield problem
 
 
 def _overlaps(files: Sequence[AclFile]) -> Iterator[str]:

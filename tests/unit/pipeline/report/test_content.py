@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from doorkeeper_pipeline.report.content import UNKNOWN, report_of
-from doorkeeper_pipeline.report.model import About
+from doorkeeper_pipeline.report.model import About, Figure
 from doorkeeper_pipeline.worlds.shape import SMALL
 from doorkeeper_pipeline.worlds.traffic import world_of
 from testkit.report_tables import table_of, tables_of
@@ -53,10 +53,14 @@ def test_wide_grants_that_were_never_used_are_counted() -> None:
         ),
         "unused_grants": table_of("unused_grants", [{"proposal": "REMOVE"}]),
         "overbroad_grants": table_of("overbroad_grants", []),
+        "new_access": table_of("new_access", []),
     }
 
     figures = report_of(frames, ABOUT).figures
 
+    assert figures[4] == Figure(
+        UNKNOWN, "", "new principals", "nothing earlier is known", "changes"
+    )
     assert [(each.number, each.what, each.remark) for each in figures[2:4]] == [
         ("1", "redundant grant", "33% of 3 grants; no decision needs them"),
         ("0", "grants wider than their use", "2 in force for all names or principals"),
