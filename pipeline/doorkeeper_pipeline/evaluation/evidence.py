@@ -306,18 +306,18 @@ def _wrong_policy(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
             for each in _principals(missing)
         )
         yield (
-            f"{_count(missing)} were allowed to super users that were not given. If super.users of"
+            f"{_were(missing)} allowed to super users that were not given. If super.users of"
             f" the brokers has them: add {options}"
         )
     opened = _open_resources(rows, policy)
     if opened:
         yield (
-            f"{_count(opened)} were allowed because the resource has no ACL"
+            f"{_were(opened)} allowed because the resource has no ACL"
             " (allow.everyone.if.no.acl.found): add --allow-everyone"
         )
     shut = _shut_resources(rows)
     if shut:
-        yield f"{_count(shut)} were denied without an ACL: remove --allow-everyone"
+        yield f"{_were(shut)} denied without an ACL: remove --allow-everyone"
 
 
 def _causes(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
@@ -325,7 +325,7 @@ def _causes(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
     extra = _needless_super_users(rows)
     if extra:
         names = ", ".join(_principals(extra))
-        yield f"{_count(extra)} of {names} were decided by ACLs, but it is given as a super user"
+        yield f"{_count(extra)} of {names} {_be(extra)} decided by ACLs, but it is given as a super user"
     yield from _other_acls(rows)
     explained = (
         *(*_missing_super_users(rows, policy), *_open_resources(rows, policy)),
@@ -357,8 +357,8 @@ def _other_acls(rows: Sequence[Row]) -> Iterator[str]:
 def _rest(rows: Sequence[Row], explained: set[int]) -> Iterator[str]:
     """Yield the other contradictions, by the principals with most of them."""
     for outcome, text in (
-        ("ALLOWED", "were allowed, and the given ACLs deny them"),
-        ("DENIED", "were denied, and the given ACLs allow them"),
+        ("ALLOWED", "allowed, and the given ACLs deny them"),
+        ("DENIED", "denied, and the given ACLs allow them"),
     ):
         left = [
             {**row, "count": row["count"] - row["agreeing"]}
@@ -368,7 +368,7 @@ def _rest(rows: Sequence[Row], explained: set[int]) -> Iterator[str]:
         left = [row for row in left if row["count"]]
         if left:
             yield (
-                f"{_count(left)} {text}: were ACLs changed since, or are they of another time?"
+                f"{_were(left)} {text}: were ACLs changed since, or are they of another time?"
                 f" Principals: {', '.join(_principals(left))}"
             )
 
@@ -380,6 +380,14 @@ def _principals(rows: Iterable[Row]) -> list[str]:
         counts[row["principal"]] = counts.get(row["principal"], 0) + row["count"]
     found = sorted(counts, key=lambda name: (-counts[name], name))
     return [*found[:LISTED_MAX], *([_MORE] if len(found) > LISTED_MAX else [])]
+
+
+def _were(rows: Sequence[Row]) -> str:
+    return f"{_count(rows)} {_be(rows)}"
+
+
+def _be(rows: Iterable[Row]) -> str:
+    return "was" if sum(row["count"] for row in rows) == 1 else "were"
 
 
 def _count(rows: Iterable[Row]) -> str:

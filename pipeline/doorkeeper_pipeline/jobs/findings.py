@@ -45,7 +45,8 @@ def _denials(denied: pl.DataFrame, usage: pl.DataFrame) -> Iterator[str]:
     for text, count in _largest(real.filter(pl.col("reason") == "DENY"), "denied_by"):
         yield f"  {_percent(count, total)} by one DENY: {text}"
         if text in opens:
-            yield f"    without it {opens[text]:,} decisions of this history would be allowed"
+            opened = _amount(opens[text], "decision")
+            yield f"    without it {opened} of this history would be allowed"
     for principal, count in _largest(real.filter(pl.col("reason") == "NO_ACL"), "principal"):
         yield f"  {_percent(count, total)} because {principal} has no ALLOW for it"
 
@@ -62,7 +63,7 @@ def _removable(unused: pl.DataFrame) -> Iterator[str]:
     going = unused.filter(pl.col("proposal") == "REMOVE").with_columns(count=pl.lit(1))
     if going.is_empty():
         return
-    yield f"can be removed: {len(going):,} ACLs"
+    yield f"can be removed: {_amount(len(going), 'ACL')}"
     largest = _largest(going, "principal", PRINCIPALS_MAX)
     for principal, count in largest:
         rows = going.filter(pl.col("principal") == principal).sort(_ORDER).head(LISTED_MAX)
@@ -72,7 +73,7 @@ def _removable(unused: pl.DataFrame) -> Iterator[str]:
     others = going["principal"].n_unique() - len(largest)
     if others:
         rest = len(going) - sum(count for _, count in largest)
-        yield f"  and {rest:,} ACLs of {others:,} other principals"
+        yield f"  and {_amount(rest, 'ACL')} of {_amount(others, 'other principal')}"
 
 
 def _wide(wide: pl.DataFrame) -> Iterator[str]:
@@ -82,7 +83,7 @@ def _wide(wide: pl.DataFrame) -> Iterator[str]:
     )
     if broad.is_empty():
         return
-    yield f"for all names or principals: {len(broad):,} ACLs"
+    yield f"for all names or principals: {_amount(len(broad), 'ACL')}"
     for row in broad.sort("uses", *_ORDER).head(LISTED_MAX).iter_rows(named=True):
         times = "once" if row["uses"] == 1 else f"{row['uses']:,} times"
         yield f"  {row['principal']}: {_short(row)}, used {times}"
@@ -102,6 +103,10 @@ def _largest(frame: pl.DataFrame, by: str, most: int = LISTED_MAX) -> list[tuple
         frame.group_by(by).agg(pl.col("count").sum()).sort(["count", by], descending=[True, False])
     )
     return [(text, int(count)) for text, count in found.head(most).iter_rows()]
+
+
+def _amount(count: int, unit: str) -> str:
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def _percent(count: int, total: int) -> str:

@@ -98,6 +98,6 @@ def test_grants_are_named() -> None:
         "  of User:a: READ on TOPIC t0*; READ on TOPIC t1*; READ on TOPIC t2*; and 1 more",
         *(f"  of User:{name}: READ on TOPIC t{at}*" for at, name in enumerate("bcdefghij", 4)),
         "  and 2 ACLs of 2 other principals",
-        "for all names or principals: 1 ACLs",
+        "for all names or principals: 1 ACL",
         "  User:a: ALL on TOPIC * from 10.0.0.1, used 7 times",
     )
