@@ -8,6 +8,7 @@
    decision
 5  run: more lines could not be read than --max-quarantined allows; nothing was changed
 130  ended by Ctrl-C
+143  ended by SIGTERM
 
 No other end has the status 1: a script that runs a backtest must not take a full disk for its
 answer.
@@ -16,6 +17,7 @@ answer.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from contextlib import contextmanager
@@ -35,6 +37,7 @@ FAILED = 3
 CONTRADICTED = 4
 OVER_BUDGET = 5
 INTERRUPTED = 130
+TERMINATED = 143
 
 HELP = {"help_option_names": ["-h", "--help"]}
 """The settings of all commands."""
@@ -43,7 +46,7 @@ STATUSES = """\b
 Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage, or
 inputs that do not belong together; 3 it could not be done; 4 (run) the tables were
 written, and log, ACLs and options do not belong together, or there is no decision;
-5 (run) too many lines could not be read; 130 ended by Ctrl-C.
+5 (run) too many lines could not be read; 130 ended by Ctrl-C; 143 by SIGTERM.
 Nothing is changed but with 0, 1 and 4."""
 
 
@@ -83,14 +86,20 @@ def report_failures() -> Iterator[None]:
     raise SystemExit(FAILED)
 
 
+def _terminate(*_: object) -> None:
+    raise SystemExit(TERMINATED)
+
+
 @contextmanager
 def ended_by_others() -> Iterator[None]:
-    """Give Ctrl-C, and a closed output, statuses of their own: Click's is 1.
+    """Give Ctrl-C, SIGTERM and a closed output statuses of their own: Click's is 1.
 
     Raises:
         SystemExit: in place of them.
 
     """
+    # As Ctrl-C, it lets a run delete the files of which no table will know.
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         yield
     except KeyboardInterrupt:
@@ -100,6 +109,8 @@ def ended_by_others() -> Iterator[None]:
         # What Python itself would still write at its end goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(FAILED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 EXTRAS = {

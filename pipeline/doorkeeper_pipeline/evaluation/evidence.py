@@ -325,7 +325,10 @@ def _causes(rows: Sequence[Row], policy: Policy) -> Iterator[str]:
     extra = _needless_super_users(rows)
     if extra:
         names = ", ".join(_principals(extra))
-        yield f"{_count(extra)} of {names} {_be(extra)} decided by ACLs, but it is given as a super user"
+        yield (
+            f"{_count(extra)} of {names} {_be(extra)} decided by ACLs, but it is given as a super"
+            " user"
+        )
     yield from _other_acls(rows)
     explained = (
         *(*_missing_super_users(rows, policy), *_open_resources(rows, policy)),

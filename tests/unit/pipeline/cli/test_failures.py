@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -115,6 +118,24 @@ def test_ctrl_c(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("doorkeeper_pipeline.jobs.backtest.changes_by", interrupted)
 
     assert main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml") == 130
+
+
+def test_sigterm(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends a command as Ctrl-C does, so that unfinished files are deleted."""
+    undone = []
+
+    def terminated(*_: object) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        finally:
+            undone.append(True)
+
+    monkeypatch.setattr("doorkeeper_pipeline.jobs.backtest.changes_by", terminated)
+
+    assert main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml") == 143
+    assert undone == [True]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_the_answer_comes_before_it_is_kept(
