@@ -3,6 +3,10 @@
 A batch is written into a staging folder and becomes visible by one rename to ``batch=N``. When it
 is there already, it is left as it is: Spark's checkpoint gives the same files for the same number
 again after a crash, so nothing is lost and nothing stands twice, wherever a driver is killed.
+
+Spark starts a task again when it loses the worker before it has the result, and tasks of a driver
+that was killed may live on for a while. So each attempt of a batch has a folder of its own, each
+task writes files of its own, and those are kept whose names came back with a result.
 """
 
 from __future__ import annotations
@@ -10,10 +14,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -48,9 +53,10 @@ class FileTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileResult:
-    """The counts of a file."""
+    """The counts of a file, and the name of the files with its rows."""
 
     path: str
+    part: str
     lines: int
     decisions: int
     quarantined: int
@@ -164,12 +170,13 @@ class Batches:
     ) -> list[R]:
         """Stage a batch and rename it, unless it is there."""
         final = self.folder_of(number)
-        staging = self._staging / final.name
-        shutil.rmtree(staging, ignore_errors=True)
+        shutil.rmtree(self._staging, ignore_errors=True)
         if final.exists():
             return []
+        staging = self._staging / f"{final.name}-{secrets.token_hex(4)}"
         staging.mkdir(parents=True)
         results = stage(staging)
+        _keep(staging, {result.part for result in results})
         checkpoint("staged")
         self._folder.mkdir(parents=True, exist_ok=True)
         for path in (*staging.rglob("*"), staging):
@@ -178,6 +185,13 @@ class Batches:
         sync(self._folder)
         checkpoint("renamed")
         return results
+
+
+def _keep(staging: Path, parts: set[str]) -> None:
+    """Delete the rows of tasks whose results did not come: others have written the same."""
+    for path in staging.glob("*/*.parquet"):
+        if path.name not in parts:
+            path.unlink()
 
 
 def read_file(_: None, task: FileTask) -> FileResult:
@@ -198,38 +212,44 @@ def read_file(_: None, task: FileTask) -> FileResult:
         raise PipelineError(f"{path}: {error.strerror}") from error
     except Unreadable as error:
         parsed = Parsed(quarantine=quarantine_frame([(0, 0, str(error), "")]))
+    staged = stage_rows(Path(task.staging), name, task.path, trail.SOURCE, parsed)
     return FileResult(
         path=task.path,
+        part=staged.part,
         lines=parsed.lines,
-        decisions=stage_rows(Path(task.staging), name, task.path, trail.SOURCE, parsed),
+        decisions=staged.decisions,
         quarantined=len(parsed.quarantine),
         missing=parsed.missing,
     )
 
 
-def stage_rows(staging: Path, name: str, place: str, source: str, parsed: Parsed) -> int:
-    """Write rows as files of a batch that have this name; return the number of decisions.
+class Staged(NamedTuple):
+    """The name of the files that were written, and the number of decisions in them."""
+
+    part: str
+    decisions: int
+
+
+def stage_rows(staging: Path, name: str, place: str, source: str, parsed: Parsed) -> Staged:
+    """Write rows as files of a batch, which no other task writes.
 
     Raises:
         PipelineError: a file cannot be written.
 
     """
+    part = f"part-{name}-{secrets.token_hex(4)}.parquet"
     lines = contents.as_frame("lines", parsed.decisions.with_columns(file_id=pl.lit(name)))
     contents.check("lines", lines)
     try:
-        contents.write(
-            lines.drop("lines", "time_mark", "file_id"), staging / f"decisions/part-{name}.parquet"
-        )
+        contents.write(lines.drop("lines", "time_mark", "file_id"), staging / "decisions" / part)
         if not parsed.quarantine.is_empty():
             rows = parsed.quarantine.with_columns(
                 file_id=pl.lit(name), file=pl.lit(place), source=pl.lit(source)
             )
-            contents.write(
-                contents.as_frame("quarantine", rows), staging / f"quarantine/part-{name}.parquet"
-            )
+            contents.write(contents.as_frame("quarantine", rows), staging / "quarantine" / part)
     except OSError as error:
         raise PipelineError(f"{staging}: {error.strerror}") from error
-    return int(lines["count"].sum())
+    return Staged(part, int(lines["count"].sum()))
 
 
 def finished_files(folder: Path) -> list[Path]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -256,11 +255,13 @@ def read_lines(task: RecordsTask, lines: RecordLines) -> RecordsResult:
             f"{task.place}: the events are of {len(named)} clusters: {', '.join(sorted(named))}."
             " Choose one by --cluster"
         )
-    name = f"{task.partition}-{max(lines.first, 0)}-{secrets.token_hex(4)}"
+    name = f"{task.partition}-{max(lines.first, 0)}"
+    staged = stage_rows(Path(task.staging), name, task.place, source, parsed)
     return RecordsResult(
         path=task.place,
+        part=staged.part,
         lines=parsed.lines,
-        decisions=stage_rows(Path(task.staging), name, task.place, source, parsed),
+        decisions=staged.decisions,
         quarantined=len(parsed.quarantine),
         missing=parsed.missing,
         partition=task.partition,

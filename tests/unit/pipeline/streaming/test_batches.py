@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -15,6 +15,9 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
 from doorkeeper_pipeline.streaming.batches import Batches, finished_files, name_of
 from testkit.trail_files import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def names(batches: Batches) -> list[str]:
@@ -89,6 +92,64 @@ def test_finished_files(tmp_path: Path) -> None:
     assert [path.name for path in finished_files(tmp_path)] == ["a.jsonl.zst", "b.jsonl"]
     with pytest.raises(Unreadable, match="nowhere"):
         finished_files(tmp_path / "nowhere")
+
+
+class StartsAgain(LocalEngine):
+    """Runs each task twice, as Spark does when it loses a worker before it has the result."""
+
+    def map(self, function: Any, tasks: Any, shared: Any) -> Iterator[Any]:
+        list(super().map(function, tasks, shared))
+        return super().map(function, tasks, shared)
+
+
+def test_a_task_that_is_started_again(tmp_path: Path) -> None:
+    """The rows of the one whose result came are in the batch, those of the other one are not."""
+    batches = Batches(tmp_path)
+
+    batches.add(0, [str(write_file(tmp_path, 1, 2))], StartsAgain())
+
+    assert names(batches) == ["t1", "t2"]
+    assert not list((batches.root / ".staging").iterdir())
+
+
+class Dies(LocalEngine):
+    """Keeps its tasks and ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: list[Any] = []
+
+    def map(self, function: Any, tasks: Any, shared: Any) -> Iterator[Any]:
+        self.left += [(function, shared, task) for task in tasks]
+        raise PipelineError("the driver dies")
+
+
+class Late(LocalEngine):
+    """Has tasks of a driver that died write beside its own."""
+
+    def __init__(self, left: list[Any]) -> None:
+        super().__init__()
+        self._left = left
+
+    def map(self, function: Any, tasks: Any, shared: Any) -> Iterator[Any]:
+        results = list(super().map(function, tasks, shared))
+        for its_function, its_shared, task in self._left:
+            its_function(its_shared, task)
+        return iter(results)
+
+
+def test_tasks_of_a_driver_that_died(tmp_path: Path) -> None:
+    """What they write while the next driver makes the same batch is not in it."""
+    batches, dies = Batches(tmp_path), Dies()
+    file = str(write_file(tmp_path, 1, 2))
+    with pytest.raises(PipelineError, match="the driver dies"):
+        batches.add(0, [file], dies)
+    (left,) = dies.left
+
+    batches.add(0, [file], Late([left]))
+
+    assert names(batches) == ["t1", "t2"]
+    assert len(batches.decisions()) == 1
 
 
 KILLED = """

@@ -82,8 +82,8 @@ def test_one_stream_at_a_time(tmp_path: Path) -> None:
 
 def test_what_is_told_of_a_batch() -> None:
     """A line has the counts, and what is odd only where it is."""
-    result = FileResult(path="a", lines=5, decisions=4, quarantined=0, missing=0)
-    odd = FileResult(path="a", lines=5, decisions=4, quarantined=1, missing=9)
+    result = FileResult(path="a", part="", lines=5, decisions=4, quarantined=0, missing=0)
+    odd = FileResult(path="a", part="", lines=5, decisions=4, quarantined=1, missing=9)
 
     assert batch_line(3, [result], {"denied": 2}) == "batch 3: 1 files, 4 decisions; denied 2"
     assert "1 pieces in quarantine; 9 missing" in batch_line(3, [odd], {})

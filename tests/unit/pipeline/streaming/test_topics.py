@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from doorkeeper_pipeline.engines.contract import Engine
+
 LINE = (
     "[2026-11-22 07:10:00,000] INFO Principal = User:alice is Denied operation = READ from host ="
     " 10.0.0.7 on resource = Topic:LITERAL:{} for request = Fetch with resourceRefCount = 1"
@@ -58,13 +60,18 @@ class Site:
             for value in values:
                 producer.send("logs", value.encode(), partition=partition).get(10)
 
-    def follow(self, checkpoint: Callable[[str], None] = lambda _: None, **options: Any) -> None:
+    def follow(
+        self,
+        checkpoint: Callable[[str], None] = lambda _: None,
+        engine: Engine | None = None,
+        **options: Any,
+    ) -> None:
         """Read what is there."""
         address = parse_topic(f"kafka://{self.server.bootstrap_servers}/logs")
         request = TopicStreamRequest(
             address=address, out=self._out, policy=Policy(), once=True, **options
         )
-        follow_topic(request, LocalEngine(), self.told.append, lambda _: True, checkpoint)
+        follow_topic(request, engine or LocalEngine(), self.told.append, lambda _: True, checkpoint)
 
     def counts(self) -> dict[str, int]:
         """Return how often each name was refused."""
@@ -114,6 +121,24 @@ def test_killed(site: Site, step: str) -> None:
     site.follow()
 
     assert site.counts() == {"x": 2}
+
+
+class StartsAgain(LocalEngine):
+    """Runs each task twice, as Spark does when it loses a worker before it has the result."""
+
+    def over_records(self, function: Any, tasks: Any) -> Iterator[Any]:
+        list(super().over_records(function, tasks))
+        return super().over_records(function, tasks)
+
+
+def test_a_task_that_is_started_again(site: Site) -> None:
+    """The rows of the one whose result came are in the batch, those of the other one are not."""
+    site.send(LINE.format("x"), "garbage")
+
+    site.follow(engine=StartsAgain())
+
+    assert site.counts() == {"x": 1}
+    assert len(site.batches.quarantine()) == 1
 
 
 def test_deleted_by_retention(site: Site) -> None:
