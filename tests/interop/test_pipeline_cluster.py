@@ -83,9 +83,9 @@ if __name__ == "__main__":
 def test_workers_use_what_was_sent(tmp_path: Path) -> None:
     """The packages on the workers are those of the zip, wherever else there may be some."""
     (tmp_path / "where.py").write_text(WHERE)
-    with standalone(tmp_path, 1) as master:
+    with standalone(tmp_path, 1) as cluster:
         done = subprocess.run(
-            [sys.executable, str(tmp_path / "where.py"), master],
+            [sys.executable, str(tmp_path / "where.py"), cluster.address],
             env={**environment(), "PYTHONPATH": DRIVER_PATH},
             capture_output=True,
             text=True,
@@ -106,8 +106,8 @@ def test_a_cluster_gives_what_one_process_gives(
     for workers in (1, 2):
         folder = tmp_path / f"cluster{workers}"
         folder.mkdir()
-        with standalone(folder, workers) as master:
-            seconds[workers] = ran(world, tmp_path / f"out{workers}", "--master", master)
+        with standalone(folder, workers) as cluster:
+            seconds[workers] = ran(world, tmp_path / f"out{workers}", "--master", cluster.address)
     ran(world, tmp_path / "local", "--engine", "local")
 
     with capsys.disabled():

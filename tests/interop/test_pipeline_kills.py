@@ -1,6 +1,6 @@
-"""Runs on Spark whose driver is killed: each line counts once.
+"""Runs on Spark whose driver, or one of whose workers, is killed: each line counts once.
 
-``--spark-kills`` is the number of kills.
+``--spark-kills`` is the number of kills of each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.delta import Tables
 from testkit.checkout import ROOT
-from testkit.spark_cluster import environment, kill_session
+from testkit.spark_cluster import Cluster, environment, kill_session, standalone
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -193,3 +193,46 @@ def test_killed_drivers(
         told = ", ".join(f"{count} {moment}" for moment, count in died.items())
         sys.stdout.write(f"\ndrivers killed {told} the commits of their run\n")
     assert died["during"] > 0
+
+
+def wait_for_executor(process: subprocess.Popen[str], cluster: Cluster) -> float:
+    """Wait until the oldest worker works for a run; return the time."""
+    while process.poll() is None and not cluster.executors():
+        time.sleep(0.02)
+    return time.monotonic()
+
+
+@pytest.mark.timeout(7200)  # as above
+def test_killed_workers(
+    tmp_path: Path, pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where one of two workers dies at any moment of its work, the other one does the work.
+
+    Every other time the worker's process dies alone, else with its executors and their Python.
+    """
+    drawn = random.Random(23)
+    died = {"alone": 0, "with its executors": 0}
+    with (
+        standalone(tmp_path, 2) as cluster,
+        closing(Runs(tmp_path, cluster.address)) as runs,
+    ):
+        process = runs.start()
+        begin_s = wait_for_executor(process, cluster)
+        runs.finish(process)
+        usual_s = time.monotonic() - begin_s
+        for number in range(1, pytestconfig.getoption("--spark-kills") + 1):
+            process = runs.start()
+            wait_for_executor(process, cluster)
+            time.sleep(drawn.uniform(0, usual_s))
+            works = process.poll() is None and cluster.executors() > 0
+            alone = number % 2 == 1
+            cluster.kill_worker(alone=alone)
+            died["alone" if alone else "with its executors"] += works
+            runs.finish(process)
+            cluster.add_worker()
+        runs.compare_with_undisturbed(tmp_path / "undisturbed")
+
+    with capsys.disabled():
+        told = ", ".join(f"{count} {how}" for how, count in died.items())
+        sys.stdout.write(f"\nworkers killed at their work: {told}\n")
+    assert min(died.values()) > 0

@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on this machine, from pip's PySpark: a master and workers."""
+"""Spark on this machine, from pip's PySpark: a standalone cluster, a server of Spark Connect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from testkit.kafka_broker import free_port
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PATIENCE_S = 90.0
+EXECUTOR = b"CoarseGrainedExecutorBackend"
+PATIENCE_S = 180.0
 
 
 def environment() -> dict[str, str]:
@@ -34,34 +35,96 @@ def environment() -> dict[str, str]:
         "SPARK_HOME": str(Path(spec.origin).parent),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
     }
 
 
+class Cluster:
+    """A master and workers of one core each; a worker may be killed, and another one started."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start the master."""
+        self._folder = folder
+        self._log = folder / "master.log"
+        port = free_port()
+        self.address = f"spark://127.0.0.1:{port}"
+        command = ["master.Master", "--host", "127.0.0.1", "--port", str(port)]
+        self._master = _started(self._log, [*command, "--webui-port", "0"])
+        self._workers: list[subprocess.Popen[bytes]] = []
+        self._killed: list[subprocess.Popen[bytes]] = []
+        self._registered = 0
+
+    def wait(self) -> None:
+        """Wait until the master takes workers."""
+        _wait_for(self._log, r"Starting Spark master|I have been elected leader", 1)
+
+    def add_worker(self) -> None:
+        """Start a worker, and wait until the master knows it."""
+        number = self._registered
+        command = ["worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "--cores", "1"]
+        command += ["--memory", "2g", "--work-dir", str(self._folder / f"w{number}")]
+        log = self._folder / f"worker{number}.log"
+        self._workers.append(_started(log, [*command, self.address]))
+        self._registered += 1
+        _wait_for(self._log, r"Registering worker", self._registered)
+
+    def executors(self) -> int:
+        """Return the number of executors that the oldest worker runs."""
+        found = 0
+        for process in _of_session(self._workers[0]):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found += EXECUTOR in Path(f"/proc/{process}/cmdline").read_bytes()
+        return found
+
+    def kill_worker(self, *, alone: bool) -> None:
+        """Kill the oldest worker: alone, or with its executors and their Python, as a machine.
+
+        Executors that are left alone end themselves when they find out.
+        """
+        process = self._workers.pop(0)
+        if not alone:
+            kill_session(process)
+            return
+        process.kill()
+        # It is waited for at the end: until then no other session can have its number.
+        self._killed.append(process)
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in (*self._killed, *self._workers, self._master):
+            kill_session(process)
+
+
 @contextmanager
-def standalone(folder: Path, workers: int) -> Iterator[str]:
-    """Run a master and workers of one core each; yield the master's address."""
-    port = free_port()
-    address = f"spark://127.0.0.1:{port}"
-    processes = []
+def standalone(folder: Path, workers: int) -> Iterator[Cluster]:
+    """Run a master and workers of one core each."""
+    cluster = Cluster(folder)
     try:
-        processes.append(
-            _started(
-                folder / "master.log",
-                ["master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"],
-            )
-        )
-        _wait_for(folder / "master.log", r"Starting Spark master|I have been elected leader", 1)
-        for number in range(workers):
-            command = ["worker.Worker", "--host", "127.0.0.1", "--webui-port", "0"]
-            command += ["--cores", "1", "--memory", "2g", "--work-dir", str(folder / f"w{number}")]
-            processes.append(_started(folder / f"worker{number}.log", [*command, address]))
-        _wait_for(folder / "master.log", r"Registering worker", workers)
-        yield address
+        cluster.wait()
+        for _ in range(workers):
+            cluster.add_worker()
+        yield cluster
     finally:
-        for process in processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait(30)
+        cluster.close()
+
+
+@contextmanager
+def connect_server(folder: Path) -> Iterator[str]:
+    """Run a server of Spark Connect on two cores, and yield its address."""
+    port = free_port()
+    log = folder / "connect.log"
+    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    process = _launched(
+        log,
+        *("spark-submit", "--class", server, "--master", "local[2]", "--driver-memory", "1g"),
+        *("--conf", f"spark.connect.grpc.binding.port={port}"),
+        *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
+    )
+    try:
+        _wait_for(log, r"Spark Connect server started", 1)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        kill_session(process)
 
 
 def kill_session(process: subprocess.Popen[Any]) -> None:
@@ -70,20 +133,30 @@ def kill_session(process: subprocess.Popen[Any]) -> None:
     PySpark's daemon has a process group of its own, so that the group of the process is not enough.
     """
     process.kill()
+    for number in _of_session(process):
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+    process.wait(30)
+
+
+def _of_session(process: subprocess.Popen[Any]) -> Iterator[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(ProcessLookupError):
                 if os.getsid(int(entry.name)) == process.pid:
-                    os.kill(int(entry.name), signal.SIGKILL)
-    process.wait(30)
+                    yield int(entry.name)
 
 
 def _started(log: Path, command: list[str]) -> subprocess.Popen[bytes]:
+    return _launched(log, "spark-class", f"org.apache.spark.deploy.{command[0]}", *command[1:])
+
+
+def _launched(log: Path, program: str, *words: str) -> subprocess.Popen[bytes]:
     variables = environment()
-    launcher = str(Path(variables["SPARK_HOME"]) / "bin" / "spark-class")
+    launcher = str(Path(variables["SPARK_HOME"]) / "bin" / program)
     with log.open("wb") as told:
         return subprocess.Popen(
-            [launcher, f"org.apache.spark.deploy.{command[0]}", *command[1:]],
+            [launcher, *words],
             env=variables,
             stdout=told,
             stderr=told,
