@@ -14,7 +14,7 @@ import click
 from doorkeeper_pipeline.cli import options, starting
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES
 from doorkeeper_pipeline.cli.progress import Progress
-from doorkeeper_pipeline.engines.session import Settings
+from doorkeeper_pipeline.engines.session import CONNECT, Settings
 from doorkeeper_pipeline.topics.addresses import parse_topic
 
 if TYPE_CHECKING:
@@ -89,6 +89,12 @@ def command(  # noqa: PLR0913  one for each option
     options.check_config((str(audit),), command_config)
     if isinstance(audit, Path) and (source or cluster):
         raise click.UsageError("--source and --cluster are for topics: kafka://HOST:PORT/TOPIC")
+    if master is not None and master.startswith(CONNECT):
+        # Not repeated: such an address may have a token.
+        raise click.UsageError(
+            "--master: found an address of Spark Connect (sc://). A stream holds a lock in the JVM"
+            " of its driver: it needs a master of Spark's, such as local[*], or --engine local"
+        )
     given = starting.run_options(
         out, super_users, allow_everyone=allow_everyone, release=release, cluster=cluster
     )

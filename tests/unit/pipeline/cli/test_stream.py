@@ -30,6 +30,19 @@ def test_once_without_a_jvm(tmp_path: Path) -> None:
     assert len(Batches(tmp_path / "out").decisions()) == 1
 
 
+def test_spark_connect_is_refused(tmp_path: Path) -> None:
+    """The stream needs a driver of this machine; the address may have a token and is not shown."""
+    arguments = ["--audit", str(tmp_path), "--out", str(tmp_path / "out")]
+    address = "sc://host:15002/;token=secret"
+
+    done = CliRunner().invoke(pipeline, ["stream", "--master", address, *arguments])
+
+    assert done.exit_code == 2
+    assert "found an address of Spark Connect" in done.stderr
+    assert "secret" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_signal_ends_the_waiting() -> None:
     """A stream that is told to end does so at once, after the batch that it is in.
 
