@@ -1,8 +1,9 @@
 """Batches: some finished files of the trail, read together, there whole or not at all.
 
-A batch is written into a staging folder and becomes visible by one rename to ``batch=N``. When it
-is there already, it is left as it is: Spark's checkpoint gives the same files for the same number
-again after a crash, so nothing is lost and nothing stands twice, wherever a driver is killed.
+A batch is written into a staging folder and becomes visible by one rename to ``batch=N``. What it
+has read stands in it, and is left out wherever it comes again: Spark's checkpoint repeats a batch
+after a crash. So nothing is lost and nothing stands twice, wherever a driver is killed. The numbers
+are ours: Spark's begin anew without a checkpoint, and do not count what the local stream has added.
 
 Spark starts a task again when it loses the worker before it has the result, and tasks of a driver
 that was killed may live on for a while. So each attempt of a batch has a folder of its own, each
@@ -18,7 +19,7 @@ import secrets
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -75,6 +76,13 @@ class RecordsResult(FileResult):
 R = TypeVar("R", bound=FileResult)
 
 
+class Added(NamedTuple, Generic[R]):
+    """The number of a new batch, and the results of its parts; none: nothing was new."""
+
+    number: int
+    results: list[R]
+
+
 class Batches:
     """The batches of an output folder."""
 
@@ -109,12 +117,11 @@ class Batches:
 
     def add(
         self,
-        number: int,
         paths: Sequence[str],
         engine: Engine,
         checkpoint: Callable[[str], None] = lambda _: None,
-    ) -> list[FileResult]:
-        """Read files as a batch, unless it is there. ``checkpoint`` is told the steps, for tests.
+    ) -> Added[FileResult]:
+        """Read the files that are in no batch as a batch; ``checkpoint`` is told the steps.
 
         Raises:
             PipelineError: the file system is full, or a task could not write.
@@ -130,7 +137,7 @@ class Batches:
             ledger.write_text(json.dumps(sorted(map(name_of, new))), encoding="utf-8")
             return results
 
-        return self._complete(number, stage, checkpoint)
+        return self._complete(stage, checkpoint)
 
     def offsets(self, topic_id: str) -> dict[int, int]:
         """Return for each partition of a topic that is in batches where it goes on."""
@@ -144,12 +151,11 @@ class Batches:
 
     def add_records(
         self,
-        number: int,
         topic_id: str,
         read: Callable[[Path], Iterable[RecordsResult]],
         checkpoint: Callable[[str], None] = lambda _: None,
-    ) -> list[RecordsResult]:
-        """Read records as a batch, unless it is there; ``read`` gets the folder to stage them in.
+    ) -> Added[RecordsResult]:
+        """Read records as a batch; ``read`` gets the folder to stage those that are in no batch.
 
         Raises:
             PipelineError: the file system is full, or the records cannot be read.
@@ -163,19 +169,21 @@ class Batches:
             (staging / OFFSETS).write_text(ledger, encoding="utf-8")
             return results
 
-        return self._complete(number, stage, checkpoint)
+        return self._complete(stage, checkpoint)
 
     def _complete(
-        self, number: int, stage: Callable[[Path], list[R]], checkpoint: Callable[[str], None]
-    ) -> list[R]:
-        """Stage a batch and rename it, unless it is there."""
+        self, stage: Callable[[Path], list[R]], checkpoint: Callable[[str], None]
+    ) -> Added[R]:
+        """Stage the next batch and rename it, unless nothing is new."""
+        number = max(self.numbers(), default=-1) + 1
         final = self.folder_of(number)
         shutil.rmtree(self._staging, ignore_errors=True)
-        if final.exists():
-            return []
         staging = self._staging / f"{final.name}-{secrets.token_hex(4)}"
         staging.mkdir(parents=True)
         results = stage(staging)
+        if not results:
+            shutil.rmtree(staging)
+            return Added(number, results)
         _keep(staging, {result.part for result in results})
         checkpoint("staged")
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -184,7 +192,7 @@ class Batches:
         staging.rename(final)
         sync(self._folder)
         checkpoint("renamed")
-        return results
+        return Added(number, results)
 
 
 def _keep(staging: Path, parts: set[str]) -> None:

@@ -68,10 +68,9 @@ def follow(
             new = [path for path in finished_files(request.trail) if name_of(path.name) not in seen]
             for start in range(0, len(new), FILES_MAX):
                 paths = [str(path) for path in new[start : start + FILES_MAX]]
-                number = max(batches.numbers(), default=-1) + 1
-                results = batches.add(number, paths, engine, checkpoint)
+                added = batches.add(paths, engine, checkpoint)
                 rows = refresh(request.out, batches, request.policy, networks=request.networks)
-                tell(batch_line(number, results, rows))
+                tell(batch_line(*added, rows))
             if request.once or not wait(request.interval_s):
                 return
 

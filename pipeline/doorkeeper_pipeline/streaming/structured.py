@@ -1,8 +1,8 @@
 """The stream on Spark: Structured Streaming over the names of files, with a checkpoint.
 
 Spark only lists the folder and remembers which names it has given to which batch (``binaryFile``,
-of which only ``path`` is read); the tasks read the files, columnar. A batch that is given again
-after a crash is left as it is, see ``batches``.
+of which only ``path`` is read); the tasks read the files, columnar. Files of a batch that is given
+again after a crash are left out, see ``batches``.
 
 Two drivers must not share a checkpoint, and a killed Python driver leaves its JVM alive for some
 seconds. So it is the JVM that holds the lock: the next driver waits until it is gone.
@@ -32,6 +32,7 @@ FILE_AGE_MAX = "36500d"
 trail would lose its history."""
 
 NAMES = "*.jsonl*"
+CHECKPOINT = "checkpoint"
 LOCK = "driver.lock"
 LOCK_WAIT_S = 60
 """A killed driver's JVM was gone after 5 s on a quiet machine."""
@@ -109,7 +110,7 @@ def start_query(
     )
     return (
         rows.writeStream.foreachBatch(batch)
-        .option("checkpointLocation", str((batches.root / "checkpoint").absolute()))
+        .option("checkpointLocation", str((batches.root / CHECKPOINT).absolute()))
         .trigger(**trigger)
         .start()
     )
@@ -122,14 +123,15 @@ def _batch(
     tell: Callable[[str], None],
     checkpoint: Callable[[str], None],
     names: Any,  # noqa: ANN401  a DataFrame
-    number: int,
+    _: int,
 ) -> None:
     """Read the files of a batch."""
     paths = sorted(path_of(row.path) for row in names.collect())
     wanted = [path for path in paths if is_finished(path.rpartition("/")[2])]
-    results = batches.add(number, wanted, engine, checkpoint)
+    added = batches.add(wanted, engine, checkpoint)
     rows = refresh(request.out, batches, request.policy, networks=request.networks)
-    tell(batch_line(number, results, rows))
+    if added.results:
+        tell(batch_line(*added, rows))
 
 
 def path_of(url: str) -> str:

@@ -1,13 +1,14 @@
 """The stream of a topic, with either engine: offsets stand in the batches, beside their rows.
 
-Records that are in a batch are left out wherever they come again: in a batch that Spark's
-checkpoint repeats, after the checkpoint was lost, and where the other engine goes on.
+Each start goes on where the batches end, whichever engine made them; records that are in a batch
+are left out wherever they come again.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,14 @@ from doorkeeper_pipeline.jobs.read import ReadTask, by_offsets, parse
 from doorkeeper_pipeline.sources import trail
 from doorkeeper_pipeline.sources.reading import head
 from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, form_of
-from doorkeeper_pipeline.streaming.batches import Batches, RecordsResult, stage_rows
+from doorkeeper_pipeline.streaming.batches import Added, Batches, RecordsResult, stage_rows
 from doorkeeper_pipeline.streaming.following import batch_line
-from doorkeeper_pipeline.streaming.structured import lock_stream, run_query, start_query
+from doorkeeper_pipeline.streaming.structured import (
+    CHECKPOINT,
+    lock_stream,
+    run_query,
+    start_query,
+)
 from doorkeeper_pipeline.streaming.views import refresh
 from doorkeeper_pipeline.tables.locking import lock
 from doorkeeper_pipeline.topics.consumer import Consumer
@@ -110,10 +116,9 @@ def follow_topic(
             ]
             pieces = [piece for each in ranges for piece in each.pieces()]
             if pieces:
-                number = max(batches.numbers(), default=-1) + 1
                 read = functools.partial(_read_pieces, request, engine, pieces)
-                results = batches.add_records(number, state.log, read, checkpoint)
-                _tell_batch(request, batches, number, results, tell)
+                added = batches.add_records(state.log, read, checkpoint)
+                _tell_batch(request, batches, added, tell)
             if request.once or not wait(request.interval_s):
                 return
 
@@ -140,10 +145,12 @@ def stream_topic(
             state = consumer.state(request.address)
         begin = {str(each.partition): each.first for each in _ranges(request, state, batches, tell)}
         topic = request.address.topic
+        # A checkpoint would go before our offsets, and the source of Spark 4.1.1 and 4.1.2 fails
+        # behind the first batch that one repeats (SPARK-55271).
+        shutil.rmtree(batches.root / CHECKPOINT, ignore_errors=True)
         source = engine.session.readStream.format("kafka").options(
             **client_options(request.address.servers, request.config),
             subscribe=topic,
-            # Without a checkpoint: with one, Spark goes on where that ends.
             startingOffsets=json.dumps({topic: begin}),
         )
         try:
@@ -164,7 +171,7 @@ def _batch(
     tell: Callable[[str], None],
     checkpoint: Callable[[str], None],
     records: Any,  # noqa: ANN401  a DataFrame
-    number: int,
+    _: int,
 ) -> None:
     """Read the records of a batch, but for those that an earlier one has."""
 
@@ -180,8 +187,8 @@ def _batch(
         ]
         return apply(records, read_lines, tasks) if tasks else ()
 
-    results = batches.add_records(number, topic_id, read, checkpoint)
-    _tell_batch(request, batches, number, results, tell)
+    added = batches.add_records(topic_id, read, checkpoint)
+    _tell_batch(request, batches, added, tell)
 
 
 def _ranges(
@@ -284,11 +291,12 @@ def _task(request: TopicStreamRequest, partition: int, staging: Path) -> Records
 def _tell_batch(
     request: TopicStreamRequest,
     batches: Batches,
-    number: int,
-    results: list[RecordsResult],
+    added: Added[RecordsResult],
     tell: Callable[[str], None],
 ) -> None:
-    tell(batch_line(number, results, _refresh(request, batches), UNIT))
+    rows = _refresh(request, batches)
+    if added.results:
+        tell(batch_line(*added, rows, UNIT))
 
 
 def _refresh(request: TopicStreamRequest, batches: Batches) -> dict[str, int]:

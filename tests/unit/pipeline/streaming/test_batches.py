@@ -26,26 +26,28 @@ def names(batches: Batches) -> list[str]:
 
 
 def test_a_batch_is_there_once(tmp_path: Path) -> None:
-    """A batch that is given again, with whatever files, is left as it is."""
+    """Files that are given again, beside whatever others, are left out."""
     batches = Batches(tmp_path)
     first = str(write_file(tmp_path, 1, 2))
 
-    results = batches.add(0, [first], LocalEngine())
+    results = batches.add([first], LocalEngine()).results
 
     assert [(result.lines, result.decisions) for result in results] == [(2, 2)]
-    assert batches.add(0, [first], LocalEngine()) == []
+    assert batches.add([first], LocalEngine()).results == []
     assert names(batches) == ["t1", "t2"]
     assert batches.numbers() == [0]
+    assert batches.add([first, str(write_file(tmp_path, 3, 1))], LocalEngine()).number == 1
+    assert names(batches) == ["t1", "t2", "t3"]
 
 
 def test_a_file_is_read_once_whatever_it_is_called(tmp_path: Path) -> None:
     """A file that was compressed after it was read is not read again, in no batch."""
     batches = Batches(tmp_path)
     plain = write_file(tmp_path, 1, 2)
-    batches.add(0, [str(plain)], LocalEngine())
+    batches.add([str(plain)], LocalEngine())
     packed = write_file(tmp_path, 1, 2, compressed=True)
 
-    assert batches.add(1, [str(packed)], LocalEngine()) == []
+    assert batches.add([str(packed)], LocalEngine()).results == []
     assert names(batches) == ["t1", "t2"]
     assert name_of(str(packed)) == name_of(str(plain)) == plain.name
 
@@ -55,7 +57,7 @@ def test_a_file_that_is_compressed_in_between(tmp_path: Path) -> None:
     write_file(tmp_path, 1, 2, compressed=True)
     listed = str(tmp_path / "audit-1-000000000001-000000000002.jsonl")
 
-    Batches(tmp_path).add(0, [listed], LocalEngine())
+    Batches(tmp_path).add([listed], LocalEngine())
 
     assert names(Batches(tmp_path)) == ["t1", "t2"]
 
@@ -69,7 +71,7 @@ def test_bad_lines_and_damaged_files(tmp_path: Path) -> None:
     damaged.write_bytes(b"\x28\xb5\x2f\xfd" + b"no" * 20)
     batches = Batches(tmp_path)
 
-    results = batches.add(0, [str(good), str(damaged)], LocalEngine())
+    results = batches.add([str(good), str(damaged)], LocalEngine()).results
 
     assert [result.quarantined for result in results] == [1, 1]
     assert names(batches) == ["t1", "t2"]
@@ -106,7 +108,7 @@ def test_a_task_that_is_started_again(tmp_path: Path) -> None:
     """The rows of the one whose result came are in the batch, those of the other one are not."""
     batches = Batches(tmp_path)
 
-    batches.add(0, [str(write_file(tmp_path, 1, 2))], StartsAgain())
+    batches.add([str(write_file(tmp_path, 1, 2))], StartsAgain())
 
     assert names(batches) == ["t1", "t2"]
     assert not list((batches.root / ".staging").iterdir())
@@ -143,10 +145,10 @@ def test_tasks_of_a_driver_that_died(tmp_path: Path) -> None:
     batches, dies = Batches(tmp_path), Dies()
     file = str(write_file(tmp_path, 1, 2))
     with pytest.raises(PipelineError, match="the driver dies"):
-        batches.add(0, [file], dies)
+        batches.add([file], dies)
     (left,) = dies.left
 
-    batches.add(0, [file], Late([left]))
+    batches.add([file], Late([left]))
 
     assert names(batches) == ["t1", "t2"]
     assert len(batches.decisions()) == 1
@@ -164,7 +166,7 @@ def checkpoint(reached):
     if reached == step:
         os.kill(os.getpid(), signal.SIGKILL)
 
-Batches(Path(out)).add(0, [file], LocalEngine(), checkpoint)
+Batches(Path(out)).add([file], LocalEngine(), checkpoint)
 """
 
 
@@ -179,7 +181,7 @@ def test_a_killed_batch(tmp_path: Path, step: str) -> None:
     batches = Batches(tmp_path)
     assert batches.numbers() == ([] if step == "staged" else [0])
 
-    batches.add(0, [file], LocalEngine())
+    batches.add([file], LocalEngine())
 
     assert names(batches) == ["t1", "t2", "t3"]
     assert batches.file_names() == {name_of(file)}
@@ -199,8 +201,8 @@ def test_what_cannot_be_opened_is_not_read(tmp_path: Path, monkeypatch: pytest.M
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", opened)
         with pytest.raises(PipelineError, match="Permission denied"):
-            batches.add(0, [str(file)], LocalEngine())
+            batches.add([str(file)], LocalEngine())
 
     assert batches.numbers() == []
-    batches.add(0, [str(file)], LocalEngine())
+    batches.add([str(file)], LocalEngine())
     assert names(batches) == ["t1", "t2"]

@@ -21,7 +21,7 @@ def added(batches: Batches, folder: Path, number: int) -> None:
     """Add a batch with three decisions, two of which the one before has too."""
     name = f"{number}"
     (folder / name).mkdir()
-    batches.add(number, [str(write_file(folder / name, 1 + number, 3))], LocalEngine())
+    batches.add([str(write_file(folder / name, 1 + number, 3))], LocalEngine())
 
 
 def whole(batches: Batches) -> pl.DataFrame:
@@ -64,7 +64,9 @@ def test_what_was_left_half_made(tmp_path: Path) -> None:
 def test_batches_without_decisions(tmp_path: Path) -> None:
     """A batch of files that could not be read is a batch."""
     batches = Batches(tmp_path / "out")
-    batches.add(0, [], LocalEngine())
+    damaged = tmp_path / "a.jsonl.zst"
+    damaged.write_bytes(b"\x28\xb5\x2f\xfd" + b"no" * 20)
+    batches.add([str(damaged)], LocalEngine())
 
     (path,) = up_to_date(batches)
 

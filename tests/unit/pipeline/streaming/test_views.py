@@ -21,7 +21,7 @@ def test_views_are_made_anew(tmp_path: Path) -> None:
     batches = Batches(tmp_path)
     for number in range(2):
         path = write_file(tmp_path, 1 + number * 3, 3)
-        batches.add(number, [str(path)], LocalEngine())
+        batches.add([str(path)], LocalEngine())
 
     rows = refresh(tmp_path, batches, Policy())
 
