@@ -1,9 +1,10 @@
 """Batches: some finished files of the trail, read together, there whole or not at all.
 
-A batch is written into a staging folder and becomes visible by one rename to ``batch=N``. What it
-has read stands in it, and is left out wherever it comes again: Spark's checkpoint repeats a batch
-after a crash. So nothing is lost and nothing stands twice, wherever a driver is killed. The numbers
-are ours: Spark's begin anew without a checkpoint, and do not count what the local stream has added.
+A batch is written into a staging folder and becomes visible by one rename to ``batch=N``. It holds
+the names of its files or the offsets of its records, and those are left out wherever they come
+again, as after a crash, when Spark's checkpoint repeats a batch. So nothing is lost and nothing
+stands twice, wherever a driver is killed. The numbers are ours: Spark's begin anew without a
+checkpoint, and do not count the batches of the local stream.
 
 Spark starts a task again when it loses the worker before it has the result, and tasks of a driver
 that was killed may live on for a while. So each attempt of a batch has a folder of its own, each
