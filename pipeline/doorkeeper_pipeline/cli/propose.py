@@ -21,6 +21,8 @@ from doorkeeper_pipeline.shell import word
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import pyarrow as pa
+
     from doorkeeper.acl.formats.choosing import Format
     from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.jobs.gold import Proposal
@@ -138,28 +140,49 @@ def command(  # noqa: PLR0913  one for each option
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         tell("comparing recorded outcomes with the ACLs")
         proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
-        if not proof.observed.has_acls and LEAST_PRIVILEGE not in kinds:
-            raise Conflicting(
-                "no ACL is in force by the last run, so that none can be removed: give the listing"
-                " of the cluster, --acls acls.txt, here or to run; --kind least-privilege proposes"
-                " ACLs from the history alone"
-            )
-        if proof.lacking and not accept_lost_access:
-            raise PipelineError(refusal_of(proof))
+        check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
         tell("looking for what was used, and what is redundant")
         asked = replace(asked, doubtful=frozenset() if accept_lost_access else proof.doubtful)
         wanted = replace(wanted, accepted=asked.acls.with_ids(accepted))
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
+    keep(out, tables_of(proposal, kinds), cluster)
+    write_files(proposal, to, script)
+    show(text_of(proposal, to, script))
+
+
+def check_evidence(proof: Evidence, kinds: tuple[str, ...], *, accept_lost_access: bool) -> None:
+    """Check that there are ACLs, and enough evidence.
+
+    Raises:
+        Conflicting: there is no ACL that could be removed.
+        PipelineError: the evidence is not enough, and the risk was not accepted.
+
+    """
+    if not proof.observed.has_acls and LEAST_PRIVILEGE not in kinds:
+        raise Conflicting(
+            "no ACL is in force by the last run, so that none can be removed: give the listing of"
+            " the cluster, --acls acls.txt, here or to run; --kind least-privilege proposes ACLs"
+            " from the history alone"
+        )
+    if proof.lacking and not accept_lost_access:
+        raise PipelineError(refusal_of(proof))
+
+
+def tables_of(proposal: Proposal, kinds: tuple[str, ...]) -> dict[str, pa.Table]:
+    """Return the tables of a proposal that stand in place of earlier ones."""
     tables = {"backtest": proposal.backtest}
     if LEAST_PRIVILEGE in kinds:
         # Else it is empty, and that of the run stays.
         tables["least_privilege"] = proposal.least_privilege
-    keep(out, tables, cluster)
+    return tables
+
+
+def write_files(proposal: Proposal, to: Path | None, script: Path | None) -> None:
+    """Write the set and the script, where they are wanted."""
     if to is not None:
         write_set(to, proposal)
     if script is not None:
         write_script(script, proposal)
-    show(text_of(proposal, to, script))
 
 
 def acceptances(findings: Path | None, cluster: str) -> frozenset[str]:

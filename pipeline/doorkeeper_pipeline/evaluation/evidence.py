@@ -214,7 +214,7 @@ def _lacking(
         yield (
             f"{_percent(observed.coverage)} of the days have decisions, and"
             f" {thresholds.coverage:g}% are needed (--min-coverage); without any:"
-            f" {_listed(observed.missing_days)}"
+            f" {_first_days(observed.missing_days)}"
         )
     yield from _lacking_logs(observed, thresholds)
     if share is not None and share < thresholds.agreement:
@@ -243,11 +243,11 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
             yield (
                 f"the log {log.path} has decisions on {all_days - len(without):,} of"
                 f" {all_days:,} days, and {thresholds.coverage:g}% are needed (--min-coverage):"
-                f" are files of this broker missing? Without any: {_listed(without)}"
+                f" are files of this broker missing? Without any: {_first_days(without)}"
             )
 
 
-def _listed(days: Sequence[dt.date]) -> str:
+def _first_days(days: Sequence[dt.date]) -> str:
     more = ", ..." if len(days) > LISTED_MAX else ""
     return ", ".join(map(str, days[:LISTED_MAX])) + more
 

@@ -14,6 +14,8 @@ grants, denied, least_privilege
            gold tables by the evaluator
 agreement  recorded outcomes beside recomputed ones
 basis      whether the evidence is enough, by the tables days and agreement
+broker_logs
+           which files are of which broker, and its days
 findings   the most important rows, for the summary of a run
 observed   how long a history is, its names and its principals
 options    the options of a run, kept with its tables for the other commands

@@ -1,4 +1,4 @@
-"""The logs of the brokers among the files that were read, and the days that each has.
+"""Logs of brokers among the files that were read, and the days with decisions of each.
 
 Each broker logs what it decided itself, so a history without one of them lacks a part of every day,
 which no day without decisions betrays. Files of one log are its rotations: their names differ in a
@@ -54,7 +54,7 @@ def broker_logs(files: Iterable[File]) -> tuple[BrokerLog, ...] | None:
 
 
 def name_of(path: str) -> str:
-    """Return a path without what rotations add to it."""
+    """Return a path without the dates and numbers of rotations, and without .gz and .zst."""
     return _ROTATION.sub("", _DATE.sub("", path))
 
 

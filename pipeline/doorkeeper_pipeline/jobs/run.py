@@ -223,7 +223,7 @@ class _Run:
         )
 
     def _unread(self, work: manifest.Work) -> tuple[tuple[str, int], ...]:
-        """Return why lines that were read now went to quarantine, the most frequent reasons."""
+        """Return the most frequent reasons of lines that were read now and went to quarantine."""
         read = [file_id for file_id, _ in work.read]
         rows = self._read_new("quarantine", ("file_id", "reason"))
         return tuple(

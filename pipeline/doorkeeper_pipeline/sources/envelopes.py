@@ -66,7 +66,7 @@ def kind_of(line: bytes) -> str:
         for kind, marks in _MARKS:
             if marks <= content.keys():
                 return kind
-        text = _shipped(content)
+        text = _line_of(content)
         if text is not None and _BEGIN.match(text):
             return SHIPPED
     return PLAIN
@@ -98,7 +98,7 @@ def unwrap(kind: str, line: bytes) -> Unwrapped:
             raise ValueError("log: expected is a text, as Docker writes it")
         return Unwrapped(text.removesuffix("\n").encode(), not text.endswith("\n"))
     if kind == SHIPPED:
-        text = _shipped(content)
+        text = _line_of(content)
         if text is None:
             raise ValueError(f"found none of the fields {', '.join(_FIELDS)}, as collectors write")
         # Fluent Bit says by P that a container runtime cut the line.
@@ -106,7 +106,7 @@ def unwrap(kind: str, line: bytes) -> Unwrapped:
     return Unwrapped(_payload(content), identity=_place(content))
 
 
-def _shipped(content: dict[str, Any]) -> str | None:
+def _line_of(content: dict[str, Any]) -> str | None:
     texts = (content.get(name) for name in _FIELDS)
     return next((each for each in texts if isinstance(each, str)), None)
 
