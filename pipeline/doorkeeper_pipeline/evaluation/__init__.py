@@ -5,6 +5,8 @@ index      a set of ACLs, compiled once and sent to every worker
 questions  distinct questions, encoded for an index
 deciding   the decision of each question, with the rule and the binding behind it
 matching   the bindings that match each question, and those that decide it
+decision_table
+           distinct decisions, with the answers of sets of ACLs, each computed once
 acl_sets   the bindings in force, with numbers and ids
 grants     every binding in force, with its use
 usage      which bindings were used, and which of them decided

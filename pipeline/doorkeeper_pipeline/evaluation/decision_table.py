@@ -1,4 +1,4 @@
-"""Distinct decisions as jobs are given them, with all that sets of ACLs say to them.
+"""Distinct decisions as jobs are given them, with the answers of sets of ACLs.
 
 Jobs ask the same decisions about the same set of ACLs: its answers are computed once for all.
 """
@@ -70,7 +70,7 @@ class Evaluated:
 
     @cached_property
     def decisions(self) -> Decisions:
-        """Return what the set decides."""
+        """Return the decisions of the set."""
         return decisions(self.index, self.questions)
 
     def blocks(self) -> Iterator[Block]:

@@ -97,9 +97,9 @@ def test_the_ten_most_frequent_are_summed_up() -> None:
     assert "The ten most frequent make 83% of them; the first alone makes 8.3%." in lead
 
 
-def test_nobody_was_refused() -> None:
+def test_no_refusals() -> None:
     """An empty table is good news, and a missing one is said to be missing."""
     section = refusals_of({"denied": table_of("denied", [])}, HISTORY, ABOUT)
 
-    assert section.lead == ("Nobody was refused anything.",)
+    assert section.lead == ("No request was refused.",)
     assert refusals_of({}, HISTORY, ABOUT).missing == "Not computed."
