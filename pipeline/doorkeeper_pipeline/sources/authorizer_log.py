@@ -213,8 +213,10 @@ def _parse_records(blocks: Iterator[Records], zone: str, size: int) -> Iterator[
         yield parse()
 
 
-def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, bytes]]:
+def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[int, memoryview]]:
     """Yield blocks that end where a record ends; the last one ends where the range does.
+
+    They are views: to copy a block takes as long as to look for its lines.
 
     Raises:
         Damaged: the file is broken after the last block.
@@ -229,14 +231,14 @@ def whole(path: Path, how: str, start: int, end: int | None) -> Iterator[tuple[i
                 rest = data
                 continue
             cut = cut or data.rfind(b"\n") + 1 or len(data)
-            yield rest_at, data[:cut]
+            yield rest_at, memoryview(data)[:cut]
             rest, rest_at = data[cut:], rest_at + cut
     except Damaged:
         if rest:
-            yield rest_at, rest
+            yield rest_at, memoryview(rest)
         raise
     if rest:
-        yield rest_at, rest
+        yield rest_at, memoryview(rest)
 
 
 def _last_boundary(data: bytes, searched: int) -> int:
@@ -250,14 +252,16 @@ def _last_boundary(data: bytes, searched: int) -> int:
     return 0
 
 
-def _columns(offset: int, block: bytes) -> _Frame:
+def _columns(offset: int, block: memoryview) -> _Frame:
     """Split a block into its regular records and the rest."""
     breaks = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
-    ends = breaks if block.endswith(b"\n") else np.append(breaks, len(block))
+    ends = breaks if block[-1] == ord("\n") else np.append(breaks, len(block))
     starts = np.concatenate(([0], ends[:-1] + 1)).astype(np.int64)
-    if not _is_utf8(block):
+    try:
+        texts = _texts(block, starts)
+    except pa.ArrowInvalid:
         return _Frame(_no_lines(), _group(offset, block, starts, ends, None), len(ends))
-    lines = _texts(block, starts, ends).with_columns(
+    lines = texts.with_columns(
         begins=(pl.col("line").str.starts_with("["))
         & (pl.col("line").str.slice(24, 2) == "] ")
         & (pl.col("line").str.slice(20, 1) == ","),
@@ -274,14 +278,18 @@ def _columns(offset: int, block: bytes) -> _Frame:
     return _Frame(chosen, odd, len(ends))
 
 
-def _texts(
-    block: bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
-) -> pl.DataFrame:
-    """Return lines as a column without copying them: they are where the block has them."""
-    offsets = np.append(starts, len(block) if not block.endswith(b"\n") else ends[-1] + 1)
+def _texts(block: memoryview, starts: npt.NDArray[np.int64]) -> pl.DataFrame:
+    """Return lines as a column without copying them: they are where the block has them.
+
+    Raises:
+        pa.ArrowInvalid: they are no UTF-8.
+
+    """
+    offsets = np.append(starts, len(block))
     array = pa.LargeStringArray.from_buffers(
-        len(starts), pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(block)
+        len(starts), pa.py_buffer(offsets), pa.py_buffer(block)
     )
+    array.validate(full=True)
     column = pl.Series("line", array)
     return pl.DataFrame({"line": column.str.strip_chars_end("\r\n")})
 
@@ -292,7 +300,7 @@ def _no_lines() -> pl.DataFrame:
 
 def _group(
     offset: int,
-    block: bytes,
+    block: memoryview,
     starts: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
     regular: npt.NDArray[np.bool_] | None,
@@ -305,13 +313,13 @@ def _group(
 
     def close() -> None:
         if first >= 0:
-            pieces.append((offset + int(starts[first]), block[starts[first] : ends[last]]))
+            pieces.append((offset + int(starts[first]), bytes(block[starts[first] : ends[last]])))
 
     for index in map(int, indexes):
-        line = block[starts[index] : ends[index]].decode("utf-8", "replace").rstrip("\r")
+        line = str(block[starts[index] : ends[index]], "utf-8", "replace").rstrip("\r")
         begins = BEGIN.match(line) is not None
         if begins and in_record and first >= 0:
-            in_record = _may_go_on(block[starts[first] : ends[last]])
+            in_record = _may_go_on(bytes(block[starts[first] : ends[last]]))
         if first >= 0 and (last + 1 != index or (begins and not in_record)):
             close()
             first = -1
@@ -528,9 +536,6 @@ def _record(piece: bytes, text: str) -> tuple[str, Message] | str | None:
 
 
 def _is_utf8(piece: bytes) -> bool:
-    # Nearly every block is ASCII, and to decode it copies it.
-    if piece.isascii():
-        return True
     try:
         piece.decode("utf-8")
     except UnicodeDecodeError:
