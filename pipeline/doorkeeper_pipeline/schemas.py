@@ -921,6 +921,12 @@ FILES = Table(
             type=ListOf("string"),
             meaning="The hours of UTC it has decisions of, as 2026-11-22T07.",
         ),
+        Column(
+            name="allowed_days",
+            type=ListOf("string"),
+            nullable=True,
+            meaning="The days of UTC with decisions that were allowed, as 2026-11-22; null in rows of a release that did not know them.",
+        ),
         Column(name="run_id", type="string", meaning="The run that read it last."),
     ),
     partitioned_by=(),

@@ -52,7 +52,10 @@ DEFAULT_THRESHOLDS = Thresholds()
 
 
 class BrokerLog(NamedTuple):
-    """The log of a broker or controller, by the path of its newest file, and its days."""
+    """The log of a broker or controller: the path of its newest file, and the days that it covers.
+
+    A day without allowed decisions is not covered: at INFO the log has refusals only.
+    """
 
     path: str
     days: frozenset[dt.date]
@@ -61,6 +64,9 @@ class BrokerLog(NamedTuple):
 class Observed(NamedTuple):
     """A history in numbers: decisions, allowed ones, the first and last time, and its days.
 
+    It begins with the first decision that was allowed, if any was, and its days are those with
+    such decisions. ``refused_from`` is the time of the first one, if earlier days have refusals
+    only.
     A decision later than ``now`` has a wrong time; None for no such check. ``logs`` are None where
     the decisions are not those of logs that each broker writes.
     """
@@ -73,6 +79,7 @@ class Observed(NamedTuple):
     has_acls: bool
     now: dt.datetime | None = None
     logs: tuple[BrokerLog, ...] | None = None
+    refused_from: dt.datetime | None = None
 
     @property
     def span_days(self) -> float:
@@ -93,9 +100,9 @@ class Observed(NamedTuple):
 
     def days_without(self, days: frozenset[dt.date]) -> list[dt.date]:
         """Return the days between the first and the last that are not among these."""
-        if not self.days:
+        if self.first is None or self.last is None:
             return []
-        calendar = range(min(self.days).toordinal(), max(self.days).toordinal() + 1)
+        calendar = range(self.first.toordinal(), self.last.toordinal() + 1)
         return [each for each in map(dt.date.fromordinal, calendar) if each not in days]
 
     @property
@@ -212,7 +219,7 @@ def _lacking(
         )
     if observed.coverage < thresholds.coverage:
         yield (
-            f"{_percent(observed.coverage)} of the days have decisions, and"
+            f"{_percent(observed.coverage)} of the days have decisions that were allowed, and"
             f" {thresholds.coverage:g}% are needed (--min-coverage); without any:"
             f" {_first_days(observed.missing_days)}"
         )
@@ -241,9 +248,10 @@ def _lacking_logs(observed: Observed, thresholds: Thresholds) -> Iterator[str]:
         without = observed.days_without(log.days)
         if 100 * (all_days - len(without)) < thresholds.coverage * all_days:
             yield (
-                f"the log {log.path} has decisions on {all_days - len(without):,} of"
-                f" {all_days:,} days, and {thresholds.coverage:g}% are needed (--min-coverage):"
-                f" are files of this broker missing? Without any: {_first_days(without)}"
+                f"the log {log.path} has allowed decisions on {all_days - len(without):,} of"
+                f" {all_days:,} days, and {thresholds.coverage:g}% are needed (--min-coverage): are"
+                f" files of this broker missing, or was its logger at INFO? Without any:"
+                f" {_first_days(without)}"
             )
 
 
@@ -258,6 +266,12 @@ def _observed_causes(observed: Observed) -> Iterator[str]:
         yield (
             "the files that were read have no decision: are they the logs of the authorizer, and"
             " does it write them?"
+        )
+    if observed.refused_from is not None:
+        yield (
+            f"from {observed.refused_from:%Y-%m-%d} to the first allowed decision, of"
+            f" {observed.first:%Y-%m-%d}, the log has refusals only, as at INFO: the history begins"
+            " with that decision"
         )
     if observed.ends_in_the_future:
         yield (

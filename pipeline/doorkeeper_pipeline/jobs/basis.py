@@ -62,15 +62,20 @@ def evidence_in(
 ) -> Evidence:
     """Return the evidence in a history.
 
-    Decisions later than ``now`` make it worthless; None if times are not to be checked.
+    Decisions later than ``now`` make it worthless; None if times are not to be checked. A history
+    begins where decisions were allowed: at INFO, before a logger was set to DEBUG, none is logged.
     """
     found = span_of(basis.days)
+    allowed = span_of([row for row in basis.days if row[OUTCOME] == "ALLOWED"])
+    begin = allowed if allowed.first else found
+    earlier = min(found.dates, default=None) != min(begin.dates, default=None)
     observed = Observed(
         decisions=found.decisions,
         allowed=found.allowed,
-        first=found.first,
+        first=begin.first,
         last=found.last,
-        days=found.dates,
+        days=begin.dates,
+        refused_from=found.first if earlier else None,
         has_acls=basis.has_acls,
         now=now,
         logs=basis.logs,

@@ -1,4 +1,4 @@
-"""Logs of brokers among the files that were read, and the days with decisions of each.
+"""Logs of brokers among the files that were read, and the days with allowed decisions of each.
 
 Each broker logs what it decided itself, so a history without one of them lacks a part of every day,
 which no day without decisions betrays. Files of one log are its rotations: their names differ in a
@@ -77,7 +77,16 @@ def _succeeding(logs: list[list[File]]) -> list[list[File]]:
 
 def _log_of(files: list[File]) -> BrokerLog:
     newest = max(files, key=lambda each: each["last_ts"])
-    return BrokerLog(newest["path"], _days(files))
+    return BrokerLog(newest["path"], frozenset().union(*map(_allowed_days, files)))
+
+
+def _allowed_days(file: File) -> frozenset[dt.date]:
+    """Return the days with decisions that were allowed: at INFO the authorizer logs none.
+
+    Earlier releases did not keep them, and all days are taken for such.
+    """
+    days = file["allowed_days"]
+    return _days([file]) if days is None else frozenset(map(dt.date.fromisoformat, days))
 
 
 def _days(files: list[File]) -> frozenset[dt.date]:

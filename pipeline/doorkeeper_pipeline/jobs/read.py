@@ -75,6 +75,7 @@ class ReadResult:
     first_ts: dt.datetime | None = None
     last_ts: dt.datetime | None = None
     hours: tuple[str, ...] = ()
+    allowed_days: frozenset[str] = frozenset()
     clusters: frozenset[str] = frozenset()
     parts: tuple[DataFile, ...] = ()
     warnings: tuple[tuple[str, int], ...] = ()
@@ -175,6 +176,7 @@ def _sum_results(file_id: str, results: Sequence[ReadResult], failure: str) -> R
         first_ts=min((at for result in results if (at := result.first_ts)), default=None),
         last_ts=max((at for result in results if (at := result.last_ts)), default=None),
         hours=tuple(sorted({hour for result in results for hour in result.hours})),
+        allowed_days=frozenset().union(*(result.allowed_days for result in results)),
         clusters=frozenset().union(*(result.clusters for result in results)),
         parts=tuple(part for result in results for part in result.parts),
         warnings=tuple(warnings.items()),
@@ -276,6 +278,7 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         ).sort("byte_offset")
         contents.check("quarantine", quarantine)
         parts.append(write_part(task.out, "quarantine", quarantine, name))
+    allowed = lines.filter(pl.col("outcome") == "ALLOWED")
     hours = lines["minute"].dt.strftime("%Y-%m-%dT%H").unique().sort().to_list()
     return ReadResult(
         file_id=task.file_id,
@@ -287,6 +290,7 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         first_ts=_time(lines["first_ts"].min()),
         last_ts=_time(lines["last_ts"].max()),
         hours=tuple(hours),
+        allowed_days=frozenset(allowed["minute"].dt.strftime("%Y-%m-%d").unique()),
         clusters=frozenset(lines["cluster"].unique()) - {""},
         parts=tuple(parts),
         warnings=tuple(warnings.items()),

@@ -426,6 +426,7 @@ class _Run:
             "partition": file.records and file.records.partition,
             "first_offset": file.records and file.records.first,
             "end_offset": file.records and file.records.end,
+            "allowed_days": sorted(frozenset().union(*(result.allowed_days for result in results))),
             "hours": sorted({hour for result in results for hour in result.hours}),
             "run_id": self._around.run_id,
         }

@@ -15,6 +15,7 @@ from doorkeeper_pipeline.evaluation.evidence import (
     duration,
     evidence_of,
 )
+from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from testkit.histories import NO_THRESHOLDS
 
 BEGIN = dt.datetime(2026, 10, 1, 12, tzinfo=dt.UTC)
@@ -305,9 +306,9 @@ def test_a_log_of_a_broker_with_gaps_is_not_enough() -> None:
 
     assert found.lacking == (
         (
-            "the log /b2.log has decisions on 11 of 31 days, and 90% are needed (--min-coverage):"
-            " are files of this broker missing? Without any: 2026-10-01, 2026-10-02, 2026-10-03,"
-            " 2026-10-04, 2026-10-05, ..."
+            "the log /b2.log has allowed decisions on 11 of 31 days, and 90% are needed"
+            " (--min-coverage): are files of this broker missing, or was its logger at INFO?"
+            " Without any: 2026-10-01, 2026-10-02, 2026-10-03, 2026-10-04, 2026-10-05, ..."
         ),
     )
     assert "on 31 of 31 days, in 2 logs; 100% agree" in found.summary()
@@ -321,3 +322,40 @@ def test_as_many_logs_as_brokers() -> None:
     assert found.lacking == ("found 2 logs, and 3 brokers and controllers write one (--brokers)",)
     assert not evidence_of(observed(logs=brokers(31, 31, 30)), [row()], Policy(), needed).lacking
     assert not evidence_of(observed(logs=None), [row()], Policy(), needed).lacking
+
+
+def days_of(outcome: str, *days: int) -> list[dict[str, Any]]:
+    """Return rows of the table days."""
+    return [
+        {"day": at.date(), "outcome": outcome, "count": 9, "first_ts": at, "last_ts": at}
+        for at in (BEGIN + dt.timedelta(days=day) for day in days)
+    ]
+
+
+def test_the_history_begins_where_decisions_were_allowed() -> None:
+    """A logger that was set to DEBUG for a week makes no month of the refusals before."""
+    refused, allowed = days_of("DENIED", *range(40)), days_of("ALLOWED", *range(34, 40))
+    found = evidence_in(
+        Basis([*refused, *allowed], [row()], has_acls=True), Policy(), DEFAULT_THRESHOLDS
+    )
+
+    assert found.lacking == ("the history is 5 days long, and 30 days are needed (--min-days)",)
+    assert found.causes == (
+        (
+            "from 2026-10-01 to the first allowed decision, of 2026-11-04, the log has refusals"
+            " only, as at INFO: the history begins with that decision"
+        ),
+    )
+    assert not found.contradicts
+    assert "in 5 days, on 6 of 6 days" in found.summary()
+
+
+def test_days_at_the_end_with_refusals_only_are_missing() -> None:
+    """The logger was set back to INFO: what was used since then is not known."""
+    refused, allowed = days_of("DENIED", *range(60)), days_of("ALLOWED", *range(40))
+    found = evidence_in(
+        Basis([*refused, *allowed], [row()], has_acls=True), Policy(), DEFAULT_THRESHOLDS
+    )
+
+    [lacking] = found.lacking
+    assert lacking.startswith("66.6% of the days have decisions that were allowed")

@@ -21,6 +21,7 @@ def file(path: str, first: int, last: int, **changed: Any) -> dict[str, Any]:
         "first_ts": days[0],
         "last_ts": days[-1] + dt.timedelta(minutes=5),
         "hours": [f"{day:%Y-%m-%dT%H}" for day in days],
+        "allowed_days": [f"{day:%Y-%m-%d}" for day in days],
         **changed,
     }
 
@@ -90,3 +91,11 @@ def test_chunks_with_random_names_are_no_brokers() -> None:
 def test_sources_of_a_whole_cluster_have_no_logs_of_brokers(changed: dict[str, Any]) -> None:
     """An audit topic has the decisions of all brokers."""
     assert broker_logs([file("/b1/a.log", 0, 30), file("/x", 0, 30, **changed)]) is None
+
+
+def test_days_with_refusals_only_are_not_covered() -> None:
+    """At INFO a broker logs no use; rows of earlier releases do not tell the two apart."""
+    at_info = file("/b2/a.log", 0, 30, allowed_days=["2026-10-20"])
+
+    assert spans(file("/b1/a.log", 0, 30), at_info) == [("/b1/a.log", 31), ("/b2/a.log", 1)]
+    assert spans(file("/b1/a.log", 0, 30, allowed_days=None)) == [("/b1/a.log", 31)]
