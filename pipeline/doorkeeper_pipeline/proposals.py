@@ -80,11 +80,22 @@ def summary_of(proposal: Proposal) -> list[str]:
             f" {len(proposal.removed):,} removed"
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
+        *_opened(proposal),
         *(f"stays, as accepted: {text_of(each)}" for each in proposal.accepted),
         *_covered_names(proposal),
         *([ascii(doubt)[1:-1]] if (doubt := describe_doubt(proposal.doubtful)) else []),
         *_risks(proposal),
     ]
+
+
+def _opened(proposal: Proposal) -> list[str]:
+    """Return what the removals open if the policy is not the one that was given."""
+    count = len(proposal.closing)
+    if not count:
+        return []
+    acls = f"{count:,} removed {'ACL' if count == 1 else 'ACLs'}"
+    opened = f"it would open the resources of {acls} to all: then give --allow-everyone"
+    return [f"with allow.everyone.if.no.acl.found=true {opened}"]
 
 
 def _risks(proposal: Proposal) -> list[str]:

@@ -143,6 +143,8 @@ class Proposal:
         doubtful: The principals for whom nothing is proposed, since their decisions contradict the
             ACLs; sorted.
         accepted: The bindings that stay since their owners accepted them, sorted.
+        closing: The removed bindings without which no ACL is about their names. They are open to
+            all then, if ``allow.everyone.if.no.acl.found`` is set on the cluster after all.
 
     """
 
@@ -154,6 +156,7 @@ class Proposal:
     risks: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
     accepted: tuple[AclBinding, ...] = ()
+    closing: tuple[AclBinding, ...] = ()
 
 
 class GoldJob(NamedTuple):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclPermissionType
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.literals import bindings_of
@@ -66,14 +67,17 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
     going = set(acls.bindings) - proposed
     proposed |= closing(proposed, going, asked.policy)
     table = backtest(asked, sorted(proposed))
+    removed = tuple(sorted(set(acls.bindings) - proposed))
     return Proposal(
         bindings=tuple(sorted(proposed)),
         added=tuple(sorted(proposed - set(acls.bindings))),
-        removed=tuple(sorted(set(acls.bindings) - proposed)),
+        removed=removed,
         least_privilege=table_of(privileges, table),
         backtest=table,
         doubtful=tuple(sorted(asked.doubtful)),
         accepted=tuple(sorted(wanted.accepted & set(acls.bindings))),
+        # No log proves that the option is off: without it the resources are shut, else open.
+        closing=tuple(sorted(closing(proposed, removed, Policy(allow_everyone=True)))),
     )
 
 

@@ -61,6 +61,10 @@ def test_without_files_the_changes_are_printed(out: Path) -> None:
         "2 -> 1 ACLs: 0 added, 1 removed",
         "of the whole history it newly forbids 0 decisions and newly allows 0",
         (
+            "with allow.everyone.if.no.acl.found=true it would open the resources of 1 removed ACL"
+            " to all: then give --allow-everyone"
+        ),
+        (
             "- resourceType=TOPIC, resourceName=old, patternType=LITERAL, principal=User:a, host=*,"
             " operation=WRITE, permissionType=ALLOW"
         ),
