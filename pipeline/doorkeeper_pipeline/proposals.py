@@ -80,7 +80,7 @@ def summary_of(proposal: Proposal) -> list[str]:
             f" {len(proposal.removed):,} removed"
         ),
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
-        *_opened(proposal),
+        *_opening_of(proposal),
         *(f"stays, as accepted: {text_of(each)}" for each in proposal.accepted),
         *_covered_names(proposal),
         *([ascii(doubt)[1:-1]] if (doubt := describe_doubt(proposal.doubtful)) else []),
@@ -88,8 +88,8 @@ def summary_of(proposal: Proposal) -> list[str]:
     ]
 
 
-def _opened(proposal: Proposal) -> list[str]:
-    """Return what the removals open if the policy is not the one that was given."""
+def _opening_of(proposal: Proposal) -> list[str]:
+    """Return a line about removals that open resources under another policy than the given."""
     count = len(proposal.closing)
     if not count:
         return []

@@ -1,7 +1,7 @@
 """Logs of brokers among the files that were read, and the days with allowed decisions of each.
 
-Each broker logs what it decided itself, so a history without one of them lacks a part of every day,
-which no day without decisions betrays. Files of one log are its rotations: their names differ in a
+Each broker logs its own decisions, so a history without one of them lacks a part of every day, and
+still has decisions on each. Files of one log are its rotations: their names differ in a
 number or a date, or they begin alike. Logs that follow each other in time are one too, as those of
 a pod that got another name. Copies that were cut elsewhere and named otherwise look like a log of
 their own, which ends early.
