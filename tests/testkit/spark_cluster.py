@@ -35,7 +35,6 @@ def environment() -> dict[str, str]:
         "SPARK_HOME": str(Path(spec.origin).parent),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "256m",
     }
 
 
@@ -116,7 +115,8 @@ def connect_server(folder: Path) -> Iterator[str]:
     server = "org.apache.spark.sql.connect.service.SparkConnectServer"
     process = _launched(
         log,
-        *("spark-submit", "--class", server, "--master", "local[2]", "--driver-memory", "1g"),
+        "1g",  # the server is the driver
+        *("spark-submit", "--class", server, "--master", "local[2]"),
         *("--conf", f"spark.connect.grpc.binding.port={port}"),
         *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
     )
@@ -148,11 +148,13 @@ def _of_session(process: subprocess.Popen[Any]) -> Iterator[int]:
 
 
 def _started(log: Path, command: list[str]) -> subprocess.Popen[bytes]:
-    return _launched(log, "spark-class", f"org.apache.spark.deploy.{command[0]}", *command[1:])
+    return _launched(
+        log, "256m", "spark-class", f"org.apache.spark.deploy.{command[0]}", *command[1:]
+    )
 
 
-def _launched(log: Path, program: str, *words: str) -> subprocess.Popen[bytes]:
-    variables = environment()
+def _launched(log: Path, memory: str, program: str, *words: str) -> subprocess.Popen[bytes]:
+    variables = environment() | {"SPARK_DAEMON_MEMORY": memory}
     launcher = str(Path(variables["SPARK_HOME"]) / "bin" / program)
     with log.open("wb") as told:
         return subprocess.Popen(
