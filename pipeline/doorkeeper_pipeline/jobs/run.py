@@ -661,7 +661,7 @@ class _Run:
             ("files", [files[file_id] for file_id in sorted(files)]),
             ("runs", [*self._tables.read("runs").to_dicts(), row]),
         ):
-            schema = contents.empty(table).schema
+            schema = contents.schema_of(table)
             frame = contents.as_frame(table, pl.DataFrame(rows, schema=schema, orient="row"))
             contents.check(table, frame)
             if not frame.equals(self._tables.read(table)):

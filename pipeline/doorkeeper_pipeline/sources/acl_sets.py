@@ -71,7 +71,7 @@ def table_of(
         }
         for binding in sorted(set(bindings))
     ]
-    return pl.DataFrame(rows, schema=contents.empty("bindings").schema, orient="row")
+    return pl.DataFrame(rows, schema=contents.schema_of("bindings"), orient="row")
 
 
 def read(places: Sequence[str]) -> pl.DataFrame:

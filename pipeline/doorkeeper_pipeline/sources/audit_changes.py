@@ -88,7 +88,7 @@ def read(folder: Path) -> pl.DataFrame:
                 row.update(valid_from=at, from_revision=event.revision, created_by=event.principal)
                 in_force[binding] = row
                 found.append(row)
-    return pl.DataFrame(found, schema=contents.empty("bindings").schema, orient="row")
+    return pl.DataFrame(found, schema=contents.schema_of("bindings"), orient="row")
 
 
 def _changes(folder: Path) -> Iterator[Event]:

@@ -74,7 +74,7 @@ def read(path: Path) -> pl.DataFrame:
             connection.close()
     except apsw.Error as error:
         raise Unreadable(f"{path}: {error}") from error
-    return pl.DataFrame(rows, schema=contents.empty("bindings").schema, orient="row")
+    return pl.DataFrame(rows, schema=contents.schema_of("bindings"), orient="row")
 
 
 def _check_whole(connection: apsw.Connection, path: Path) -> None:

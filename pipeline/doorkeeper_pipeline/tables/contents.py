@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,9 +26,15 @@ EXAMPLES = 3
 """Rows that an error shows of those that break a rule."""
 
 
+@cache
+def schema_of(table: str) -> pl.Schema:
+    """Return the schema of the files of a table."""
+    return polars_schema(TABLES[table])
+
+
 def empty(table: str) -> pl.DataFrame:
     """Return a frame without rows in the schema of a table."""
-    return pl.DataFrame(schema=polars_schema(TABLES[table]))
+    return pl.DataFrame(schema=schema_of(table))
 
 
 def as_frame(table: str, rows: pa.Table | pl.DataFrame) -> pl.DataFrame:
@@ -41,7 +48,7 @@ def as_frame(table: str, rows: pa.Table | pl.DataFrame) -> pl.DataFrame:
     """
     frame = rows if isinstance(rows, pl.DataFrame) else pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)
-    schema = empty(table).schema
+    schema = schema_of(table)
     if CLUSTER.name in schema and CLUSTER.name not in frame.columns:
         frame = frame.with_columns(pl.lit("").alias(CLUSTER.name))
     missing = [name for name in schema if name not in frame.columns]
@@ -107,7 +114,7 @@ def scan(table: str, files: Sequence[str]) -> pl.LazyFrame:
         list(files),
         hive_partitioning=False,
         glob=False,
-        schema=empty(table).schema,
+        schema=schema_of(table),
         missing_columns="insert",
         extra_columns="ignore",
     )
