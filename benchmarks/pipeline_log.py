@@ -15,9 +15,9 @@ it dies; the other two end with the decisions, and would give wrong rows for nam
 log's own words, so the world has none of them. ``wall`` is the whole process, ``job`` is
 without the start of Python and Spark, ``cpu`` the processor seconds of all processes: they say more
 than the others on a machine that does something else too. Memory is the sum of all processes
-without counting shared pages twice. Goals, with 5 million lines (``--full``, 2.1 GB, minutes): local
-at most 1.5 times the processor time of bare Polars, in less than 1 GB; Spark at most twice that of
-local, and three times as fast as Spark SQL.
+without counting shared pages twice. Goals, with 5 million lines (``--full``, 2.1 GB, minutes):
+local at most 1.5 times the processor time of bare Polars, in less than 1 GB; Spark at most twice
+that of local, and three times as fast as Spark SQL.
 """
 
 # ruff: noqa: PLC0415  a process imports what its method needs: others' start is not its own
