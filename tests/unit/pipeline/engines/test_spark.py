@@ -107,6 +107,7 @@ def test_a_run_gives_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: P
     assert len(delta.read(out, "quarantine")) == 30
 
 
+@pytest.mark.slow
 # Spark starts some hundred tasks: two minutes on a machine with other work.
 @pytest.mark.timeout(600)
 def test_news_give_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def test_what_spark_calls_a_file(url: str, path: str) -> None:
     assert path_of(url) == path
 
 
+@pytest.mark.slow
 @pytest.mark.interop
 @pytest.mark.filterwarnings("default")
 def test_once_and_alone(tmp_path: Path) -> None:
