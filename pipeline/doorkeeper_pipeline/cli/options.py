@@ -378,11 +378,14 @@ def _principals(
 ) -> tuple[str, ...]:
     """Return the principals of texts as super.users has them, with ; between.
 
+    Empty parts are left out, as ``StandardAuthorizer.getConfiguredSuperUsers`` does.
+
     Raises:
-        BadParameter: one is no principal, so that it could be no one's.
+        BadParameter: a text has no principal, or a part is none, so that no request could have it.
 
     """
-    found = [each.strip() for value in values for each in value.split(";")]
+    parts = [[part.strip() for part in value.split(";")] for value in values]
+    found = [each for part in parts for each in (list(filter(None, part)) or [""])]
     for each in found:
         if not re.fullmatch(r"[^:\s]+:.+", each, re.DOTALL):
             raise click.BadParameter(f"found {each!r}; expected is Type:name, such as User:admin")

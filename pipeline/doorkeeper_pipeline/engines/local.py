@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 
 KEPT_BYTES = 128 << 20
-"""How much of the distinct decisions is kept between jobs: what a million of them take."""
+"""How much of the distinct decisions is kept between jobs: a million of them. The answers of sets
+of ACLs to them, kept beside them, take as much again."""
 
 
 class LocalEngine(Engine):

@@ -25,7 +25,7 @@ _COUNTS = {
 
 
 def grant_usage(acls: AclSet, totals: pl.DataFrame, days_observed: int) -> pa.Table:
-    """Return the table, in the order of the bindings; ``totals`` is the result of ``usage.add``."""
+    """Return the table, in the order of the bindings; ``totals`` is that of ``usage.sum_uses``."""
     frame = rows(acls).join(totals, on=BINDING, how="left", maintain_order="left")
     nothing = pl.lit([], pl.List(pl.String))
     counts = {name: pl.col(f"{key}_count") for key, name in _COUNTS.items() if name is not None}

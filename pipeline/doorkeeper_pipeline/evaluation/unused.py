@@ -66,7 +66,7 @@ class Unused(NamedTuple):
 
 
 def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataFrame) -> Ranked:
-    """Rank the bindings of an index by their width and the result of ``usage.add``."""
+    """Rank the bindings of an index by their width and the result of ``usage.sum_uses``."""
     uses = np.zeros(index.size, np.int64)
     decisive = np.zeros(index.size, np.bool_)
     numbers = totals.get_column(BINDING).to_numpy()

@@ -202,7 +202,7 @@ def test_without_acls_there_is_nothing_to_remove(tmp_path: Path, listing: str | 
 
 @pytest.mark.parametrize("wrong", ["admin", "", "User:", "User:a;b", ":a"])
 def test_super_users_that_are_no_principals(out: Path, wrong: str) -> None:
-    """They would match no one, and look as if the super users were given."""
+    """They would match no request, and look as if the super users were given."""
     done = called("propose", "--out", out, "--super-user", wrong)
 
     assert done.exit_code == 2
@@ -210,8 +210,8 @@ def test_super_users_that_are_no_principals(out: Path, wrong: str) -> None:
 
 
 def test_super_users_as_the_broker_has_them(out: Path) -> None:
-    """The value of super.users can be given whole."""
-    given = ("--super-user", "User:root; User:CN=a,O=b")
+    """The value of super.users can be given whole; its empty parts count for nothing."""
+    given = ("--super-user", "User:root; ;User:CN=a,O=b;")
     done = called(*("run", "--audit", out.parent / "a.log", "--out", out), *given)
 
     assert done.exit_code == 0, done.output

@@ -351,7 +351,7 @@ def test_the_history_begins_where_decisions_were_allowed() -> None:
 
 
 def test_days_at_the_end_with_refusals_only_are_missing() -> None:
-    """The logger was set back to INFO: what was used since then is not known."""
+    """The logger was set back to INFO: uses since then are not known."""
     refused, allowed = days_of("DENIED", *range(60)), days_of("ALLOWED", *range(40))
     found = evidence_in(
         Basis([*refused, *allowed], [row()], has_acls=True), Policy(), DEFAULT_THRESHOLDS

@@ -70,7 +70,7 @@ def test_the_decisive_one_is_kept() -> None:
     ],
 )
 def test_of_a_wide_grant_and_exact_ones_the_wide_one_goes(broad: AclBinding) -> None:
-    """It is the most used one: that must not keep ALL on ``*`` in place of what is needed."""
+    """The most used grant may be ALL on ``*``: the exact grants for the same uses stay."""
     exact = allow("a", READ, topic("ordered"))
 
     assert [
