@@ -194,6 +194,8 @@ class _Fetch:
             read.log.waiters.add(wake)
         timer = loop.call_later(self._request.max_wait_ms / 1000, give_up)
         try:
+            # A record may have been appended after `handle` looked and before this task began.
+            wake()
             await ready
         finally:
             timer.cancel()

@@ -134,6 +134,27 @@ async def test_the_answer_waits_for_records() -> None:
     assert isinstance(again, FetchResponse)
 
 
+@pytest.mark.parametrize("event", ["append", "delete the topic"])
+async def test_an_event_before_the_wait_begins_is_not_missed(event: str) -> None:
+    """The wait runs in a task of its own, which starts after others may have appended."""
+    node = await a_node()
+    records = Records(1_000_000)
+    orders = node.topics.get("orders")
+    assert orders is not None
+    asked = request("orders", max_wait_ms=60_000)
+    delayed: Any = outcome(an_api(records), asked, node, version=11, user="admin")
+    assert isinstance(delayed, DelayedResponse)
+
+    if event == "append":
+        records.log_of(orders, 0).append(batch(b"a"))
+    else:
+        records.log_of(orders, 0)
+        records.delete_topic(orders.topic_id)
+
+    answered = rows(await asyncio.wait_for(delayed.response, 30))
+    assert answered == [("orders", 0, 0, [0]) if event == "append" else ("orders", 0, 3, [])]
+
+
 async def test_the_answer_comes_at_the_end_of_the_time() -> None:
     """Empty, without an error."""
     node = await a_node()
