@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from doorkeeper.logs.pipeline import Logs
 
@@ -61,6 +62,7 @@ def serve(
 
     """
     sys.setswitchinterval(SWITCH_S)
+    write_whole_lines(sys.stdout)
     settings = loaded.settings
     logs = Logs(
         descriptor=STDOUT,
@@ -74,6 +76,16 @@ def serve(
             runner.run(_Process(file, overrides, loaded, logs, connect).run())
     finally:
         logs.close()
+
+
+def write_whole_lines(stream: TextIO) -> None:
+    """Write what a plug-in prints line by line, so that it never splits a line of the log.
+
+    With PYTHONUNBUFFERED=1 ``print`` writes the text and its newline separately; without it, a
+    pipe gets 8 KiB at a time, wherever a line ends. Lines over 4 KiB are not atomic on a pipe.
+    """
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(line_buffering=True, write_through=False)
 
 
 def end_without_memory(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import re
 import signal
 import socket
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
+from doorkeeper.app.process import write_whole_lines
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from testkit.serving import Serving, creation
 
@@ -50,6 +53,31 @@ def test_the_service_manager_is_told(tmp_path: Path) -> None:
     assert told[0].startswith(b"RELOADING=1\nMONOTONIC_USEC=")
     assert told[1] == b"READY=1"
     assert last == b"STOPPING=1"
+
+
+@pytest.mark.parametrize("unbuffered", [False, True])
+def test_print_of_a_plug_in_writes_whole_lines(unbuffered: bool) -> None:
+    """Each printed line is one write, so that it cannot split a line of the log."""
+
+    class Raw(io.RawIOBase):
+        writes: ClassVar[list[bytes]] = []
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any) -> int:
+            self.writes.append(bytes(data))
+            return len(data)
+
+    Raw.writes = []
+    buffer: Any = Raw() if unbuffered else io.BufferedWriter(Raw())
+    stream = io.TextIOWrapper(buffer, write_through=unbuffered)
+
+    write_whole_lines(stream)
+    print("decided", "ALLOWED", file=stream)
+    print("x" * 4_000, file=stream)
+
+    assert Raw.writes == [b"decided ALLOWED\n", b"x" * 4_000 + b"\n"]
 
 
 def test_the_warning_of_a_start_without_a_file(tmp_path: Path) -> None:
