@@ -9,14 +9,12 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
-from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.handlers.alter_client_quotas import API, refuse
+from doorkeeper.handlers.alter_client_quotas import API
 from doorkeeper.quotas.table import entity_of
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
-    AlterClientQuotasResponse,
     EntityData,
     EntityResult,
     EntryData,
@@ -93,13 +91,6 @@ async def test_validation_changes_nothing() -> None:
     assert list(log.state.quotas) == []
 
 
-async def test_a_request_without_entries_changes_nothing() -> None:
-    """It is answered at once."""
-    found = answer(API, AlterClientQuotasRequest(), await node_of(), 1)
-
-    assert found == AlterClientQuotasResponse()
-
-
 @pytest.mark.parametrize("version", [0, 1])
 async def test_it_needs_alter_configs_on_the_cluster(version: int) -> None:
     """31 for every entry, as it stands in the request, in the stock words."""
@@ -113,15 +104,3 @@ async def test_it_needs_alter_configs_on_the_cluster(version: int) -> None:
         entity=(EntityResult(entity_type="user", entity_name="alice"),),
     )
     assert found.entries == (row, row)
-
-
-def test_an_error_of_the_whole_request_has_its_stock_text() -> None:
-    """Its own text is not sent."""
-    error = ApiError(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch.")
-
-    (row,) = refuse(altering((ANY, {})), 1, error).entries
-
-    assert (row.error_code, row.error_message) == (
-        44,
-        "Request parameters do not satisfy the configured policy.",
-    )

@@ -23,7 +23,7 @@ def asking(kind: int, name: str, **configs: str | None) -> AlterConfigsRequest:
     return AlterConfigsRequest(resources=(resource,))
 
 
-@pytest.mark.parametrize("version", range(3))
+@pytest.mark.parametrize("version", [0, 2])
 async def test_what_is_named_replaces_all(version: int) -> None:
     """The shell is told so."""
     node = await node_of()

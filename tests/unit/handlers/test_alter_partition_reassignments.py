@@ -76,10 +76,3 @@ async def test_refusals() -> None:
     assert [row[2] for row in rows_of(refused)] == [31, 31, 31]
     assert [row[2] for row in rows_of(struck)] == [7, 7, 7]
     assert (refused.error_code, struck.error_code) == (31, 7)
-
-
-async def test_nothing_to_move() -> None:
-    """An empty text, as a broker's."""
-    found = answer(API, AlterPartitionReassignmentsRequest(timeout_ms=0), await node_of(), 1)
-
-    assert (found.error_code, found.error_message, found.responses) == (0, "", ())

@@ -65,13 +65,6 @@ async def test_users_are_altered_as_they_are_named() -> None:
     )
 
 
-async def test_nothing_asked_for_is_answered_at_once() -> None:
-    """An empty request has an empty answer, and nothing is stored."""
-    node = await node_of()
-
-    assert answer(API, AlterUserScramCredentialsRequest(), node, 0).results == ()
-
-
 async def test_what_is_as_good_as_the_password_is_never_shown() -> None:
     """Neither the message nor what goes to the shell shows the salted password in its repr."""
     node = await node_of()

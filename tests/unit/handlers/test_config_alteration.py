@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from doorkeeper.configs.operations import AlteredResource
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.handlers.config_alteration import Verbatim, code_and_text, in_order
-
-
-def test_answers_stand_where_the_request_has_their_resources() -> None:
-    """What was refused before keeps its place."""
-    refused = ApiError(ErrorCode.INVALID_REQUEST, "no")
-    later = ApiError(ErrorCode.INVALID_CONFIG, "no again")
-    wanted = AlteredResource(is_topic=False, name="1", alterations=())
-
-    assert in_order([wanted, refused, wanted], [later, None]) == [later, refused, None]
+from doorkeeper.handlers.config_alteration import Verbatim, code_and_text
 
 
 def test_a_stock_text_is_told_where_a_broker_tells_it() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.codes import UnknownElements
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.descriptions.rows import AclRows
@@ -53,13 +52,6 @@ async def test_it_needs_describe_on_the_cluster() -> None:
     assert refused.error_message == "Request Request(described) needs DESCRIBE permission."
     assert refused.resources == ()
     assert node.lines() == ["INFO Denied DESCRIBE Cluster:LITERAL:kafka-cluster 1"]
-
-
-async def test_alter_on_the_cluster_implies_describe() -> None:
-    """Who may alter the cluster may list its ACLs."""
-    node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
-
-    assert answer(API, EVERYTHING, node, 3, user="alice").error_code == 0
 
 
 async def test_without_an_authorizer_security_is_disabled() -> None:
@@ -111,12 +103,11 @@ async def test_each_pattern_stands_once_and_everything_is_sorted() -> None:
 @pytest.mark.parametrize(
     "field", ["resource_type_filter", "pattern_type_filter", "operation", "permission_type"]
 )
-@pytest.mark.parametrize("code", [99, -1])
-async def test_an_unknown_code_matches_nothing(field: str, code: int) -> None:
+async def test_an_unknown_code_matches_nothing(field: str) -> None:
     """A byte that Kafka does not know is a filter without matches: success, no rows."""
     node = await node_of(allow("bob", READ, topic("b")))
 
-    answered = answer(API, but(**{field: code}), node, 3)
+    answered = answer(API, but(**{field: 99}), node, 3)
 
     assert (answered.error_code, answered.resources) == (0, ())
 
@@ -128,20 +119,6 @@ async def test_version_0_sees_literal_patterns_only() -> None:
     answered = answer(API, but(pattern_type_filter=3), node, 0)
 
     assert [row.resource_name for row in answered.resources] == ["b"]
-
-
-async def test_match_finds_every_pattern_that_covers_a_name() -> None:
-    """MATCH: the literal, the wildcard and each prefix."""
-    node = await node_of(
-        allow("bob", READ, topic("orders")),
-        allow("bob", READ, topic("*")),
-        allow("bob", READ, topic("ord", PREFIXED)),
-        allow("bob", READ, topic("orders-2")),
-    )
-
-    answered = answer(API, but(resource_name_filter="orders", pattern_type_filter=2), node, 3)
-
-    assert [row.resource_name for row in answered.resources] == ["*", "ord", "orders"]
 
 
 @pytest.mark.parametrize("version", [1, 3])

@@ -104,11 +104,3 @@ async def test_what_the_filter_selects_is_answered(version: int) -> None:
         ("request_percentage", 1.5),
     ]
     assert len(answer(API, asking(), node, version).entries) == 2
-
-
-async def test_a_filter_that_selects_nothing() -> None:
-    """The answer is an empty list, not null."""
-    request = asking(("user", 1, None), ("client-id", 0, ""))
-
-    assert answer(API, request, await node_of(), 1) == DescribeClientQuotasResponse()
-    assert answer(API, asking(), await node_of(), 0) == DescribeClientQuotasResponse()

@@ -43,14 +43,6 @@ async def test_the_mask_needs_describe_on_the_cluster(user: str, mask: int, leve
     assert node.lines()[0].startswith(f"{level} ")
 
 
-async def test_without_an_authorizer_the_mask_is_full() -> None:
-    """Everything is allowed where nobody decides."""
-    node = await node_of(secured=False)
-    request = DescribeClusterRequest(include_cluster_authorized_operations=True)
-
-    assert answer(API, request, node, 0).cluster_authorized_operations == 8096
-
-
 @pytest.mark.parametrize(
     ("wanted", "own", "code", "text"),
     [
@@ -71,15 +63,6 @@ async def test_a_listener_answers_its_own_kind(wanted: int, own: str, code: int,
 
     assert (refused.error_code, refused.error_message) == (code, text)
     assert (refused.cluster_id, refused.brokers) == ("", ())
-
-
-async def test_version_0_has_no_codes_for_endpoint_types() -> None:
-    """It cannot ask for controllers, and gets 42 from one."""
-    node = await node_of()
-
-    refused = answer(API, DescribeClusterRequest(), node, 0, controller=True)
-
-    assert refused.error_code == 42
 
 
 async def test_a_controller_asks_for_alter() -> None:

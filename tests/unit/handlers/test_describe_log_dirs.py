@@ -13,7 +13,7 @@ from testkit.acl import DESCRIBE, allow
 from testkit.nodes import CLUSTER, a_topic, answer, node_of
 
 
-@pytest.mark.parametrize("version", range(1, 6))
+@pytest.mark.parametrize("version", [1, 3, 5])
 async def test_folders(version: int) -> None:
     """There is one, with every partition; a refusal has a code from version 3 on."""
     node = await node_of(allow("alice", DESCRIBE, CLUSTER), topics=[a_topic("a", partitions=2)])

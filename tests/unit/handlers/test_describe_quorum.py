@@ -37,7 +37,7 @@ def asked(*topics: tuple[str, tuple[int, ...]]) -> DescribeQuorumRequest:
 LOG = asked(("__cluster_metadata", (0,)))
 
 
-@pytest.mark.parametrize("version", range(3))
+@pytest.mark.parametrize("version", [0, 2])
 async def test_the_controller_leads(version: int) -> None:
     """Offsets are revisions; the leader has fetched now, and shows its listeners from v2 on."""
     node = await node_of(allow("alice", DESCRIBE, CLUSTER), properties=WITH_CONTROLLERS)

@@ -53,15 +53,6 @@ async def test_it_needs_describe_on_the_cluster() -> None:
     assert found.lines() == ["INFO Denied DESCRIBE Cluster:LITERAL:kafka-cluster 1"]
 
 
-async def test_a_refusal_of_null_users_is_answered() -> None:
-    """A broker never answers it: it fails inside. Clients of Go and Python send it so."""
-    refused = answer(
-        API, DescribeUserScramCredentialsRequest(users=None), await node(), 0, user="bob"
-    )
-
-    assert (refused.error_code, refused.results) == (31, ())
-
-
 @pytest.mark.parametrize("users", [None, ()])
 async def test_no_users_are_all_users(users: tuple[()] | None) -> None:
     """Null and an empty list ask for everyone; ALTER implies DESCRIBE."""

@@ -57,18 +57,6 @@ async def test_all_partitions_are_those_that_need_an_election() -> None:
     assert rows_of(found) == [("a", 1, 80), ("a", 2, 80)]
 
 
-async def test_what_is_not_there() -> None:
-    """The texts name the topic, or the partition."""
-    asked = tuple(TopicPartitions(topic=name, partitions=(3,)) for name in ("a", "x"))
-
-    found = answer(API, ElectLeadersRequest(topic_partitions=asked), await world(), 2)
-
-    assert [
-        (row.partition_result[0].error_code, row.partition_result[0].error_message)
-        for row in found.replica_election_results
-    ] == [(3, "No such partition as a-3"), (3, "No such topic as x")]
-
-
 @pytest.mark.parametrize(("version", "own"), [(0, 0), (1, 31), (2, 31)])
 async def test_a_refusal_is_in_every_row(version: int, own: int) -> None:
     """And, from version 1 on, that of the request."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acl.model import AclOperation
 from doorkeeper.cluster.model import Broker
 from doorkeeper.handlers.find_coordinator import API
 from doorkeeper_wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest
@@ -18,12 +18,7 @@ LONG_TEXT = (
 SHARE_KEY = "share:Sme7FWb4QrOTXBzRGIxEOw:0"
 
 
-def transaction(name: str) -> ResourcePattern:
-    """Return a pattern of transactional ids."""
-    return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, PatternType.LITERAL)
-
-
-@pytest.mark.parametrize(("version", "text"), [(0, ""), (1, "NONE"), (2, "NONE"), (3, "NONE")])
+@pytest.mark.parametrize(("version", "text"), [(0, ""), (1, "NONE")])
 async def test_one_key_before_version_4(version: int, text: str) -> None:
     """This node, at once; the text of success is literally NONE."""
     node = await node_of()
@@ -34,7 +29,7 @@ async def test_one_key_before_version_4(version: int, text: str) -> None:
     assert (found.node_id, found.host, found.port) == (1, "broker.example", 9092)
 
 
-@pytest.mark.parametrize("version", [4, 5, 6])
+@pytest.mark.parametrize("version", [4, 6])
 async def test_several_keys_from_version_4(version: int) -> None:
     """A row for each key, in order, with empty texts; refused ones have no node."""
     node = await node_of(allow("alice", DESCRIBE, group("g")))
@@ -72,18 +67,6 @@ async def test_refusals_before_version_4(key_type: int, code: int, text: str) ->
 
     assert (refused.error_code, refused.error_message) == (code, text)
     assert (refused.node_id, refused.host, refused.port) == (-1, "", -1)
-
-
-async def test_transactional_ids_have_a_resource_of_their_own() -> None:
-    """DESCRIBE on the transactional id, not on a group of that name."""
-    node = await node_of(
-        allow("alice", DESCRIBE, transaction("t")), allow("alice", DESCRIBE, group("g"))
-    )
-    request = FindCoordinatorRequest(key_type=1, coordinator_keys=("t", "g"))
-
-    found = answer(API, request, node, 6, user="alice")
-
-    assert [row.error_code for row in found.coordinators] == [0, 53]
 
 
 @pytest.mark.parametrize(

@@ -53,14 +53,11 @@ async def test_permissions_without_a_transaction() -> None:
     [
         ({"transactional_id": "other"}, 53),
         ({"transactional_id": ""}, 53),
-        ({"transactional_id": "other", "producer_id": 1}, 53),
         ({"transactional_id": "tx", "producer_id": 1}, 42),
-        ({"transactional_id": "tx", "producer_epoch": 1}, 42),
         ({"transactional_id": "tx", "transaction_timeout_ms": 0}, 50),
         ({"transactional_id": "tx", "transaction_timeout_ms": 900_001}, 50),
         ({"transactional_id": "tx", "transaction_timeout_ms": 900_000}, 35),
         ({"transactional_id": "tx", "producer_id": 1, "producer_epoch": 1}, 35),
-        ({"producer_id": 1}, 31),
     ],
 )
 async def test_transactions_are_refused(fields: dict[str, Any], code: int) -> None:

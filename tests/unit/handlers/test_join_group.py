@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.join_group import API
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from testkit.acl import READ, allow, group
@@ -35,10 +34,3 @@ async def test_who_may_not_read_the_group_is_refused() -> None:
     node = await node_of()
 
     assert joined(node, 1) == JoinGroupResponse(error_code=30)
-
-
-def test_errors_are_told_by_their_code() -> None:
-    """An error of the whole request has no generation."""
-    refused = API.refuse(REQUEST, 1, ApiError(ErrorCode.INVALID_REQUEST))
-
-    assert refused == JoinGroupResponse(error_code=42, generation_id=-1)

@@ -45,16 +45,6 @@ async def test_declared_members_stay(member_id: str, instance: str | None, code:
     ] == [(member_id, instance, code)]
 
 
-@pytest.mark.parametrize(("member_id", "code"), [("reader-1", 44), ("other", 25)])
-async def test_the_code_of_one_member_is_that_of_the_response(member_id: str, code: int) -> None:
-    """Before version 3 there is no list."""
-    request = LeaveGroupRequest(group_id="declared", member_id=member_id)
-
-    found = answer(API, request, await world(), 2)
-
-    assert (found.error_code, found.members) == (code, ())
-
-
 @pytest.mark.parametrize(
     ("user", "group_id", "coordinator", "code"),
     [("alice", "declared", 1, 30), ("admin", "", 2, 24), ("admin", "declared", 2, 16)],

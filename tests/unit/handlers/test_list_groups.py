@@ -36,7 +36,7 @@ def names(response: ListGroupsResponse) -> list[str]:
     return [row.group_id for row in response.groups]
 
 
-@pytest.mark.parametrize("version", range(6))
+@pytest.mark.parametrize("version", [0, 4, 5])
 async def test_groups_are_sorted_and_versions_tell_more(version: int) -> None:
     """States from v4, types from v5."""
     node = await world()
@@ -56,12 +56,9 @@ async def test_groups_are_sorted_and_versions_tell_more(version: int) -> None:
 @pytest.mark.parametrize(
     ("states", "types", "listed"),
     [
-        (("stable",), (), ["a"]),
         (("Empty", "RECONCILING"), (), ["b", "c"]),
         ((), ("Classic",), ["a", "b"]),
-        ((), ("Classic", "Consumer"), ["a", "b", "c"]),
         (("Stable",), ("consumer",), []),
-        (("nonsense",), (), []),
         ((), ("nonsense",), []),
     ],
 )
@@ -77,21 +74,13 @@ async def test_filters_ignore_case(
     assert (answered.error_code, names(answered)) == (0, listed)
 
 
-async def test_describe_on_the_cluster_shows_all() -> None:
-    """Groups are not asked about then."""
-    node = await world(allow("alice", DESCRIBE, CLUSTER))
+async def test_describe_on_the_cluster_or_on_the_group() -> None:
+    """The cluster shows all, else each group is asked about; denials stay at TRACE."""
+    node = await world(allow("bob", DESCRIBE, CLUSTER), allow("alice", DESCRIBE, group("b")))
 
-    assert names(answer(API, ListGroupsRequest(), node, 5, user="alice")) == ["a", "b", "c"]
+    assert names(answer(API, ListGroupsRequest(), node, 5, user="bob")) == ["a", "b", "c"]
     assert node.lines() == ["DEBUG Allowed DESCRIBE Cluster:LITERAL:kafka-cluster 1"]
-
-
-async def test_describe_on_a_group_shows_that_group() -> None:
-    """Others are left out without an error, and denials stay at TRACE."""
-    node = await world(allow("alice", DESCRIBE, group("b")))
-
-    answered = answer(API, ListGroupsRequest(), node, 5, user="alice")
-
-    assert (answered.error_code, names(answered)) == (0, ["b"])
+    assert names(answer(API, ListGroupsRequest(), node, 5, user="alice")) == ["b"]
     assert node.lines() == [
         "TRACE Denied DESCRIBE Cluster:LITERAL:kafka-cluster 1",
         "TRACE Denied DESCRIBE Group:LITERAL:a 1",

@@ -79,16 +79,6 @@ async def test_partitions_that_cannot_be_asked() -> None:
     assert rows_of(found) == [("a", 1, 3, -1, -1), ("a", 0, 42, -1, -1), ("b", 0, 29, -1, -1)]
 
 
-@pytest.mark.parametrize(("epoch", "code"), [(-1, 0), (0, 0), (1, 75), (-2, 74)])
-async def test_epochs_of_the_leader(epoch: int, code: int) -> None:
-    """A later one is unknown, an earlier one fenced."""
-    node = await node_of(topics=[a_topic("a")])
-
-    found = answer(API, asking(("a", 0, -1), current_leader_epoch=epoch), node, 4)
-
-    assert [row[2] for row in rows_of(found)] == [code]
-
-
 async def test_only_the_leader_answers() -> None:
     """A replica answers a debugger; a node that does not hold the partition answers nobody."""
     node = await node_of(

@@ -16,7 +16,6 @@ from doorkeeper_wire.messages.offset_delete import (
     OffsetDeleteRequestTopic,
 )
 from testkit.acl import READ, allow, group, topic
-from testkit.memory_logs import LogServices, memory_log
 from testkit.nodes import ANode, a_topic, answer, arguments, node_of, on_the_wire, outcome
 
 DELETE = AclOperation.DELETE
@@ -78,14 +77,3 @@ async def test_errors_of_the_whole_request(
     found = answer(API, asking(("a", (0,)), group_id=group_id), node, 0, user=user)
 
     assert (found.error_code, found.topics) == (code, ())
-
-
-async def test_the_group_is_looked_for_even_if_nothing_is_asked() -> None:
-    """As by a broker, which asks its coordinator for no partitions too."""
-    node = await world()
-    made = outcome(API, asking(("absent", (0,))), node, 0)
-    async with memory_log() as log:
-        services: Any = LogServices(log)
-
-        with pytest.raises(Exception, match="GROUP_ID_NOT_FOUND"):
-            await made.apply(services)

@@ -12,7 +12,6 @@ import pytest
 
 from doorkeeper import handlers
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.handlers import registry
 from doorkeeper.handlers.registry import (
     APIS,
     OPTIONAL,
@@ -23,7 +22,6 @@ from doorkeeper.handlers.registry import (
     api_ranges,
     apis,
     by_key,
-    is_offered,
 )
 from doorkeeper_wire.api_keys import API_NAMES
 
@@ -60,13 +58,9 @@ def test_every_handler_is_registered() -> None:
 
 
 def test_a_key_has_one_handler() -> None:
-    """Two claims stop the import, and name both."""
+    """Two claims stop the import, and name both; a rare handler is not hidden by a usual one."""
     with pytest.raises(RegisteredTwice, match="key 3: Metadata and Metadata"):
         by_key([APIS[3], APIS[3]])
-
-
-def test_a_key_that_is_usual_is_not_rare() -> None:
-    """A rare handler would hide behind the other."""
     with pytest.raises(RegisteredTwice, match="key 3: Metadata and a rare one"):
         ApiTable([APIS[3]], [Rare(3, "metadata", 0, 13)])
 
@@ -103,11 +97,6 @@ def test_rare_handlers_are_imported_when_they_are_asked_for() -> None:
     assert found.stdout == "[]\n"
 
 
-def test_apis_are_in_the_order_of_their_keys() -> None:
-    """As a broker lists them."""
-    assert list(APIS) == sorted(APIS)
-
-
 @pytest.mark.parametrize("each", ALL, ids=names)
 def test_an_api_serves_the_versions_of_its_messages(each: Api) -> None:
     """Key, name and versions are those of the codec, for the request and for the refusal."""
@@ -130,30 +119,6 @@ def test_every_refusal_can_be_sent_in_every_version(each: Api) -> None:
 
         assert refused is not None
         assert b"secret" not in refused.encode(version)
-
-
-def test_a_key_that_is_not_served_has_no_api() -> None:
-    """Fetch is a broker's affair."""
-    assert apis().get(1) is None
-    assert apis().get(29) is APIS[29]
-
-
-def test_requests_find_their_api() -> None:
-    """One that is usual, one that is rare, and none; again too."""
-    find = apis().finder()
-
-    for _ in range(2):
-        assert [find(key) for key in (29, 37, 1)] == [APIS[29], APIS[37], None]
-
-
-@pytest.mark.parametrize("controller", [False, True])
-def test_ranges_list_what_is_offered(controller: object) -> None:
-    """By kind of listener."""
-    kind = bool(controller)
-
-    listed = {each.api_key for each in api_ranges(controller=kind)}
-
-    assert listed == {each.key for each in ALWAYS if is_offered(each, controller=kind)}
 
 
 def test_some_are_served_only_where_that_is_asked_for() -> None:
@@ -191,8 +156,3 @@ def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
         17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 37, 38, 39, 40, 41, 43, 44, 45,
         46, 49, 51, 55, 57, 60, 64,
     ]  # fmt: skip
-
-
-def test_telemetry_is_not_offered() -> None:
-    """librdkafka would poll it."""
-    assert not {71, 72} & set(registry.APIS)

@@ -18,7 +18,7 @@ from testkit.nodes import arguments, node_of, on_the_wire
 if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
 
-VERSIONS = range(3)
+VERSIONS = (0, 2)
 EXPIRE = ExpireDelegationTokenRequest(hmac=b"hmac", expiry_time_period_ms=-1)
 RENEW = RenewDelegationTokenRequest(hmac=b"hmac", renew_period_ms=-1)
 
@@ -54,27 +54,15 @@ async def test_a_refusal_has_no_time(api: Api, request_: Any, change: type[Any],
     assert (answer.error_code, answer.expiry_timestamp_ms) == (code, 0)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_without_a_secret_there_are_no_tokens(
-    api: Api, request_: Any, change: type[Any], version: int
+@pytest.mark.parametrize("circumstances", [*NOT_ALLOWED, None])
+async def test_refusals_before_any_token_is_looked_for(
+    api: Api, request_: Any, change: type[Any], circumstances: dict[str, Any] | None
 ) -> None:
-    """Nobody looks for it."""
+    """64 and -1 as the time for who may not ask here, before 61 for a node without a secret."""
     node = await node_of()
     node.tokens.is_enabled = False
 
-    answer = asked(api, request_, node, version)
+    answer = asked(api, request_, node, 2, **(circumstances or {}))
 
-    assert (answer.error_code, answer.expiry_timestamp_ms) == (61, 0)
-
-
-@pytest.mark.parametrize("circumstances", NOT_ALLOWED)
-async def test_who_has_proved_nothing_is_refused_first(
-    api: Api, request_: Any, change: type[Any], circumstances: dict[str, Any]
-) -> None:
-    """With -1 as the time, where the broker itself refuses."""
-    node = await node_of()
-    node.tokens.is_enabled = False
-
-    answer = asked(api, request_, node, 2, **circumstances)
-
-    assert (answer.error_code, answer.expiry_timestamp_ms) == (64, -1)
+    expected = (61, 0) if circumstances is None else (64, -1)
+    assert (answer.error_code, answer.expiry_timestamp_ms) == expected

@@ -125,17 +125,3 @@ async def test_a_refused_topic_refuses_its_group() -> None:
     assert rows[0].error_message == (
         "The group has described topic(s) that the client is not authorized to describe."
     )
-
-
-async def test_bytes_of_another_protocol_are_left_out() -> None:
-    """A catalog may give a member any bytes."""
-    member = GroupMember("m-1", None, "c", "h", b"\xff", b"")
-    node = await node_of(
-        groups=[a_group("g", group_type="consumer", members=(member,))], secured=False
-    )
-
-    request = ConsumerGroupDescribeRequest(group_ids=("g",))
-    (row,) = answer(consumer_group_describe.API, request, node, 0).groups
-
-    assert row.members[0].subscribed_topic_names == ()
-    assert row.members[0].assignment.topic_partitions == ()

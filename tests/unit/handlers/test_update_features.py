@@ -48,11 +48,7 @@ async def test_the_present_level_is_accepted(release: str, level: int, kind: int
     [
         (update(30, 0), ("Invalid update version 30 for feature metadata.version."
          " The controller does not support the given upgrade type.")),
-        (update(-1), ("Invalid update version -1 for feature metadata.version."
-         " A feature version cannot be less than 0.")),
-        (update(0), ("Invalid update version 0 for feature metadata.version."
-         " Local controller 1 only supports versions 7-30")),
-        (update(33), ("Invalid update version 33 for feature metadata.version."
+                        (update(33), ("Invalid update version 33 for feature metadata.version."
          " Local controller 1 only supports versions 7-30")),
         (update(29), ("Invalid update version 29 for feature metadata.version. Can't downgrade the"
          " version of this feature without setting the upgrade type to either safe or unsafe"
@@ -63,8 +59,7 @@ async def test_the_present_level_is_accepted(release: str, level: int, kind: int
          " Unsafe metadata downgrade is not supported in this version.")),
         (update(1, name="group.version"), ("Invalid update version 1 for feature group.version."
          " Local controller 1 does not support this feature.")),
-        (update(0, name="odd"), "Invalid update version 0 for feature odd. Feature odd not found."),
-    ],
+            ],
 )  # fmt: skip
 async def test_other_levels_are_refused(wanted: FeatureUpdateKey, text: str) -> None:
     """With 95 for the whole request, and a broker's text."""
@@ -76,20 +71,6 @@ async def test_other_levels_are_refused(wanted: FeatureUpdateKey, text: str) -> 
 
         assert (response.error_code, response.results) == (95, ())
         assert response.error_message == FAILED + text
-
-
-@pytest.mark.parametrize(("down", "text"), [(True, "Unsupported"), (False, "Invalid")])
-async def test_version_0_has_no_types(down: object, text: str) -> None:
-    """Whether a downgrade is allowed stands for the type."""
-    node = await follower("4.3")
-    wanted = FeatureUpdateKey(
-        feature="metadata.version", max_version_level=29, allow_downgrade=bool(down)
-    )
-
-    request = UpdateFeaturesRequest(feature_updates=(wanted,))
-    response = answer(API, request, node, 0, user="alice")
-
-    assert str(response.error_message).startswith(FAILED + text)
 
 
 async def test_alter_on_the_cluster_is_needed() -> None:
