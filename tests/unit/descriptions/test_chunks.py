@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-import sys
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,7 +16,7 @@ from doorkeeper.runtime.slices import run_to_end
 from testkit.acl import LITERAL, PREFIXED, READ, WRITE, allow, topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.snapshot import Snapshot
@@ -45,24 +44,7 @@ def stored(bindings: Sequence[AclBinding]) -> list[tuple[str, AclBinding]]:
     return [(str(number), each) for number, each in enumerate(bindings)]
 
 
-def calls_of(work: Callable[[], Any]) -> int:
-    """Return how many functions are called by some work."""
-    calls = 0
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return calls
-
-
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("told", [True, False])
 def test_chunks_follow_any_changes(
     monkeypatch: pytest.MonkeyPatch, seed: int, *, told: bool
@@ -84,7 +66,7 @@ def test_chunks_follow_any_changes(
     ]
     snapshot = load(stored(chance.sample(world, chance.choice((0, 5, 200)))))
     state, chunks = state_of(snapshot), made(state_of(snapshot))
-    for step in range(80):
+    for step in range(40):
         some = chance.sample(world, chance.choice((1, 1, 2, 5, 60)))
         if chance.random() < 0.5:
             after = snapshot.with_added([(f"{step}-{at}", one) for at, one in enumerate(some)])
@@ -130,33 +112,3 @@ def test_what_has_not_changed_is_the_same_object() -> None:
 
     assert len(follow) == len(chunks) == 10
     assert [new is old for new, old in zip(follow, chunks, strict=True)] == [False] + [True] * 9
-
-
-def test_a_change_costs_what_it_touches() -> None:
-    """Among 20,000 names not even a call for each tenth of them."""
-    snapshot = load(stored(many(20_000)))
-    chunks = made(state_of(snapshot))
-    after = state_of(snapshot.with_added(stored(many(1, "bob", start=10_000))))
-
-    calls = calls_of(lambda: run_to_end(update_chunks(chunks, ["t-010000"], after, ENCODER)))
-
-    assert calls < 20_000 / 10
-
-
-def test_no_piece_is_long() -> None:
-    """Four times as many names are four times as many pieces."""
-
-    def pieces(count: int) -> list[int]:
-        """Return how many functions each piece calls."""
-        state = state_of(load(stored(many(count))))
-        making = update_chunks((), run_to_end(names_in(state)), state, ENCODER)
-        calls: list[int] = []
-        seen: list[str | None] = []
-        while "over" not in seen:
-            calls.append(calls_of(lambda: seen.append(next(making, "over"))))
-        return calls
-
-    few, more = pieces(2_000), pieces(8_000)
-
-    assert 3 * len(few) < len(more) < 5 * len(few)
-    assert max(more) < 1.5 * max(few)
