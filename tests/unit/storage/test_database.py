@@ -22,27 +22,24 @@ from doorkeeper.storage.database import (
 from testkit.stores import append, create_tables, credential
 
 
-def test_each_commit_is_synced_and_the_wal_is_used(tmp_path: Path) -> None:
-    """WAL and synchronous=FULL (2), no checkpoint inside a commit, no memory map."""
+def test_settings_of_a_connection(tmp_path: Path) -> None:
+    """WAL, synced by each commit (FULL), no checkpoint inside a commit, no memory map."""
+    expected = {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "wal_autocheckpoint": 0,
+        "mmap_size": 0,
+        "fullfsync": 1,
+        "journal_size_limit": 64 * 1024 * 1024,
+        "cache_size": -16 * 1024,
+        "cell_size_check": 1,
+        "temp_store": 2,
+        "trusted_schema": 0,
+    }
+
     connection = connect(tmp_path / "doorkeeper.db")
 
-    assert connection.pragma("journal_mode") == "wal"
-    assert connection.pragma("synchronous") == 2
-    assert connection.pragma("wal_autocheckpoint") == 0
-    assert connection.pragma("mmap_size") == 0
-    connection.close()
-
-
-def test_every_setting_holds(tmp_path: Path) -> None:
-    """Temporary tables in memory (2), a bounded WAL, a cache of 16 MiB, cells checked."""
-    connection = connect(tmp_path / "doorkeeper.db")
-
-    assert connection.pragma("fullfsync") == 1
-    assert connection.pragma("journal_size_limit") == 64 * 1024 * 1024
-    assert connection.pragma("cache_size") == -16 * 1024
-    assert connection.pragma("cell_size_check") == 1
-    assert connection.pragma("temp_store") == 2
-    assert connection.pragma("trusted_schema") == 0
+    assert {name: connection.pragma(name) for name in expected} == expected
     connection.close()
 
 
@@ -100,18 +97,14 @@ def test_reading_needs_a_file(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_errors_get_the_name_of_the_file() -> None:
-    """Inside ``named``, SQLite's words come with the file's name."""
-    path = Path("data/doorkeeper.db")
-
-    with pytest.raises(StorageError) as raised, sqlite_errors(path):
+def test_errors_have_the_name_of_the_file_and_a_reason() -> None:
+    """SQLite's words, or the class of an error without words."""
+    with (
+        pytest.raises(StorageError, match=r"^data/doorkeeper\.db: database or disk is full$"),
+        sqlite_errors(Path("data/doorkeeper.db")),
+    ):
         raise apsw.FullError("database or disk is full")
 
-    assert str(raised.value) == "data/doorkeeper.db: database or disk is full"
-
-
-def test_an_error_without_words_gives_its_class() -> None:
-    """A reason is never empty."""
     assert reason(apsw.BusyError("BusyError: database is locked")) == "database is locked"
     assert reason(MemoryError()) == "MemoryError"
 

@@ -22,22 +22,13 @@ def mode(path: Path) -> int:
 
 
 def test_a_missing_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
-    """The folder and its parents are made; the folder itself has mode 0700."""
+    """With its parents; a folder that exists keeps the mode that its administrator chose."""
     folder = tmp_path / "var" / "lib" / "doorkeeper"
 
     prepare_folder(folder)
-
     assert mode(folder) == 0o700
-
-
-def test_a_folder_that_exists_keeps_its_mode(tmp_path: Path) -> None:
-    """What an administrator set up for a group stays as it is."""
-    folder = tmp_path / "data"
-    folder.mkdir()
     folder.chmod(0o750)
-
     prepare_folder(folder)
-
     assert mode(folder) == 0o750
 
 
@@ -82,21 +73,16 @@ def test_a_new_file_is_private_under_any_umask(tmp_path: Path) -> None:
 
 
 def test_a_wider_file_is_narrowed_and_kept(tmp_path: Path) -> None:
-    """A file that others could read becomes private; its content stays."""
+    """A file that others could read becomes private, unless it is gone; its content stays."""
     path = tmp_path / "file"
     path.write_text("content")
     path.chmod(0o644)
 
     create_private(path)
+    narrow(tmp_path / "gone")
 
     assert mode(path) == 0o600
     assert path.read_text() == "content"
-
-
-def test_narrowing_what_is_gone_is_no_error(tmp_path: Path) -> None:
-    """A file that vanished in between needs no narrowing."""
-    narrow(tmp_path / "gone")
-
     assert not (tmp_path / "gone").exists()
 
 

@@ -129,26 +129,26 @@ async def test_an_older_copy_is_refused_until_it_is_accepted(data_dir: Path) -> 
     assert str(read_expected_store(data_dir / IDENTITY_NAME)).endswith("at revision 1")
 
 
-@pytest.mark.parametrize("at", [100, 5000])
-async def test_a_database_that_is_corrupted_at_rest_is_an_error(data_dir: Path, at: int) -> None:
-    """It names the file, and what SQLite says."""
+DAMAGED_AT_REST: dict[str, Callable[[Path], None]] = {
+    "header corrupted": lambda path: overwrite(path, 100, b"x" * 20_000),
+    "page corrupted": lambda path: overwrite(path, 5000, b"x" * 20_000),
+    "first page truncated": lambda path: os.truncate(path, 100),
+    "truncated": lambda path: os.truncate(path, 40_960),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED_AT_REST)
+async def test_a_database_that_is_damaged_at_rest_is_an_error(data_dir: Path, case: str) -> None:
+    """The error names the file; the file stays as it is."""
     await fill(data_dir, adding(*range(1000)))
-    overwrite(data_dir / DATABASE_NAME, at, b"x" * 20_000)
+    path = data_dir / DATABASE_NAME
+    DAMAGED_AT_REST[case](path)
+    size = path.stat().st_size
 
     with pytest.raises(StorageError, match=r"doorkeeper\.db: "):
         numbers_in(data_dir)
 
-
-@pytest.mark.parametrize("size", [100, 4096, 40_960])
-async def test_a_database_that_is_truncated_at_rest_is_an_error(data_dir: Path, size: int) -> None:
-    """It names the file; what is left stays as it is."""
-    await fill(data_dir, adding(*range(1000)))
-    os.truncate(data_dir / DATABASE_NAME, size)
-
-    with pytest.raises(StorageError, match=r"doorkeeper\.db: "):
-        numbers_in(data_dir)
-
-    assert (data_dir / DATABASE_NAME).stat().st_size == size
+    assert path.stat().st_size == size
 
 
 def test_a_wal_without_its_database_is_refused(data_dir: Path) -> None:
@@ -264,7 +264,7 @@ async def test_a_change_is_not_acknowledged_by_a_store_that_is_lost(
     store.close()
 
 
-@pytest.mark.parametrize("case", LOST_WHILE_RUNNING)
+@pytest.mark.parametrize("case", ["folder removed", "database corrupted", "WAL emptied"])
 async def test_a_loss_is_noticed_without_a_change(
     data_dir: Path, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,6 @@ import pytest
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.portable_embedded import reading, write
-from testkit.old_stores import create_old_store
 from testkit.portables import Held, fill_fully
 from testkit.stores import NOW_MS, adding, fill, numbers_in, open_store
 
@@ -100,11 +99,14 @@ async def test_a_copy_that_fails_leaves_the_store(data_dir: Path, tmp_path: Path
     ]
 
 
-async def test_what_cannot_be_read_is_told(data_dir: Path) -> None:
-    """A folder without a store, and a store of an older schema, are errors."""
+async def test_what_cannot_be_read_is_an_error(data_dir: Path) -> None:
+    """A folder without a store, and a store of an older schema."""
     with pytest.raises(StorageError, match="there is no store"):
         await held(data_dir)
-    create_old_store(data_dir, 2)
+    open_store(data_dir).close()
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    connection.execute("UPDATE meta SET value = 2 WHERE key = 'schema_version'")
+    connection.close()
     with pytest.raises(StorageError, match="schema version 2: migrate it first"):
         await held(data_dir)
 

@@ -37,7 +37,7 @@ async def test_bindings_and_values_are_read_while_a_server_has_the_store(data_di
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(("version", "configs"), [(1, []), (2, [SUPER_USERS]), (3, [SUPER_USERS])])
+@pytest.mark.parametrize(("version", "configs"), [(1, []), (3, [SUPER_USERS])])
 def test_an_older_store_is_read_as_it_is(
     data_dir: Path, version: int, configs: list[StoredConfig]
 ) -> None:

@@ -13,7 +13,6 @@ from doorkeeper.kinds.declared import ACL, CREDENTIAL, KINDS, TOKEN, TOPIC
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME, LOCK_NAME
 from doorkeeper.storage.identity import IDENTITY_NAME
-from doorkeeper.version import __version__
 from testkit.stores import (
     AUTHOR,
     NOW_MS,
@@ -134,15 +133,6 @@ def test_a_cluster_id_of_another_form_creates_no_store(data_dir: Path) -> None:
         open_store(data_dir, cluster_id="my-cluster")
 
     assert not data_dir.exists()
-
-
-def test_the_store_says_which_version_created_it(data_dir: Path) -> None:
-    """Version and time of the creation are kept."""
-    open_store(data_dir).close()
-
-    found = query(data_dir, "SELECT value FROM meta WHERE key LIKE 'created%' ORDER BY key")
-
-    assert found == [(__version__,), (NOW_MS,)]
 
 
 def test_a_store_in_use_is_refused(data_dir: Path) -> None:

@@ -55,66 +55,41 @@ def revisions(connection: apsw.Connection) -> list[object]:
     return [revision for (revision,) in found]
 
 
-def test_old_revisions_go(connection: apsw.Connection) -> None:
-    """Revisions older than the bound go, those of the bound and after stay."""
-    log(connection, 10, 20, 30, 40)
+@pytest.mark.parametrize(
+    ("times_ms", "before_ms", "left"),
+    [
+        ((), 1000, []),
+        ((10, 20, 30, 40), 30, [3, 4]),
+        # The newest one stays for ever: the store counts on from it.
+        ((10, 20, 30), 1000, [3]),
+        # The clock was set back: an old time after a young one stays, without a gap.
+        ((10, 99, 20, 99), 50, [2, 3, 4]),
+    ],
+)
+def test_old_revisions_are_deleted(
+    connection: apsw.Connection, times_ms: tuple[int, ...], before_ms: int, left: list[int]
+) -> None:
+    """From the oldest on, up to the first that is young enough; the rows themselves stay."""
+    log(connection, *times_ms)
 
-    assert prune(connection, before_ms=30)
+    assert prune(connection, before_ms=before_ms) == (len(left) < len(times_ms))
 
-    assert revisions(connection) == [3, 4]
-    assert not prune(connection, before_ms=30)
-
-
-def test_rows_stay_when_their_row_in_the_log_goes(connection: apsw.Connection) -> None:
-    """Pruning touches the log only."""
-    log(connection, 10, 20, 30)
-
-    prune(connection, before_ms=30)
-
-    assert connection.execute("SELECT count(*) FROM item").get == 3
-
-
-def test_the_newest_revision_stays_for_ever(connection: apsw.Connection) -> None:
-    """However old all are, the last one stays: the store counts on from it."""
-    log(connection, 10, 20, 30)
-
-    prune(connection, before_ms=1000)
-
-    assert revisions(connection) == [3]
-    assert schema.last_revision(connection) == 3
+    assert revisions(connection) == left
+    assert connection.execute("SELECT count(*) FROM item").get == len(times_ms)
+    assert schema.last_revision(connection) == len(times_ms)
+    assert not prune(connection, before_ms=before_ms)
 
 
-def test_a_revision_goes_as_a_whole(connection: apsw.Connection) -> None:
-    """A batch that ends inside a revision takes all of it."""
-    log(connection, 10, 20, 30, items=7)
-
-    prune(connection, before_ms=30, rows=10)
-
-    assert revisions(connection) == [3]
-    assert connection.execute("SELECT count(*) FROM change_log").get == 7
-
-
-def test_a_clock_set_back_leaves_no_gap(connection: apsw.Connection) -> None:
-    """An old time after a young one stays, so that the log's numbers stay without a gap."""
-    log(connection, 10, 99, 20, 99)
-
-    prune(connection, before_ms=50)
-
-    assert revisions(connection) == [2, 3, 4]
-
-
-def test_batches_are_small(connection: apsw.Connection) -> None:
-    """A batch deletes about as many rows as it was told, and says that there may be more."""
+def test_old_revisions_are_deleted_in_batches(connection: apsw.Connection) -> None:
+    """Each of about so many rows, and of whole revisions."""
     log(connection, *range(100))
-
     assert prune(connection, before_ms=1000, rows=10)
-
     assert len(revisions(connection)) == 90
 
-
-def test_an_empty_log_needs_no_pruning(connection: apsw.Connection) -> None:
-    """A new store is pruned without harm."""
-    assert not prune(connection, before_ms=1000)
+    log(connection, 1000, items=7)
+    log(connection, 1001)
+    assert prune(connection, before_ms=1001, rows=95)
+    assert revisions(connection) == [102]
 
 
 def test_pruning_is_off_without_a_limit(connection: apsw.Connection) -> None:

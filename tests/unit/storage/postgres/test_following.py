@@ -51,7 +51,7 @@ def store_over(connect: Any, retention_days: int = -1) -> PostgresStore:
     )
 
 
-@pytest.mark.parametrize("payload", ["2", "9" * 19, "9" * 7_999, "", "-1", "two", "²", None])
+@pytest.mark.parametrize("payload", ["2", "9" * 7_999, "²", None])
 async def test_a_notification_is_a_reason_to_ask(payload: str | None) -> None:
     """Any role of the database can send one: it never counts as a revision that exists."""
     connection = Quiet()

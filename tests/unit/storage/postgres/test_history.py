@@ -16,25 +16,15 @@ from doorkeeper.storage.postgres.portable import reading
 from doorkeeper.storage.postgres.portable import write as write_portable
 from doorkeeper.storage.rows import revision_hash
 from testkit.portables import CHANGES, Held
-from testkit.shared_stores import prepared, write
+from testkit.shared_stores import write
 from testkit.stores import adding, removing, topic
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from testkit.postgres import Database
 
 pytestmark = pytest.mark.interop
 
 CLIENT = Author("User:\ufdd0\0", "h", "l", "c\0", "java/4.3.1", 17)
-
-
-@pytest.fixture
-async def connection(database: Database) -> AsyncIterator[asyncpg.Connection]:
-    await prepared(database)
-    connection = await asyncpg.connect(database.url())
-    yield connection
-    await connection.close()
 
 
 async def held(connection: asyncpg.Connection) -> Held:
@@ -74,19 +64,6 @@ async def test_revisions_are_chained(connection: asyncpg.Connection) -> None:
     (first, *_) = await rows.read_log(connection, 0, 1)
     assert first.author == CLIENT
     assert store.kept.base.revision == 0
-
-
-async def test_a_node_of_version_2_is_in_the_chain(connection: asyncpg.Connection) -> None:
-    """It does not name the new columns; its revision is chained like the others."""
-    await write(connection, adding(1))
-    await connection.execute(
-        "INSERT INTO doorkeeper.log (revision, item, kind, key, value, deleted, author_principal,"
-        " author_host, author_listener, author_client_id)"
-        " VALUES (2, 0, 'later', 'k', '[1]', false, 'a', 'b', 'c', 'd')"
-    )
-    await write(connection, adding(2))
-
-    assert_chained(await held(connection))
 
 
 async def test_pruning_folds_the_log_into_the_base(connection: asyncpg.Connection) -> None:

@@ -16,7 +16,6 @@ from doorkeeper.storage.postgres.host_selection import READ_ONLY, connect_to_pri
 from testkit.cycles import left_in_cycles
 from testkit.shared_stores import prepared, store_of, write
 from testkit.stores import adding
-from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -142,25 +141,9 @@ async def test_what_the_environment_has_wrong_is_told() -> None:
 
 
 @pytest.mark.interop
-async def test_a_primary_behind_a_black_hole_is_found(database: Database) -> None:
-    """Its first host takes connections and answers nothing, as a machine that froze."""
-    with TcpProxy(database.server.port) as dead:
-        dead.black_hole()
-        port = database.server.port
-        url = database.url().replace(
-            f"@127.0.0.1:{port}", f"@127.0.0.1:{dead.port},127.0.0.1:{port}"
-        )
-
-        connection = await connector(store_of(url, CONNECT_MS.format(2_000)))()
-
-        assert await connection.fetchval("SELECT 1") == 1
-        await connection.close()
-
-
-@pytest.mark.interop
 @pytest.mark.parametrize(
     ("default", "expected"),
-    [("off", "on"), ("local", "on"), ("remote_write", "on"), ("remote_apply", "remote_apply")],
+    [("off", "on"), ("remote_apply", "remote_apply")],
 )
 async def test_commits_are_durable_whatever_the_default_is(
     database: Database, default: str, expected: str

@@ -14,7 +14,7 @@ from doorkeeper.kinds.declared import TOKEN
 from doorkeeper.kinds.features import release_change
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres import rows
-from doorkeeper.storage.postgres.migrating import migrate, plan_migration, prepare, sql_between
+from doorkeeper.storage.postgres.migrating import migrate, plan_migration, prepare
 from doorkeeper.storage.postgres.schema import VERSION, check_usable, meta, schema_state
 from testkit.shared_stores import read_state, write
 from testkit.stores import adding, token
@@ -181,11 +181,6 @@ async def test_a_migration_that_fails_leaves_nothing(database: Database) -> None
     assert state.version == VERSION
     assert await connection.fetchval("SELECT to_regclass('doorkeeper.half') IS NULL")
     await connection.close()
-
-
-def test_nothing_to_do_is_no_sql() -> None:
-    """From a version to itself there are no statements."""
-    assert sql_between(VERSION, VERSION) == ""
 
 
 async def test_a_role_needs_no_more_than_its_rights(database: Database) -> None:

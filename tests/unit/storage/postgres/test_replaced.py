@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -113,7 +112,7 @@ async def test_another_database_behind_the_url(
     assert "doorkeeper store accept" in errors[0]["cause"]
 
 
-@pytest.mark.parametrize("found", [empty, of_another_cluster, older])
+@pytest.mark.parametrize("found", [empty, older])
 async def test_the_own_database_is_found_behind_another_host(
     database: Database,
     other: Database,
@@ -139,20 +138,6 @@ async def test_the_own_database_is_found_behind_another_host(
         await one.reachable()
     async with node("", connect=connect, identity_file=file) as one:
         assert one.seen() == [A, B, C]
-
-
-async def test_a_forged_notification_changes_nothing(database: Database, tmp_path: Path) -> None:
-    """Whoever may log in to the database can send one."""
-    file = tmp_path / "identity"
-    async with node(database.url(), 1) as one, node(database.url(), 2, identity_file=file) as two:
-        await one.create(A)
-        await two.reaches(1)
-        database.execute("NOTIFY doorkeeper, '9000000000000000000'; NOTIFY doorkeeper, 'x'")
-        assert await one.create(B) is None
-        await two.reaches(2)
-        assert await two.create(C) is None
-        assert two.store.unavailable is None
-    assert read_expected_store(file) == ExpectedStore(*one.store.identity[:2], 3)
 
 
 async def test_the_schema_is_dropped_under_a_node(database: Database) -> None:
@@ -208,12 +193,3 @@ async def test_a_follower_pins_what_it_has_seen(database: Database, tmp_path: Pa
         found = read_expected_store(file)
     assert found is not None
     assert found.revision == 1
-
-
-async def test_two_nodes_start_on_an_empty_database(database: Database, tmp_path: Path) -> None:
-    """They make one store, and both pin it."""
-    files = [tmp_path / name for name in "ab"]
-
-    await asyncio.gather(*[opened(database.url(), file) for file in files])
-
-    assert read_expected_store(files[0]) == read_expected_store(files[1])

@@ -307,19 +307,12 @@ async def test_old_revisions_are_pruned(connection: asyncpg.Connection) -> None:
     assert (await read_state(connection)).revision == 6
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "SET value = replace(value, 'User:', '') || 'x'",
-        "SET value = '[1]'",
-        'SET value = \'[99,"n",3,"User:a","*",3,3]\'',
-    ],
-)
-async def test_rows_that_cannot_be_read(connection: asyncpg.Connection, damage: str) -> None:
+@pytest.mark.parametrize("value", ["{", "[1]", '[99,"n",3,"User:a","*",3,3]'])
+async def test_rows_that_cannot_be_read(connection: asyncpg.Connection, value: str) -> None:
     """They are an error that says so, of the log and of the state."""
     await write(connection, adding(1))
-    await connection.execute(f"UPDATE doorkeeper.log {damage}")
-    await connection.execute(f"UPDATE doorkeeper.item {damage}")
+    await connection.execute("UPDATE doorkeeper.log SET value = $1", value)
+    await connection.execute("UPDATE doorkeeper.item SET value = $1", value)
 
     with pytest.raises(StorageError, match="the log has what this version cannot read"):
         await rows.read_log(connection, 0, 10)
@@ -327,18 +320,15 @@ async def test_rows_that_cannot_be_read(connection: asyncpg.Connection, damage: 
         await read_state(connection)
 
 
-async def test_a_credential_that_lost_its_secret(connection: asyncpg.Connection) -> None:
-    """It is no credential: the store is refused."""
+async def test_a_store_that_lost_secrets_or_its_head_is_refused(
+    connection: asyncpg.Connection,
+) -> None:
+    """As by a partial dump: it is damaged, not empty."""
     await write(connection, SET)
     await connection.execute("UPDATE doorkeeper.item SET secret = NULL")
+    await connection.execute("DELETE FROM doorkeeper.head")
 
     with pytest.raises(StorageError, match="has no secret"):
         await read_state(connection)
-
-
-async def test_the_head_is_missing(connection: asyncpg.Connection) -> None:
-    """A dump that was restored without its rows is a damaged store, not an empty one."""
-    await connection.execute("DELETE FROM doorkeeper.head")
-
     with pytest.raises(StorageError, match="the table head is empty"):
         await rows.head(connection)

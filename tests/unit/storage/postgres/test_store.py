@@ -18,11 +18,10 @@ from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreUnavailable
 from doorkeeper.storage.postgres import rows, store
-from testkit.acl import READ, WRITE, allow, topic, wanted
+from testkit.acl import READ, allow, topic, wanted
 from testkit.postgres import OWNER, Postgres
-from testkit.sharing import comes, connecting, node
+from testkit.sharing import comes, node
 from testkit.stores import adding
-from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from doorkeeper.kinds.change import Change
     from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.state import State
-    from doorkeeper.storage.postgres.host_selection import Check
     from testkit.postgres import Database
 
 pytestmark = pytest.mark.interop
@@ -71,24 +69,13 @@ async def test_what_one_node_acknowledges_all_nodes_see(database: Database) -> N
 async def test_a_plan_sees_what_was_acknowledged_elsewhere(database: Database) -> None:
     """A deletion on a node that has not heard of a binding yet deletes it all the same."""
     async with node(database.url(), 1) as one, node(database.url(), 2) as two:
-        for _ in range(20):
+        for _ in range(3):
             assert await one.create(A) is None
             assert await two.delete(ANY_BINDING) is None
             assert two.seen() == []
             assert await one.create(B) is None
             assert one.seen() == [B]
             assert await two.delete(ANY_BINDING) is None
-
-
-async def test_a_node_that_opens_later_has_everything(database: Database) -> None:
-    """It reads the state, and follows from there."""
-    async with node(database.url(), 1) as one:
-        await one.create(A)
-        await one.create(B)
-        async with node(database.url(), 2) as two:
-            assert two.seen() == [A, B]
-            assert two.revision == 2
-            assert two.store.identity == one.store.identity
 
 
 async def test_changes_that_wait_share_a_commit(database: Database) -> None:
@@ -103,29 +90,11 @@ async def test_changes_that_wait_share_a_commit(database: Database) -> None:
     assert names.split() == [f"t{n}" for n in range(100)]
 
 
-async def test_one_that_cannot_be_planned_fails_alone(database: Database) -> None:
-    """Those beside it in the transaction are stored."""
-    async with node(database.url()) as one:
-
-        def fails(_state: object) -> Any:
-            raise RuntimeError("a bug")
-
-        first = one.create(A)
-        bad = one.log.submit(fails, SERVER)
-        last = one.create(B)
-
-        assert await first is None
-        with pytest.raises(RuntimeError, match="a bug"):
-            await bad
-        assert await last is None
-        assert one.seen() == [A, B]
-
-
 async def test_connections_that_are_killed_lose_nothing(database: Database) -> None:
     """Writers and followers come back; what was acknowledged is there on both."""
     async with node(database.url(), 1) as one, node(database.url(), 2) as two:
         acknowledged = []
-        for number in range(60):
+        for number in range(20):
             binding = allow("u", READ, topic(f"t{number}"))
             writer = (one, two)[number % 2]
             if number % 5 == 0:
@@ -140,7 +109,7 @@ async def test_connections_that_are_killed_lose_nothing(database: Database) -> N
 
         assert set(acknowledged) <= set(one.seen())
         assert one.seen() == two.seen()
-    assert len(acknowledged) == 60
+    assert len(acknowledged) == 20
 
 
 async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None:
@@ -206,7 +175,7 @@ async def test_a_right_that_is_lost_is_a_transaction_that_failed(database: Datab
 async def test_a_change_that_waits_too_long_is_withdrawn(mortal: Database) -> None:
     """It fails in time, and is not made when the database comes back."""
     server = mortal.server
-    async with node(mortal.url(), timeout_s=2) as one:
+    async with node(mortal.url(), timeout_s=1) as one:
         assert await one.create(A) is None
         server.stop()
         loop = asyncio.get_running_loop()
@@ -218,30 +187,9 @@ async def test_a_change_that_waits_too_long_is_withdrawn(mortal: Database) -> No
             assert isinstance(result, StoreUnavailable)
 
         assert isinstance(failed, StoreUnavailable)
-        assert waited_s > 1.9
+        assert waited_s > 0.9
         assert one.seen() == [A, C]
     assert mortal.execute("SELECT count(*) FROM doorkeeper.item") == "2"
-
-
-async def test_a_partition_that_heals(database: Database) -> None:
-    """A node that is cut off decides from what it knew, and has everything afterwards."""
-    with TcpProxy(database.server.port) as proxy:
-        url = database.url(port=proxy.port)
-        async with node(database.url(), 1) as one, node(url, 2, timeout_s=3) as two:
-            await one.create(A)
-            await two.reaches(1)
-            proxy.black_hole()
-            failed = two.create(C)
-            await one.create(B)
-            assert two.seen() == [A]
-            result = await failed
-            assert isinstance(result, StorageError)
-
-            proxy.heal()
-            await two.reaches(one.revision)
-            assert await two.create(allow("u", WRITE, topic("t"))) is None
-            await one.reaches(two.revision)
-            assert one.seen() == two.seen()
 
 
 async def test_a_commit_whose_answer_is_lost_is_found_in_the_log(
@@ -294,7 +242,7 @@ async def test_a_doubt_that_outlasts_the_time_is_told_as_one(
         server.stop()
         raise ConnectionResetError("the answer is lost")
 
-    async with node(mortal.url(), timeout_s=2) as one:
+    async with node(mortal.url(), timeout_s=1) as one:
         await one.create(A)
         monkeypatch.setattr(asyncpg.transaction.Transaction, "commit", lost)
         assert isinstance(await one.create(B), OutcomeUnknown)
@@ -338,18 +286,18 @@ async def test_a_writer_that_freezes_with_the_lease_does_not_keep_it(
 
 
 async def test_a_plan_may_take_longer_than_the_lease_may_be_idle(database: Database) -> None:
-    """It is at work: the database does not take the lease, and the change is made at once."""
+    """The lease counts as idle only while no plan runs: the change is made at the first attempt."""
     runs = 0
 
     def plan_long(_state: State) -> Slices[Change]:
         nonlocal runs
         runs += 1
-        ends_s = time.monotonic() + 2.5
+        ends_s = time.monotonic() + 1
         while time.monotonic() < ends_s:
             yield
         return adding(1)
 
-    async with node(database.url(), lease_timeout_s=1) as one:
+    async with node(database.url(), lease_timeout_s=0.4) as one:
         await one.log.submit(plan_long, SERVER)
 
         assert runs == 1
@@ -383,74 +331,6 @@ async def test_a_change_that_the_database_rejects_fails_alone(database: Database
         assert await last is None
         assert one.seen() == [A, B]
         assert one.store.unavailable is None
-
-
-async def test_a_connection_is_used_by_one_operation_at_a_time(database: Database) -> None:
-    """Under load, with notifications, backends that die and tasks that are cancelled."""
-    used = Watched(database.url())
-    async with node(database.url(), 1, connect=used.connect) as one, node(database.url(), 2) as two:
-        for number in range(30):
-            results = [each.create(allow("u", READ, topic(f"{number}"))) for each in (one, two)]
-            if number % 7 == 3:
-                database.terminate_backends()
-            if number % 7 == 5:
-                taking = asyncio.ensure_future(anext(aiter_of(one.store)))
-                await asyncio.sleep(0)
-                taking.cancel()
-                await asyncio.gather(taking, return_exceptions=True)
-            await asyncio.gather(*results)
-        await one.reaches(two.revision)
-        await two.reaches(one.revision)
-
-    assert used.operations > 60
-    assert used.overlaps == []
-
-
-async def aiter_of(shared: store.PostgresStore) -> Any:
-    """Hold the lease until cancelled."""
-    async with shared.lease() as lease:
-        await lease.changes(0, 1)
-        yield await asyncio.get_running_loop().create_future()
-
-
-class Watched:
-    """Connections that note when a second operation begins before the first has ended."""
-
-    def __init__(self, url: str) -> None:
-        self._connect = connecting(url, connection_class=self._class())
-        self.operations = 0
-        self.overlaps: list[str] = []
-
-    async def connect(self, check: Check) -> asyncpg.Connection:
-        return await self._connect(check)
-
-    def _class(self) -> type[asyncpg.Connection]:
-        watch = self
-
-        class Connection(asyncpg.Connection):  # type: ignore[misc]
-            busy: tuple[str, asyncio.Task[Any] | None] | None = None
-
-            async def _watched(self, name: str, operation: Any) -> Any:
-                before, task = self.busy, asyncio.current_task()
-                if before is not None and before[1] is not task:
-                    watch.overlaps.append(f"{name} during {before[0]}")
-                watch.operations += 1
-                self.busy = name, task
-                try:
-                    return await operation
-                finally:
-                    self.busy = before
-
-            async def execute(self, *words: Any, **named: Any) -> Any:
-                return await self._watched("execute", super().execute(*words, **named))
-
-            async def _execute(self, *words: Any, **named: Any) -> Any:
-                return await self._watched("fetch", super()._execute(*words, **named))
-
-            async def close(self, **named: Any) -> None:
-                await self._watched("close", super().close(**named))
-
-        return Connection
 
 
 async def test_an_idle_connection_that_was_ended_is_no_outage(database: Database) -> None:
