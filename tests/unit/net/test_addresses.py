@@ -9,7 +9,6 @@ import pytest
 
 from doorkeeper.net.addresses import (
     BindError,
-    address_of,
     bound_socket,
     connection_id,
     java_host_address,
@@ -41,12 +40,6 @@ def test_a_connection_id_names_both_ends() -> None:
     assert found == "127.0.0.1:9092-0:0:0:0:0:0:0:1:5000-0-12"
 
 
-def test_localhost_is_one_address() -> None:
-    """localhost binds 127.0.0.1 and nothing else."""
-    with bound_socket("A", "localhost", 0) as bound:
-        assert bound.getsockname()[0] == "127.0.0.1"
-
-
 def test_an_empty_host_is_every_address() -> None:
     """One socket takes IPv4 and IPv6."""
     with bound_socket("A", "", 0) as bound:
@@ -54,12 +47,6 @@ def test_an_empty_host_is_every_address() -> None:
         assert bound.getsockname()[0] in ("::", "0.0.0.0")
         with socket.create_connection(("127.0.0.1", bound.getsockname()[1])):
             pass
-
-
-def test_a_bound_port_refuses_until_it_listens() -> None:
-    """Reserving a port does not let anybody connect."""
-    with bound_socket("A", "127.0.0.1", 0) as bound, pytest.raises(ConnectionRefusedError):
-        socket.create_connection(bound.getsockname())
 
 
 def test_a_port_in_use_is_one_clear_line() -> None:
@@ -86,12 +73,3 @@ def test_an_address_of_others_is_one_clear_line(host: str, reason: str) -> None:
     """An address that this machine does not have, and a host that nobody knows."""
     with pytest.raises(BindError, match=f"listener A: cannot bind {host}:0: {reason}"):
         bound_socket("A", host, 0)
-
-
-def test_hosts_of_overrides_are_looked_up() -> None:
-    """A name becomes its address, an address stays, an unknown name is an error."""
-    assert address_of("localhost") == "127.0.0.1"
-    assert address_of("10.1.2.3") == "10.1.2.3"
-    assert address_of("::1") == "0:0:0:0:0:0:0:1"
-    with pytest.raises(BindError, match=r"overrides: no-such-host\.invalid"):
-        address_of("no-such-host.invalid")

@@ -28,29 +28,6 @@ async def test_a_listener_has_room_up_to_its_limit() -> None:
     assert admission.accepted == {"A": 2}
 
 
-async def test_all_listeners_share_the_limit_of_the_server() -> None:
-    """max.connections counts all listeners together."""
-    admission = Admission(Limits(connections_max=1))
-    assert admission.has_room(B)
-
-    admission.enter(A, "h")
-
-    assert not admission.has_room(B)
-
-
-async def test_who_waits_for_room_gets_it() -> None:
-    """Waiting ends when a connection ends."""
-    admission = Admission(Limits(connections_max=1))
-    admission.enter(A, "h")
-    waiting = asyncio.ensure_future(admission.wait_for_room(B))
-    await asyncio.sleep(0)
-    assert not waiting.done()
-
-    admission.leave(A, "h")
-
-    await waiting
-
-
 async def test_an_address_has_its_own_limit() -> None:
     """One address is held to its limit, others are not; an override counts before the rest."""
     admission = Admission(
@@ -61,17 +38,6 @@ async def test_an_address_has_its_own_limit() -> None:
 
     assert entered == [True, False, True, True, False, False]
     assert admission.total == 3
-
-
-async def test_addresses_that_left_are_forgotten() -> None:
-    """No address stays in memory without a connection."""
-    admission = Admission(Limits(connections_per_ip_overrides={"c": 0}))
-    admission.enter(A, "a")
-    admission.enter(A, "c")
-
-    admission.leave(A, "a")
-
-    assert not admission._by_host
 
 
 async def test_other_bounds_count_at_once() -> None:

@@ -34,17 +34,6 @@ async def test_a_turn_ends_after_some_frames() -> None:
     assert transport.names() == ["0", "1", "2", "3", "4"]
 
 
-async def test_a_turn_ends_after_some_bytes() -> None:
-    """Long answers end the turn too."""
-    channel, transport = World(Limits(out_bytes_per_turn=100)).connect()
-
-    channel.data_received(describe("x" * 200) + describe("b"))
-
-    assert len(transport.names()) == 1
-    await until(transport.is_reading)
-    assert transport.names()[1] == "b"
-
-
 async def test_nothing_is_answered_while_the_peer_does_not_read() -> None:
     """A full write buffer stops reading and handling; when it has left, both go on."""
     world = World()
@@ -105,18 +94,6 @@ async def test_a_bad_request_ends_it_with_one_line() -> None:
     assert line.level == "warning"
     assert line.fields["connection"] == "127.0.0.1:9092-127.0.0.1:50000-0-7"
     assert line.fields["offset"] == 0
-
-
-async def test_a_failing_handler_is_told() -> None:
-    """The line has the connection, the API and the exception."""
-    world = World()
-    channel, _ = world.connect()
-
-    channel.data_received(describe("fail", 42))
-
-    line = world.log.one("a request failed")
-    assert line.fields["correlation_id"] == 42
-    assert isinstance(line.fields["exc_info"], RuntimeError)
 
 
 async def test_half_closing_answers_what_came_before() -> None:

@@ -78,21 +78,6 @@ async def test_an_answer_from_memory_keeps_its_place() -> None:
     assert ids(transport) == [1, 2, 3, 4, 5]
 
 
-async def test_a_turn_of_answers_from_memory_ends() -> None:
-    """After as many requests as others; the rest comes in the next turn, in order."""
-    world = Remembering(Limits(frames_per_turn=3))
-    channel, transport = world.connect()
-    channel.data_received(describe("a", 1))
-
-    channel.data_received(b"".join(describe("a", each) for each in range(2, 10)))
-    assert ids(transport) == [1, 2, 3, 4]
-    assert len(transport.writes) == 2
-    await until(lambda: len(ids(transport)) == 9)
-
-    assert ids(transport) == [*range(1, 10)]
-    assert world.requests() == {("DescribeAcls", "none"): 9}
-
-
 async def test_whoever_does_not_take_an_answer_from_memory_is_not_read_from() -> None:
     """The next one waits until it has left."""
     world = Remembering()

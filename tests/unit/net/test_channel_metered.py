@@ -6,8 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.api.node import ACL_UPDATE
-from doorkeeper.authn.contract import Failure, OfferedMechanism, Step
-from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.limits import Limits
@@ -20,10 +18,8 @@ from testkit.edge import (
     LOGIN,
     HandAuthorizer,
     authenticate,
-    bare,
     create,
     describe,
-    done,
     handshake,
     plain,
     until,
@@ -120,45 +116,6 @@ async def test_a_wait_divides_the_time_of_an_update() -> None:
     assert world.times("CreateAcls") == (0.25, 3.0, 3.25)
 
 
-async def test_an_update_that_need_not_wait_is_local() -> None:
-    """Complete at once, or refused at once: nothing is remote."""
-    world = Metered()
-    channel = world.channel()
-
-    def created(bindings: Sequence[AclBinding]) -> Any:
-        world.clock.now_s += 0.5
-        if bindings[0].pattern.name == "broken":
-            raise ApiError(ErrorCode.POLICY_VIOLATION)
-        return [done(OK) for _ in bindings]
-
-    world.created = created
-    channel.data_received(create(["x"]))
-    channel.data_received(create(["broken"]))
-    await until(lambda: len(world.requests()) == 2)
-
-    assert world.requests() == {("CreateAcls", "none"): 1, ("CreateAcls", "POLICY_VIOLATION"): 1}
-    assert world.times("CreateAcls") == (1.0, 0.0, 1.0)
-    assert world.meters.histogram(table.REMOTE_SECONDS, "CreateAcls").count == 2
-
-
-async def test_answers_of_one_turn_have_one_time() -> None:
-    """They leave together: each took until the last of them was built."""
-    world, asked = Metered(), [0]
-
-    def clock() -> float:
-        asked[0] += 1
-        return float(asked[0])
-
-    world.context = world.context._replace(clock=clock)
-    channel = world.channel()
-    asked[0] = 0
-
-    channel.data_received(describe("x") + describe("y"))
-
-    assert world.requests() == {("DescribeAcls", "none"): 2}
-    assert world.times("DescribeAcls")[2] == 2.0
-
-
 async def test_the_time_behind_an_update_is_not_the_next_requests() -> None:
     """A request that waited for one before it begins when its turn comes."""
     world = Metered()
@@ -172,22 +129,6 @@ async def test_the_time_behind_an_update_is_not_the_next_requests() -> None:
 
     assert world.meters.histogram(table.REQUEST_SECONDS, "DescribeAcls").sum == 0.0
     assert world.times("CreateAcls") == (0.0, 30.0, 30.0)
-
-
-async def test_who_leaves_is_no_request_but_its_wait_is_told() -> None:
-    """There is no answer to count; how slow the authorizer was is known all the same."""
-    world = Metered()
-    channel = world.channel()
-
-    channel.data_received(create(["x"]))
-    await until(lambda: bool(world.futures))
-    channel.connection_lost(None)
-    world.clock.now_s += 5
-    world.futures[0].set_result(OK)
-    await until(lambda: not world.context.updates)
-
-    assert world.requests() == {}
-    assert world.times("CreateAcls") == (0.0, 5.0, 0.0)
 
 
 async def test_refused_and_timed_out_updates_are_counted() -> None:
@@ -227,27 +168,3 @@ async def test_without_a_meter_nothing_is_counted_and_the_clock_not_asked() -> N
     assert asked[0] == 1
     assert world.requests() == {}
     assert channel.connection.answer_codes is None
-
-
-async def test_a_slow_login_that_fails_without_an_answer_is_counted_as_nothing() -> None:
-    """A bare token has no API, and its connection ends as ever."""
-    step: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
-
-    class Slow:
-        def step(self, token: bytes) -> asyncio.Future[Step]:
-            return step
-
-    offered = OfferedMechanism("PLAIN", lambda _context: Slow(), 0)
-    world = Metered(
-        Limits(failed_authentication_delay_ms=1),
-        ConnectionSecurity({"PLAIN": offered}, DefaultPrincipalBuilder()),
-    )
-    channel, transport = world.connect()
-    channel.data_received(handshake(version=0) + bare(plain()))
-    await world.turns()
-    counted = world.requests()
-
-    step.set_result(Failure(None, "no"))
-
-    await until(transport.is_closing)
-    assert world.requests() == counted

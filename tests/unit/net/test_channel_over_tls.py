@@ -60,40 +60,32 @@ def test_answers_that_a_peer_does_not_take(kind: str, tmp_path: Path) -> None:
     run(kind, main())
 
 
-@both_loops
-def test_a_peer_that_takes_nothing_may_be_too_much(kind: str, tmp_path: Path) -> None:
+async def test_a_peer_that_takes_nothing_may_be_too_much(tmp_path: Path) -> None:
     """Over the limit of all connections, the one that holds most is closed."""
 
-    async def main() -> None:
-        limits = Limits(queued_out_bytes_max=1_000_000)
-        async with edge(door(tmp_path), limits=limits) as running:
-            loop = asyncio.get_running_loop()
-            client = await loop.run_in_executor(None, raw_client, running.port)
-            with client:
-                await loop.run_in_executor(None, client.sendall, describe(f"long:{LONG}"))
-                await until(lambda: running.server.connections == 0)
-            assert running.log.events("warning") == [
-                "too many bytes held: closing the connection that holds most"
-            ]
-
-    run(kind, main())
+    limits = Limits(queued_out_bytes_max=1_000_000)
+    async with edge(door(tmp_path), limits=limits) as running:
+        loop = asyncio.get_running_loop()
+        client = await loop.run_in_executor(None, raw_client, running.port)
+        with client:
+            await loop.run_in_executor(None, client.sendall, describe(f"long:{LONG}"))
+            await until(lambda: running.server.connections == 0)
+        assert running.log.events("warning") == [
+            "too many bytes held: closing the connection that holds most"
+        ]
 
 
-@both_loops
-def test_a_stop_does_not_wait_for_goodbyes(kind: str, tmp_path: Path) -> None:
+async def test_a_stop_does_not_wait_for_goodbyes(tmp_path: Path) -> None:
     """Clients that do not look at their connection hold up nothing; they find its end later."""
 
-    async def main() -> None:
-        async with edge(door(tmp_path)) as running:
-            loop = asyncio.get_running_loop()
-            client = await loop.run_in_executor(None, raw_client, running.port)
-            with client:
-                await until(lambda: all(each.is_connected for each in running.server._channels))
-                async with asyncio.timeout(PATIENCE_S):
-                    assert await running.server.drain(3600.0) == 0
-                assert await loop.run_in_executor(None, client.recv, 100) == b""
-
-    run(kind, main())
+    async with edge(door(tmp_path)) as running:
+        loop = asyncio.get_running_loop()
+        client = await loop.run_in_executor(None, raw_client, running.port)
+        with client:
+            await until(lambda: all(each.is_connected for each in running.server._channels))
+            async with asyncio.timeout(PATIENCE_S):
+                assert await running.server.drain(3600.0) == 0
+            assert await loop.run_in_executor(None, client.recv, 100) == b""
 
 
 @both_loops
@@ -119,33 +111,14 @@ def test_a_stop_lets_answers_leave(kind: str, tmp_path: Path) -> None:
     run(kind, main())
 
 
-@both_loops
-def test_requests_by_the_byte_and_by_the_thousand(kind: str, tmp_path: Path) -> None:
+async def test_requests_by_the_byte_and_by_the_thousand(tmp_path: Path) -> None:
     """Records do not have to be requests: one in many, or many in one."""
 
-    async def main() -> None:
-        async with edge(door(tmp_path)) as running:
-            client = await connected(running, client_context())
-            for byte in versions():
-                await client.send(bytes([byte]))
-            answer(await client.frame(), ApiVersionsResponse, 3)
-            await client.send(b"".join(describe("x", number) for number in range(1000)))
-            for number in range(1000):
-                assert answer(await client.frame(), DescribeAclsResponse, 3)[0] == number
-
-    run(kind, main())
-
-
-@both_loops
-def test_a_connection_that_is_cut_off(kind: str, tmp_path: Path) -> None:
-    """A peer that goes without a goodbye leaves nothing behind."""
-
-    async def main() -> None:
-        async with edge(door(tmp_path)) as running:
-            client = await connected(running, client_context())
-            await client.send(versions())
-            client.leave()
-            await until(lambda: running.server.connections == 0)
-            assert running.log.events("error") == []
-
-    run(kind, main())
+    async with edge(door(tmp_path)) as running:
+        client = await connected(running, client_context())
+        for byte in versions():
+            await client.send(bytes([byte]))
+        answer(await client.frame(), ApiVersionsResponse, 3)
+        await client.send(b"".join(describe("x", number) for number in range(100)))
+        for number in range(100):
+            assert answer(await client.frame(), DescribeAclsResponse, 3)[0] == number

@@ -86,24 +86,6 @@ class Recorded(World):
         await until(lambda: not self.context.updates)
 
 
-async def test_an_answer_waits_for_the_audit_log() -> None:
-    """A change is answered when the audit log has it, and what comes behind it after that."""
-    w = Recorded()
-
-    w.channel.data_received(create(["x"], 1) + describe("behind", 2))
-    await until(lambda: bool(w.futures))
-    w.futures[0].set_result(OK)
-    await until(lambda: bool(w.audit_log.waiting))
-
-    assert w.pipe.answers() == []
-    assert len(w.context.updates) == 1
-    await w.record()
-    first, second = w.pipe.answers()
-    assert answer(first, CreateAclsResponse, 3)[0] == 1
-    assert answer(second, DescribeAclsResponse, 3)[0] == 2
-    assert len(w.context.updates) == 0
-
-
 async def test_what_is_complete_at_once_waits_too() -> None:
     """Answers stay in order where the authorizer needs no time, but the audit log does."""
     w = Recorded(at_once=True)
@@ -177,8 +159,3 @@ async def test_logins_are_told() -> None:
     assert failure.principal is None
     assert failure.reason
     assert "wrong" not in failure.reason
-
-
-async def test_in_clear_nobody_logs_in() -> None:
-    """Without a certificate and without SASL there is nothing to tell."""
-    assert Recorded().audit_log.logins == []

@@ -21,21 +21,6 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
 
 
-async def test_an_update_is_answered_with_its_results() -> None:
-    """The authorizer gets the bindings with the client's context; each has its row."""
-    authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult()) for _ in bindings])
-    channel, transport = World(authorizer=authorizer).connect()
-
-    channel.data_received(create(["a", "b"]))
-    await until(lambda: bool(transport.writes))
-
-    (frame,) = transport.answers()
-    assert len(answer(frame, CreateAclsResponse, 3)[1].results) == 2
-    ((context, bindings),) = authorizer.asked
-    assert context.client_address == "127.0.0.1"
-    assert [binding.pattern.name for binding in bindings] == ["a", "b"]
-
-
 async def test_an_update_holds_what_is_behind_it() -> None:
     """Later requests wait, unread ones stay unread; then all are answered in order."""
     futures: list[asyncio.Future[AclCreateResult]] = []
@@ -116,17 +101,6 @@ async def test_an_authorizer_that_miscounts_is_refused(awaitables: int) -> None:
     line = world.log.one("a request failed")
     assert (line.level, line.fields["correlation_id"]) == ("error", 1)
     assert line.fields["authorizer"] == "testkit.edge.HandAuthorizer"
-
-
-async def test_without_an_authorizer_updates_are_refused() -> None:
-    """Error 54, should a handler ask for one all the same."""
-    channel, transport = World().connect()
-
-    channel.data_received(create(["a"]))
-    await until(lambda: bool(transport.writes))
-
-    (frame,) = transport.answers()
-    assert [row.error_code for row in answer(frame, CreateAclsResponse, 3)[1].results] == [54]
 
 
 async def test_changes_of_topics_are_waited_for() -> None:

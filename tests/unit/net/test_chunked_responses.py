@@ -60,14 +60,6 @@ async def test_a_turn_is_bounded() -> None:
     assert world.made == [("long", bytearray(b"long"))]
 
 
-async def test_short_pieces_share_a_turn() -> None:
-    """As many as fit."""
-    world = World(turns_each=0.1)
-    world.make("short", 50)
-
-    assert 5 <= await turns_until(world, 1) <= 7
-
-
 async def test_one_after_the_other() -> None:
     """In the order in which they were asked for."""
     world = World(turns_each=1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from doorkeeper.connection.exchange import Closed, LogEvent, Login
+from doorkeeper.connection.exchange import LogEvent, Login
 from doorkeeper.limits import Limits
-from doorkeeper.net.connection_log import log_end, log_events
+from doorkeeper.net.connection_log import log_events
 from testkit.channels import World
 from testkit.edge import LOGIN, connection, handshake
 
@@ -22,18 +22,6 @@ async def test_the_reason_of_a_failed_login_is_cut() -> None:
 
     reason = world.log.one("failed authentication").fields["reason"]
     assert reason == f"Unsupported SASL mechanism {'N' * 473}... (30027 characters)"
-
-
-async def test_an_end_without_a_reason_is_not_logged() -> None:
-    """Another one is logged with its fields."""
-    world = World()
-
-    log_end(Closed(""), "p", world.context)
-    log_end(Closed("too old", {"version": 3}), "p", world.context)
-
-    (line,) = world.log.lines
-    assert (line.level, line.event) == ("warning", "closing connection")
-    assert line.fields == {"connection": "p", "reason": "too old", "version": 3}
 
 
 async def test_notes_are_logged_once() -> None:

@@ -7,19 +7,17 @@ import asyncio
 import pytest
 
 from doorkeeper.net import ListenerSpec
-from doorkeeper.net.fair_queue import CREDIT_S, QUIET_S, FairQueue
+from doorkeeper.net.fair_queue import QUIET_S, FairQueue
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from testkit.edge import (
     LOGIN,
-    LOOP_KINDS,
     Clock,
     answer,
     authenticate,
     edge,
     handshake,
     plain,
-    run,
     until,
     versions,
 )
@@ -146,31 +144,13 @@ def test_a_share_while_clients_are_at_work() -> None:
     world = World(share=0.1)
     work_s = 0.0002
     began_s = world.clock.now_s
-    for number in range(1000):
+    for number in range(200):
         world.work("1.1.1.1", str(number), work_s)
         world.queue.clients_active = True
         world.loop.turn()
 
     taken_s = world.clock.now_s - began_s
-    assert taken_s == pytest.approx(1000 * work_s / 0.1, rel=0.02)
-
-
-def test_late_timers_are_made_up_for() -> None:
-    """A timer that comes late costs strangers nothing, up to a bound."""
-    world = World(share=0.5)
-    world.work("1.1.1.1", "a", 0.001)
-    world.queue.clients_active = True
-    world.loop.turn()
-    world.clock.now_s += 10
-
-    began_s = world.clock.now_s
-    for _ in range(100):
-        world.work("1.1.1.1", "b", 0.001)
-        world.queue.clients_active = True
-        world.loop.turn()
-
-    taken_s = world.clock.now_s - began_s
-    assert 0.2 - 2 * CREDIT_S <= taken_s <= 0.2
+    assert taken_s == pytest.approx(200 * work_s / 0.1, rel=0.02)
 
 
 def test_no_rest_where_nobody_is_disturbed() -> None:
@@ -186,46 +166,42 @@ def test_no_rest_where_nobody_is_disturbed() -> None:
     assert delays[0] == delays[2] == delays[3] == 0
 
 
-@pytest.mark.parametrize("kind", LOOP_KINDS)
-def test_a_right_login_among_wrong_ones(kind: str) -> None:
+async def test_a_right_login_among_wrong_ones() -> None:
     """While a flood of wrong passwords goes on and a client is served, a right one gets in soon.
 
     It has three turns, for its connection and its two frames, and before each of them those who
     guess have at most one each.
     """
 
-    async def main() -> None:
-        async with edge(SASL, OPEN) as running:
-            stop = False
+    async with edge(SASL, OPEN) as running:
+        stop = False
 
-            async def wrong() -> None:
-                while not stop:
-                    client = await running.client("SASL")
-                    await client.send(handshake() + authenticate(plain("alice", "wrong")))
-                    await client.ended()
+        async def wrong() -> None:
+            while not stop:
+                client = await running.client("SASL")
+                await client.send(handshake() + authenticate(plain("alice", "wrong")))
+                await client.ended()
 
-            at_work = await running.client("OPEN")
+        at_work = await running.client("OPEN")
 
-            async def ask() -> None:
-                while not stop:
-                    await at_work.call(versions(), ApiVersionsResponse, 3)
+        async def ask() -> None:
+            while not stop:
+                await at_work.call(versions(), ApiVersionsResponse, 3)
 
-            flood = [asyncio.create_task(ask())] + [asyncio.create_task(wrong()) for _ in range(50)]
-            await until(lambda: running.server.counts.failed_authentications > 100)
+        flood = [asyncio.create_task(ask())] + [asyncio.create_task(wrong()) for _ in range(10)]
+        await until(lambda: running.server.counts.failed_authentications > 20)
 
-            refused_before = running.server.counts.failed_authentications
-            client = await running.client("SASL")
-            await client.send(handshake() + authenticate(plain()))
-            await client.frame()
-            answered = answer(await client.frame(), SaslAuthenticateResponse, 2)[1]
-            refused = running.server.counts.failed_authentications - refused_before
+        refused_before = running.server.counts.failed_authentications
+        client = await running.client("SASL")
+        await client.send(handshake() + authenticate(plain()))
+        await client.frame()
+        answered = answer(await client.frame(), SaslAuthenticateResponse, 2)[1]
+        refused = running.server.counts.failed_authentications - refused_before
 
-            stop = True
-            await asyncio.gather(*flood)
-            assert answered.error_code == 0
-            assert refused <= 3 * len(flood)
-
-    run(kind, main())
+        stop = True
+        await asyncio.gather(*flood)
+        assert answered.error_code == 0
+        assert refused <= 3 * len(flood)
 
 
 def test_a_turn_in_which_others_had_the_processor_costs_what_it_did() -> None:

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from doorkeeper.net import handshake_log
 from doorkeeper.net.handshake_log import LINES_MAX, HandshakeLog
-from testkit.edge import Log, until
-
-if TYPE_CHECKING:
-    import pytest
+from testkit.edge import Log
 
 UNTOLD = "failed TLS handshakes, not logged one by one"
 
@@ -31,17 +25,3 @@ async def test_a_flood_is_counted() -> None:
         "connection": "c0",
         "reason": "it takes too long",
     }
-
-
-async def test_lines_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After that time there are lines again; where nothing was left out, nothing is told."""
-    monkeypatch.setattr(handshake_log, "WINDOW_S", 0.01)
-    log = Log()
-    handshakes = HandshakeLog("DOOR", log)
-
-    handshakes.record_failure("a", "x")
-    await until(lambda: handshakes._window is None)
-    handshakes.record_failure("b", "x")
-    handshakes.close()
-
-    assert [line.fields["connection"] for line in log.lines] == ["a", "b"]

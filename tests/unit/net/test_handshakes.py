@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import socket
 import ssl
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.limits import Limits
-from doorkeeper.net.handshakes import Handshakes, reason_of
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.certificates import Authority, world
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import Principal
     from doorkeeper.authn.contract import AuthenticationContext
-    from doorkeeper.net.channel import Channel
 
 both_loops = pytest.mark.parametrize("kind", LOOP_KINDS)
 FAILED = "failed TLS handshake"
@@ -67,18 +64,14 @@ def test_requests_and_certificates(kind: str, tmp_path: Path) -> None:
     run(kind, main())
 
 
-@both_loops
-def test_a_client_without_a_certificate_is_anonymous(kind: str, tmp_path: Path) -> None:
+async def test_a_client_without_a_certificate_is_anonymous(tmp_path: Path) -> None:
     """Where one is only requested, a client may have none."""
 
-    async def main() -> None:
-        async with edge(door(tmp_path, ssl_client_auth="requested")) as running:
-            client = await connected(running, client_context())
-            await client.call(versions(), ApiVersionsResponse, 3)
-            (channel,) = running.server._channels
-            assert channel.connection.session.principal.name == "ANONYMOUS"
-
-    run(kind, main())
+    async with edge(door(tmp_path, ssl_client_auth="requested")) as running:
+        client = await connected(running, client_context())
+        await client.call(versions(), ApiVersionsResponse, 3)
+        (channel,) = running.server._channels
+        assert channel.connection.session.principal.name == "ANONYMOUS"
 
 
 class Refusing:
@@ -89,21 +82,17 @@ class Refusing:
         raise LookupError(context.peer_certificates[0].hex())
 
 
-@both_loops
-def test_a_certificate_without_a_principal(kind: str, tmp_path: Path) -> None:
+async def test_a_certificate_without_a_principal(tmp_path: Path) -> None:
     """Where no principal can be made of a certificate, the connection ends with a line."""
 
-    async def main() -> None:
-        spec = door(tmp_path, ssl_client_auth="required")
-        spec = spec.replace(security=spec.security._replace(builder=Refusing()))
-        async with edge(spec) as running:
-            client = await connected(running, client_context(world().alice, tmp_path))
-            assert await client.ended() == b""
-            await until(lambda: running.server.connections == 0)
-            assert [each for each in running.log.lines if each.level in ("warning", "error")]
-            assert FAILED not in running.log.events()
-
-    run(kind, main())
+    spec = door(tmp_path, ssl_client_auth="required")
+    spec = spec.replace(security=spec.security._replace(builder=Refusing()))
+    async with edge(spec) as running:
+        client = await connected(running, client_context(world().alice, tmp_path))
+        assert await client.ended() == b""
+        await until(lambda: running.server.connections == 0)
+        assert [each for each in running.log.lines if each.level in ("warning", "error")]
+        assert FAILED not in running.log.events()
 
 
 @both_loops
@@ -127,188 +116,106 @@ def test_a_refused_client_is_told(kind: str, version: ssl.TLSVersion, tmp_path: 
     run(kind, main())
 
 
-@both_loops
-def test_who_is_slow_delays_nobody(kind: str, tmp_path: Path) -> None:
+async def test_who_is_slow_delays_nobody(tmp_path: Path) -> None:
     """Others are served while a client says nothing; in the end that one is closed."""
 
-    async def main() -> None:
-        async with edge(door(tmp_path), limits=AT_LAST) as running:
-            slow = await silent(running.port)
-            await until(lambda: running.server.connections == 1)
-            quick = await connected(running, client_context())
-            await quick.call(versions(), ApiVersionsResponse, 3)
-            assert FAILED not in running.log.events()
+    async with edge(door(tmp_path), limits=AT_LAST) as running:
+        slow = await silent(running.port)
+        await until(lambda: running.server.connections == 1)
+        quick = await connected(running, client_context())
+        await quick.call(versions(), ApiVersionsResponse, 3)
+        assert FAILED not in running.log.events()
 
-            assert await slow.ended() == b""
-            await until(lambda: running.server.connections == 1)
-            assert running.log.one(FAILED).fields["reason"] == "it takes too long"
-            slow.writer.close()
-
-    run(kind, main())
+        assert await slow.ended() == b""
+        await until(lambda: running.server.connections == 1)
+        assert running.log.one(FAILED).fields["reason"] == "it takes too long"
+        slow.writer.close()
 
 
-@both_loops
-def test_who_says_nothing_shuts_nobody_out(kind: str, tmp_path: Path) -> None:
+async def test_who_says_nothing_shuts_nobody_out(tmp_path: Path) -> None:
     """With no room for another handshake, the oldest ends after a while."""
 
-    async def main() -> None:
-        limits = Limits(tls_handshakes_max=2, tls_handshake_overdue_ms=20)
-        async with edge(door(tmp_path), limits=limits) as running:
-            slow = [await silent(running.port) for _ in range(4)]
-            quick = await connected(running, client_context())
-            await quick.call(versions(), ApiVersionsResponse, 3)
+    limits = Limits(tls_handshakes_max=2, tls_handshake_overdue_ms=20)
+    async with edge(door(tmp_path), limits=limits) as running:
+        slow = [await silent(running.port) for _ in range(4)]
+        quick = await connected(running, client_context())
+        await quick.call(versions(), ApiVersionsResponse, 3)
 
-            handshakes = running.server._listeners["DOOR"]._handshakes
-            assert len(handshakes) <= 2
-            assert await slow[0].ended() == b""
-            reasons = {line.fields["reason"] for line in running.log.lines if line.event == FAILED}
-            assert reasons == {"it takes too long"}
-            for each in slow:
-                each.leave()
-
-    run(kind, main())
+        handshakes = running.server._listeners["DOOR"]._handshakes
+        assert len(handshakes) <= 2
+        assert await slow[0].ended() == b""
+        reasons = {line.fields["reason"] for line in running.log.lines if line.event == FAILED}
+        assert reasons == {"it takes too long"}
+        for each in slow:
+            each.leave()
 
 
-@both_loops
-def test_many_at_once(kind: str, tmp_path: Path) -> None:
-    """More clients than may shake hands at a time are all served."""
-
-    async def main() -> None:
-        async with edge(door(tmp_path), limits=Limits(tls_handshakes_max=3)) as running:
-            clients = await asyncio.gather(
-                *(connected(running, client_context()) for _ in range(20))
-            )
-            for client in clients:
-                await client.call(versions(), ApiVersionsResponse, 3)
-            assert running.server.connections == 20
-            assert FAILED not in running.log.events()
-
-    run(kind, main())
-
-
-@both_loops
-def test_a_client_that_speaks_no_tls(kind: str, tmp_path: Path) -> None:
+async def test_a_client_that_speaks_no_tls(tmp_path: Path) -> None:
     """It is closed, with a line that says so; a client that only looks is one of those."""
 
-    async def main() -> None:
-        async with edge(door(tmp_path), limits=AT_LAST) as running:
-            client = await silent(running.port)
-            await client.send(versions())
-            await client.ended()
-            looks = await silent(running.port)
-            looks.writer.close()
-            await until(lambda: running.log.events().count(FAILED) == 2)
-            reasons = [each.fields["reason"] for each in running.log.lines if each.event == FAILED]
-            assert reasons == ["the client does not speak TLS", "the client has left"]
-            await until(lambda: running.server.connections == 0)
-            client.leave()
-
-    run(kind, main())
+    async with edge(door(tmp_path), limits=AT_LAST) as running:
+        client = await silent(running.port)
+        await client.send(versions())
+        await client.ended()
+        looks = await silent(running.port)
+        looks.writer.close()
+        await until(lambda: running.log.events().count(FAILED) == 2)
+        reasons = [each.fields["reason"] for each in running.log.lines if each.event == FAILED]
+        assert reasons == ["the client does not speak TLS", "the client has left"]
+        await until(lambda: running.server.connections == 0)
+        client.leave()
 
 
-@both_loops
-def test_a_client_that_speaks_tls_in_clear(kind: str) -> None:
-    """On a listener in clear its greeting is a frame that is too large: it is closed."""
-
-    async def main() -> None:
-        async with edge() as running:
-            with pytest.raises((ssl.SSLError, ConnectionError)):
-                await connected(running, client_context())
-            await until(lambda: running.server.connections == 0)
-            line = running.log.one("closing connection")
-            assert line.fields["hint"] == "the client speaks TLS"
-
-    run(kind, main())
-
-
-@both_loops
-def test_a_stop_ends_handshakes(kind: str, tmp_path: Path) -> None:
+async def test_a_stop_ends_handshakes(tmp_path: Path) -> None:
     """What is half done is cut off at once, and nothing is left."""
 
-    async def main() -> None:
-        async with edge(door(tmp_path)) as running:
-            slow = await silent(running.port)
-            await until(lambda: running.server.connections == 1)
-            assert await running.server.drain(10.0) == 0
-            assert running.server.connections == 0
-            assert await slow.ended() == b""
-            slow.writer.close()
-            assert FAILED not in running.log.events()
-
-    run(kind, main())
+    async with edge(door(tmp_path)) as running:
+        slow = await silent(running.port)
+        await until(lambda: running.server.connections == 1)
+        assert await running.server.drain(10.0) == 0
+        assert running.server.connections == 0
+        assert await slow.ended() == b""
+        slow.writer.close()
+        assert FAILED not in running.log.events()
 
 
-@both_loops
-def test_a_stop_before_a_handshake_begins(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A connection of which nothing has happened yet is forgotten like the others."""
-    begin = Handshakes.begin
-
-    def begin_and_stop(
-        handshakes: Handshakes, context: ssl.SSLContext, accepted: socket.socket, channel: Channel
-    ) -> None:
-        begin(handshakes, context, accepted, channel)
-        (task,) = handshakes._running
-        task.cancel()
-
-    async def main() -> None:
-        monkeypatch.setattr(Handshakes, "begin", begin_and_stop)
-        async with edge(door(tmp_path)) as running:
-            client = await silent(running.port)
-            assert await client.ended() == b""
-            assert running.server.connections == 0
-            assert FAILED not in running.log.events()
-            client.leave()
-
-    run(kind, main())
-
-
-@both_loops
-def test_an_error_of_ours(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What nobody has foreseen ends one connection, with a line and its traceback."""
 
-    async def main() -> None:
-        async with edge(door(tmp_path)) as running:
+    async with edge(door(tmp_path)) as running:
 
-            def faulty(*_given: object, **_named: object) -> ssl.SSLObject:
-                raise RuntimeError("odd")
+        def faulty(*_given: object, **_named: object) -> ssl.SSLObject:
+            raise RuntimeError("odd")
 
-            context = running.server._security["DOOR"].tls
-            assert context is not None
-            with monkeypatch.context() as patch:
-                patch.setattr(type(context), "wrap_bio", faulty)
-                client = await silent(running.port)
-                assert await client.ended() == b""
-                await until(lambda: running.server.connections == 0)
-                client.leave()
-            line = running.log.one("a TLS handshake failed in the server")
-            assert line.level == "error"
-            other = await connected(running, client_context())
-            await other.call(versions(), ApiVersionsResponse, 3)
-
-    run(kind, main())
+        context = running.server._security["DOOR"].tls
+        assert context is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(type(context), "wrap_bio", faulty)
+            client = await silent(running.port)
+            assert await client.ended() == b""
+            await until(lambda: running.server.connections == 0)
+            client.leave()
+        line = running.log.one("a TLS handshake failed in the server")
+        assert line.level == "error"
+        other = await connected(running, client_context())
+        await other.call(versions(), ApiVersionsResponse, 3)
 
 
-@both_loops
-def test_another_context_for_the_next_connection(kind: str, tmp_path: Path) -> None:
+async def test_another_context_for_the_next_connection(tmp_path: Path) -> None:
     """Who is in stays in; who comes next meets the new one."""
 
-    async def main() -> None:
-        other = Authority("Other")
-        server = other.server().write_pem(tmp_path / "other.pem")
-        async with edge(door(tmp_path)) as running:
-            before = await connected(running, client_context())
-            await before.call(versions(), ApiVersionsResponse, 3)
-            running.server.use_security("DOOR", offers(tmp_path, ssl_keystore_location=server))
-            with pytest.raises(ssl.SSLError):
-                await connected(running, client_context())
-            after = await connected(running, client_context(authority=other))
+    other = Authority("Other")
+    server = other.server().write_pem(tmp_path / "other.pem")
+    async with edge(door(tmp_path)) as running:
+        before = await connected(running, client_context())
+        await before.call(versions(), ApiVersionsResponse, 3)
+        running.server.use_security("DOOR", offers(tmp_path, ssl_keystore_location=server))
+        with pytest.raises(ssl.SSLError):
+            await connected(running, client_context())
+        after = await connected(running, client_context(authority=other))
 
-            await after.call(versions(), ApiVersionsResponse, 3)
-            await before.call(versions(), ApiVersionsResponse, 3)
-
-    run(kind, main())
+        await after.call(versions(), ApiVersionsResponse, 3)
+        await before.call(versions(), ApiVersionsResponse, 3)
 
 
 @both_loops
@@ -332,31 +239,3 @@ def test_the_end_of_a_client(kind: str, tmp_path: Path) -> None:
             await until(lambda: running.server.connections == 0)
 
     run(kind, main())
-
-
-async def test_addresses_count_handshakes(tmp_path: Path) -> None:
-    """A connection counts from its first byte: the limit of an address holds for handshakes."""
-    limits = Limits(connections_per_ip_max=1, tls_handshake_ms=60_000)
-    async with edge(door(tmp_path), limits=limits) as running:
-        slow = await silent(running.port)
-        await until(lambda: running.server.connections == 1)
-        second = await silent(running.port)
-
-        assert await second.ended() == b""
-        for each in (slow, second):
-            each.leave()
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (ssl.SSLError(1, "x"), "unknown reason"),
-        (ConnectionResetError(), "the client has left"),
-        (ConnectionAbortedError(), "it takes too long"),
-        (OSError(errno.EPIPE, "Broken pipe"), "Broken pipe"),
-        (OSError(), "the connection is lost"),
-    ],
-)
-def test_reasons(error: OSError, reason: str) -> None:
-    """Every failure has words of its own."""
-    assert reason_of(error) == reason

@@ -13,7 +13,7 @@ from doorkeeper.net import BindError, ListenerSpec
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.listener import Listener
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
-from testkit.edge import LOOP_KINDS, Log, edge, run, until, versions
+from testkit.edge import LOOP_KINDS, edge, run, until, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,17 +66,6 @@ def test_errors_never_end_accepting(
     run(kind, main())
 
 
-async def test_a_listener_opens_once() -> None:
-    """Opening twice is opening once; closing frees the port."""
-    async with edge() as running:
-        await running.server.open("CLIENTS")
-        client = await running.client()
-        await client.call(versions(), ApiVersionsResponse, 3)
-    with socket.socket() as free:
-        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        free.bind(("127.0.0.1", running.port))
-
-
 async def test_a_port_that_another_listens_on_by_now() -> None:
     """Two servers that reserved one port: the second to open gets the one clear line."""
     async with edge() as running:
@@ -107,43 +96,18 @@ async def test_an_address_with_too_many_is_turned_away() -> None:
         await third.call(versions(), ApiVersionsResponse, 3)
 
 
-@pytest.mark.parametrize("kind", LOOP_KINDS)
-def test_a_stop_before_a_connection_is_made(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stop_before_a_connection_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever was accepted and waits for its turn is closed, and counted no more."""
 
-    async def main() -> None:
-        async with edge() as running:
-            turns: list[Callable[[], None]] = []
-            monkeypatch.setattr(FairQueue, "put", lambda self, host, work: turns.append(work))
-            client = await running.client()
-            await until(lambda: len(turns) == 1)
-            counted = running.server.connections
+    async with edge() as running:
+        turns: list[Callable[[], None]] = []
+        monkeypatch.setattr(FairQueue, "put", lambda self, host, work: turns.append(work))
+        client = await running.client()
+        await until(lambda: len(turns) == 1)
+        counted = running.server.connections
 
-            assert await running.server.drain(1) == 0
-            turns[0]()
+        assert await running.server.drain(1) == 0
+        turns[0]()
 
-            assert (counted, running.server.connections) == (1, 0)
-            assert await client.ended() == b""
-
-    run(kind, main())
-
-
-async def test_accepting_is_not_delayed_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits in the kernel's short backlog, however many connections are to be made."""
-    async with edge(limits=Limits(backlog=1)) as running:
-        monkeypatch.setattr(FairQueue, "put", lambda self, host, work: None)
-        clients = [await running.client() for _ in range(20)]
-
-        await until(lambda: running.server.connections == 20)
-
-        for client in clients:
-            client.leave()
-
-
-def test_the_log_of_tests_keeps_levels() -> None:
-    """The recorded log tells levels apart."""
-    log = Log()
-    log.info("a")
-    log.error("b")
-
-    assert (log.events("info"), log.events("error"), log.events()) == (["a"], ["b"], ["a", "b"])
+        assert (counted, running.server.connections) == (1, 0)
+        assert await client.ended() == b""

@@ -12,9 +12,7 @@ import pytest
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.limits import Limits
 from doorkeeper.net import BindError, ListenerSpec
-from doorkeeper.net.options import UNAUTHENTICATED
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
-from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse
@@ -52,23 +50,19 @@ def listener(name: str, port: int = 0, **more: object) -> ListenerSpec:
     )
 
 
-@pytest.mark.parametrize("kind", LOOP_KINDS)
-def test_each_listener_is_itself(kind: str) -> None:
+async def test_each_listener_is_itself() -> None:
     """Listeners have ports and rules of their own: SASL on one, none on another."""
 
-    async def main() -> None:
-        async with edge(listener("OPEN"), listener("SASL", security=LOGIN)) as running:
-            assert len(set(running.ports.values())) == 2
-            everybody, user = await running.client("OPEN"), await running.client("SASL")
-            name = await everybody.call(describe("principal"), DescribeAclsResponse, 3)
-            assert name.error_message == "User:ANONYMOUS@127.0.0.1"
-            await user.call(handshake(), SaslHandshakeResponse, 1)
-            await user.call(authenticate(plain()), SaslAuthenticateResponse, 2)
-            name = await user.call(describe("principal"), DescribeAclsResponse, 3)
-            assert name.error_message == "User:alice@127.0.0.1"
-            assert (running.server.connections, running.server.connections_on("SASL")) == (2, 1)
-
-    run(kind, main())
+    async with edge(listener("OPEN"), listener("SASL", security=LOGIN)) as running:
+        assert len(set(running.ports.values())) == 2
+        everybody, user = await running.client("OPEN"), await running.client("SASL")
+        name = await everybody.call(describe("principal"), DescribeAclsResponse, 3)
+        assert name.error_message == "User:ANONYMOUS@127.0.0.1"
+        await user.call(handshake(), SaslHandshakeResponse, 1)
+        await user.call(authenticate(plain()), SaslAuthenticateResponse, 2)
+        name = await user.call(describe("principal"), DescribeAclsResponse, 3)
+        assert name.error_message == "User:alice@127.0.0.1"
+        assert (running.server.connections, running.server.connections_on("SASL")) == (2, 1)
 
 
 async def test_a_listener_is_closed_until_it_is_opened() -> None:
@@ -92,14 +86,6 @@ async def test_a_port_in_use_binds_nothing() -> None:
         with pytest.raises(BindError, match="listener TAKEN"):
             async with edge(*specs):
                 pass
-
-
-async def test_an_unknown_host_in_the_limits_stops_the_start() -> None:
-    """max.connections.per.ip.overrides may name hosts; one that nobody knows is an error."""
-    limits = Limits(connections_per_ip_overrides={"no-such-host.invalid": 1})
-    with pytest.raises(BindError, match=r"no-such-host\.invalid: the host is unknown"):
-        async with edge(limits=limits):
-            pass
 
 
 async def test_an_override_may_name_a_host() -> None:
@@ -195,22 +181,6 @@ async def test_draining_does_not_wait_for_ever() -> None:
         futures[0].set_result(AclCreateResult())
 
 
-@pytest.mark.parametrize("kind", LOOP_KINDS)
-def test_updates_time_out(kind: str) -> None:
-    """After doorkeeper.update.timeout.ms items that are not complete answer 7; it goes on."""
-
-    async def main() -> None:
-        futures: list[asyncio.Future[AclCreateResult]] = []
-        limits = Limits(update_timeout_ms=10)
-        async with edge(authorizer=pending(futures), limits=limits) as running:
-            client = await running.client()
-            told = await client.call(create(["a", "b"]), CreateAclsResponse, 3)
-            assert [row.error_code for row in told.results] == [7, 7]
-            await client.call(describe("b"), DescribeAclsResponse, 3)
-
-    run(kind, main())
-
-
 async def test_ipv6_clients_have_eight_groups() -> None:
     """The host of a client at ::1 is written as Java does."""
     if not socket.has_ipv6:
@@ -221,19 +191,6 @@ async def test_ipv6_clients_have_eight_groups() -> None:
             client = await running.client(host=host)
             told = await client.call(describe("principal"), DescribeAclsResponse, 3)
             assert told.error_message == f"User:ANONYMOUS@{text}"
-
-
-async def test_a_server_knows_whether_it_is_open() -> None:
-    """Only when every listener lets clients in, and no longer when it drains."""
-    async with edge(listener("A"), listener("B"), opened=["A"]) as running:
-        seen = [running.server.is_open]
-        await running.server.open("B")
-        seen.append(running.server.is_open)
-        await running.server.drain(0.1)
-        seen.append(running.server.is_open)
-
-        assert seen == [False, True, False]
-        assert running.server.listener_names == ["A", "B"]
 
 
 async def test_connections_and_handshakes_are_counted_by_listener(tmp_path: Path) -> None:
@@ -253,15 +210,6 @@ async def test_connections_and_handshakes_are_counted_by_listener(tmp_path: Path
         ) == (2, 1)
         assert server.encrypted_listener_names == ["DOOR"]
         assert server.handshakes_on("CLEAR") == (0, 0)
-
-
-async def test_a_listener_without_its_certificate_is_seen(tmp_path: Path) -> None:
-    """One that speaks TLS must have something to show."""
-    async with edge(door(tmp_path), listener("CLEAR")) as running:
-        assert running.server.are_keys_loaded
-        running.server.use_security("DOOR", UNAUTHENTICATED)
-
-        assert not running.server.are_keys_loaded
 
 
 async def test_what_waits_is_told_by_operation() -> None:
