@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,9 +21,6 @@ from doorkeeper.groups.table import (
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import OFFSET, StoredOffset
 from testkit.nodes import a_group, a_topic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def row(group_id: str, partition: str, offset: int = 5, metadata: str = "") -> StoredOffset:
@@ -61,14 +57,13 @@ def test_rows_are_found_by_group_and_by_topic() -> None:
 def test_the_table_before_is_as_it_was() -> None:
     """A group or a topic that loses its last row is gone."""
     before = offsets(A, B, C)
+    replaced = row("g", "b-0", 7)
 
-    after = before.with_changes([row("g", "b-0", 7)], [A, C])
+    after = before.with_changes([replaced], [A, C])
 
-    assert sorted(before) == [A, B, C]
-    assert [each.offset for each in after] == [7]
+    assert (sorted(before), list(after)) == ([A, B, C], [replaced])
     assert list(after.groups()) == ["g"]
-    assert list(after.of_topic("a")) == []
-    assert [each.offset for each in after.of_topic("b")] == [7]
+    assert (list(after.of_topic("a")), list(after.of_topic("b"))) == ([], [replaced])
 
 
 def test_the_size_is_that_of_the_rows() -> None:
@@ -82,14 +77,10 @@ def test_the_size_is_that_of_the_rows() -> None:
         else:
             table = table.with_changes((), [found])
             rows.pop(found[:2], None)
+        of_topics = [each for topic in "ab" for each in table.of_topic(topic)]
 
         assert table.size == sum(map(size_of, rows.values()))
-        assert sorted(table) == sorted(rows.values())
-        assert sorted(all_of_topics(table)) == sorted(rows.values())
-
-
-def all_of_topics(table: Offsets) -> Iterable[StoredOffset]:
-    return (each for topic in "ab" for each in table.of_topic(topic))
+        assert sorted(table) == sorted(of_topics) == sorted(rows.values())
 
 
 def test_a_group_remains_without_offsets() -> None:

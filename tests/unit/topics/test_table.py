@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -47,13 +46,16 @@ def test_what_is_declared_hides_what_is_stored() -> None:
 
 
 def test_a_change_makes_another_snapshot() -> None:
-    """The old one stays as it was."""
+    """The old one stays as it was; a replaced topic is not found by its old id."""
     before = Topics.of([], [A])
+    again = A._replace(topic_id=b"\3" * 16)
 
     after = before.with_changes([row_of(B)], [row_of(A)])
+    replaced = before.with_changes([row_of(again)], ())
 
     assert (before.names(), after.names()) == (("a",), ("b",))
     assert (after.by_id(A.topic_id), after.by_id(B.topic_id)) == (None, B)
+    assert (replaced.by_id(A.topic_id), replaced.by_id(again.topic_id)) == (None, again)
     assert before.by_id(A.topic_id) is A
 
 
@@ -68,20 +70,15 @@ def test_changes_do_not_touch_what_is_declared() -> None:
 
 
 def test_names_that_collide_are_known() -> None:
-    """Through changes, and when the one that collided is deleted."""
+    """Through changes, when one that collided is deleted, and with declared ones."""
     topics = Topics.of([], [a_topic("a.b"), a_topic("plain")])
+    declared = Topics.of([a_topic("a_b", origin="c.yaml")], [a_topic("a.b")])
 
     assert topics.colliding("a_b") == "a.b"
     assert topics.colliding("plain") is None
     assert topics.with_changes((), [row_of(a_topic("a.b"))]).colliding("a_b") is None
     assert topics.with_changes([row_of(a_topic("x_y"))], ()).colliding("x.y") == "x_y"
-
-
-def test_deleting_one_of_two_that_collide_keeps_the_other_known() -> None:
-    """A catalog may declare a name that collides with a stored one."""
-    topics = Topics.of([a_topic("a_b", origin="c.yaml")], [a_topic("a.b")])
-
-    assert topics.with_changes((), [row_of(a_topic("a.b"))]).colliding("a.b") == "a_b"
+    assert declared.with_changes((), [row_of(a_topic("a.b"))]).colliding("a.b") == "a_b"
 
 
 def test_a_layer_is_replaced_by_what_differs() -> None:
@@ -115,51 +112,37 @@ def test_a_large_layer_is_replaced_in_pieces() -> None:
     assert counts == [SLICE_ITEMS * piece for piece in range(1, 11)]
 
 
-class WatchedTopic(Topic):
-    """A topic that knows when it is gone."""
+class CountedTopic(Topic):
+    """A topic that is counted until it is freed."""
+
+    alive = 0
 
     def __del__(self) -> None:
-        self.configs["alive"].remove(self.name)  # type: ignore[attr-defined]
+        CountedTopic.alive -= 1
 
 
 def test_a_layer_is_freed_in_pieces() -> None:
     """Not before its turn, and never more than a piece at once."""
-    alive: set[str] = set()
-    layers = [EMPTY.with_changes(map(partial(watched, alive), range(10 * SLICE_ITEMS)))]
+    CountedTopic.alive = size = 10 * SLICE_ITEMS
+    layers = [EMPTY.with_changes(CountedTopic(*a_topic(f"t-{n}")) for n in range(size))]
 
-    counts = [len(alive) for _ in let_go(layers)]
+    counts = [CountedTopic.alive for _ in let_go(layers)]
 
-    assert not alive
-    assert counts[:10] == [10 * SLICE_ITEMS] * 10
+    assert CountedTopic.alive == 0
+    assert counts[:10] == [size] * 10
     assert all(0 <= before - after <= SLICE_ITEMS for before, after in pairwise(counts))
 
 
-def watched(alive: set[str], number: int) -> Topic:
-    alive.add(f"t-{number}")
-    return WatchedTopic(*a_topic(f"t-{number}", configs={"alive": alive}))
-
-
-def test_a_topic_with_another_id_is_not_found_by_the_old_one() -> None:
-    """What replaces a name replaces its id too."""
-    layer = EMPTY.with_changes([A]).with_changes([A._replace(topic_id=b"\3" * 16)])
-
-    topics = Topics(layer)
-
-    assert topics.by_id(A.topic_id) is None
-    assert topics.by_id(b"\3" * 16) is topics.get("a")
-
-
 def test_a_row_of_the_store_is_a_topic() -> None:
-    """Kafka's own names are internal; nothing of it comes from a catalog."""
-    stored = StoredTopic("__consumer_offsets", b"\2" * 16, 50, 1, {"a": "b"})
+    """Kafka's own names are internal; a partition without chosen brokers is an empty text."""
+    stored = StoredTopic("__consumer_offsets", b"\2" * 16, 50, 1, {"a": "b"}, ("1,2,0", "", "0"))
 
     topic = topic_of(stored)
 
     assert topic[:5] == stored[:5]
-    assert topic.assignments == ()
+    assert topic.assignments == ((1, 2, 0), (), (0,))
     assert row_of(topic) == stored
-    assert topic.internal
-    assert topic.origin is None
+    assert (topic.internal, topic.origin) == (True, None)
 
 
 def test_declared_ids_differ_by_cluster_and_name() -> None:
@@ -167,13 +150,3 @@ def test_declared_ids_differ_by_cluster_and_name() -> None:
     assert len({declared_id(cluster, name) for cluster in "ab" for name in "xy"}) == 4
     assert declared_id("a", "x") == declared_id("a", "x")
     assert len(declared_id("a", "x")) == 16
-
-
-def test_a_topic_keeps_the_brokers_that_were_chosen_for_it() -> None:
-    """A row and its topic say the same; a partition without brokers is an empty text."""
-    row = StoredTopic("a", bytes(16), 4, 3, {}, ("1,2,0", "", "0,1,2"))
-
-    topic = topic_of(row)
-
-    assert topic.assignments == ((1, 2, 0), (), (0, 1, 2))
-    assert row_of(topic) == row
