@@ -10,7 +10,6 @@ from doorkeeper.api.permissions import (
     Need,
     allowed_names,
     authorized_operations,
-    cluster_operations,
     is_allowed,
     needs,
     require_on_cluster,
@@ -19,7 +18,7 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.metadata import API
 from doorkeeper.handlers.registry import APIS
 from testkit.acl import DESCRIBE, READ, allow, topic
-from testkit.nodes import CLUSTER, context_of, node_of
+from testkit.nodes import context_of, node_of
 
 ALICE = context_of(API, 12, "alice")
 DELETE = AclOperation.DELETE
@@ -79,18 +78,6 @@ async def test_masks_contain_what_is_implied() -> None:
     lines = node.lines()
     assert len(lines) == 8 * 3
     assert {line.split()[0] for line in lines} == {"TRACE"}
-
-
-async def test_the_mask_of_the_cluster_is_0_without_describe() -> None:
-    """Even where other operations are allowed."""
-    hidden = await node_of(allow("alice", AclOperation.CREATE, CLUSTER))
-    shown = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
-
-    assert cluster_operations(hidden, ALICE, DESCRIBE_CLUSTER) == 0
-    assert (
-        cluster_operations(shown, ALICE, DESCRIBE_CLUSTER)
-        == 1 << AclOperation.ALTER | 1 << DESCRIBE
-    )
 
 
 @pytest.mark.parametrize(

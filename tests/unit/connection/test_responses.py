@@ -79,19 +79,6 @@ def test_the_answers_own_code_then_the_first_of_its_items(answer: Any, expected:
     assert error_code_of(answer) == expected
 
 
-def test_every_answer_has_a_place_for_its_code() -> None:
-    """Each API that is served answers with a code of its own, or with items that have one."""
-    without = []
-    for api in apis():
-        refused = api.refuse(None, api.max_version, RuntimeError("x")) if api.key == 18 else None
-        kind = type(refused) if refused is not None else response_of(api)
-        if kind.__name__ not in ITEMS and "error_code" not in kind.FIELDS:  # type: ignore[attr-defined]
-            without.append(api.name)
-
-    assert len(apis()) > 20
-    assert without == []
-
-
 def response_of(api: Api) -> type:
     """Return the class of an API's answers, which stands beside that of its requests."""
     from importlib import import_module  # noqa: PLC0415

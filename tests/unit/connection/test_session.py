@@ -287,20 +287,6 @@ def test_failure_keeps_the_stranger_anonymous() -> None:
     assert not session.is_open
 
 
-def test_bare_tokens() -> None:
-    """After SaslHandshake 0 success is a bare empty token, and failure is silence."""
-    good, bad = session_with(), session_with()
-    for session in (good, bad):
-        session.choose(SaslHandshakeRequest(mechanism="PLAIN"), 0, 0.0)
-        assert session.takes_bare_frames
-        assert session.admit_bare() is SessionAction.STEP
-
-    assert stepped(good, plain(), 0.0) == Reply(b"", None)
-    assert stepped(bad, plain("alice", "x"), 0.0).body is None
-    assert good.is_open
-    assert not bad.is_open
-
-
 def test_a_session_expires() -> None:
     """connections.max.reauth.ms is told, and after it only a handshake is admitted."""
     session = logged_in(max_reauth_ms=2000)

@@ -34,7 +34,7 @@ def code(frame: bytes, key: int, version: int) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("version", [0, 6, 9])
+@pytest.mark.parametrize("version", [0, 9])
 def test_it_is_answered_and_the_next_request_is_served(cut: Cut, version: int) -> None:
     """In the order of the requests, however the bytes are cut."""
     sent = [describe("a"), unserved(JOIN_GROUP, version, 7), describe("b", 8)]
@@ -56,16 +56,6 @@ def test_kinds_of_listeners_have_their_own_apis() -> None:
     assert code(frames(one(connection(), voter))[0], ADD_RAFT_VOTER, 0)[1] == 35
     join = unserved(JOIN_GROUP, 9)
     assert "disabled api with key 11" in closed(connection(controller=True), join).reason
-
-
-@pytest.mark.parametrize("version", [-1, 10])
-def test_a_version_that_kafka_does_not_have_ends_it(version: int) -> None:
-    """The line names API and version."""
-    found = closed(connection(), bare(header(JOIN_GROUP, version) + b"\xff\xff\0\0\0\0"))
-
-    assert found.reason == (
-        f"Received request for api with key 11 (JoinGroup) and unsupported version {version}"
-    )
 
 
 def test_a_malformed_request_ends_it() -> None:

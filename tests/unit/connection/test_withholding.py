@@ -53,15 +53,6 @@ def test_software_without_a_name_has_a_rule_of_its_own(said: bytes) -> None:
     assert told_codes(one(to, ODD)) == [(2, 3)]
 
 
-def test_other_software_sees_all() -> None:
-    """A rule is for the software that it names."""
-    to = connection(properties=WITHHOLD)
-    one(to, versions(software="other"))
-
-    assert len(told_codes(one(to, ODD))) == 4
-    assert to.events == []
-
-
 def test_an_answer_that_a_client_would_not_survive_is_refused() -> None:
     """The limit is on the bytes of the answer, and the refusal says both numbers."""
     to = connection(properties="doorkeeper.clients.answer.max.bytes=test=20100\n")
