@@ -47,16 +47,6 @@ def test_what_some_need(key: ApiKey, needed: list[tuple[str, str, int]]) -> None
     assert found == needed
 
 
-def test_probes_are_not_logged() -> None:
-    """The CREATE on the cluster that only spares the question for each topic is quiet."""
-    probe, each, _ = REQUIRED[ApiKey.CREATE_TOPICS]
-
-    assert not probe.log_if_denied
-    assert each.log_if_denied
-    with pytest.raises(AttributeError):
-        probe.refusal = 1  # type: ignore[misc]
-
-
 def test_source(tmp_path: Path) -> None:
     """A row becomes a Requirement under its API's key."""
     path = tmp_path / "operations.yaml"
@@ -66,15 +56,6 @@ def test_source(tmp_path: Path) -> None:
     exec(operations_source(path, APIS), space)
 
     assert repr(space["REQUIRED"]) == repr({29: REQUIRED[29]})
-
-
-def test_notes_are_for_readers(tmp_path: Path) -> None:
-    """A note changes nothing in what the server has."""
-    path, noted = tmp_path / "operations.yaml", tmp_path / "noted.yaml"
-    path.write_text(GOOD)
-    noted.write_text(GOOD.replace("key: 29\n", "key: 29\n  note: read me\n"))
-
-    assert operations_source(noted, APIS) == operations_source(path, APIS)
 
 
 @pytest.mark.parametrize(

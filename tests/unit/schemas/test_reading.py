@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper_schemas.model import NEVER, Versions
-from doorkeeper_schemas.reading import SchemaError, snake
+from doorkeeper_schemas.model import Versions
+from doorkeeper_schemas.reading import SchemaError
 from testkit.schema_files import ODD, module_of
 
 
@@ -56,19 +56,3 @@ def test_errors(tmp_path: Path, before: str, after: str, text: str) -> None:
 
     assert str(caught.value).startswith(str(tmp_path / "odd.yaml"))
     assert text in str(caught.value)
-
-
-def test_never_flexible(tmp_path: Path) -> None:
-    """A message that has no flexible version says never."""
-    content = "message: Odd\nversions: 0-0\nflexible: never\nmeaning: None.\nfields: []\n"
-
-    assert module_of(tmp_path, content).messages[0].flexible_from == NEVER
-
-
-@pytest.mark.parametrize(
-    ("name", "snaked"),
-    [("TopicId", "topic_id"), ("IsrNodes", "isr_nodes"), ("LastKnownElr", "last_known_elr")],
-)
-def test_snake(name: str, snaked: str) -> None:
-    """Kafka's names become snake case."""
-    assert snake(name) == snaked

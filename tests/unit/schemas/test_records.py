@@ -98,12 +98,3 @@ def test_what_is_wrong_is_named(tmp_path: Path, schema: object, text: str) -> No
         read_events(path)
 
     assert str(path) in str(caught.value)
-
-
-def test_a_file_that_is_no_json(tmp_path: Path) -> None:
-    """A file that is no JSON is an error with its name."""
-    path = tmp_path / "event.json"
-    path.write_text("{")
-
-    with pytest.raises(SchemaError, match=r"event\.json"):
-        read_events(path)

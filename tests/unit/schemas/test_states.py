@@ -7,7 +7,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import yaml
 
 from doorkeeper.kinds.declared import KINDS
 from doorkeeper.kinds.kind import Item
@@ -43,18 +42,6 @@ def module_of(kinds: tuple[StateKind, ...]) -> Any:
     return module
 
 
-def test_what_is_read(tmp_path: Path) -> None:
-    """Columns keep their order, the key first; the class of rows is named for the kind."""
-    (kind,) = kinds_of(tmp_path)
-
-    assert [column.name for column in kind.columns] == [
-        *("place", "name", "weight", "pin", "color", "tags"),
-    ]
-    assert [column.default for column in kind.values] == [None, None, "'red'", "()"]
-    assert (kind.row_class, kind.row_module, kind.since) == ("StoredOdd", "", 3)
-    assert (kind.subject, kind.audit_name, kind.audit_detail) == ("oddities", "name", "place")
-
-
 def test_the_generated_kind(tmp_path: Path) -> None:
     """Rows have the columns and defaults of the file, and show no secret."""
     module = module_of(kinds_of(tmp_path))
@@ -70,28 +57,16 @@ def test_the_generated_kind(tmp_path: Path) -> None:
     assert kind.decode(kind.encode(row)) == row
 
 
-def test_rows_by_hand(tmp_path: Path) -> None:
-    """A class that is named in the file is imported, with the codec of its module."""
-    by_hand = ODD + "row: doorkeeper.kinds.acls.StoredBinding\n"
-
-    source = declared_state_source(kinds_of(tmp_path, by_hand))
-
-    assert "from doorkeeper.kinds.acls import CODEC as ODD_CODEC, StoredBinding" in source
-    assert "class " not in source
-
-
 @pytest.mark.parametrize(
     ("before", "after", "text"),
     [
         ("kind: odd", "kind: even", "odd: even belongs into even.yaml"),
         ("since: 3", "since: 0", "odd: since must be a number from 1, found 0"),
-        ("since: 3", "since: soon", "odd: since must be a number from 0, found 'soon'"),
         ("since: 3", "since: 3\ncolor: red", "odd: unknown keys color; there are audit, field"),
         ("field: odds", "field: odd-s", "odd: field must be a name as Python has it, found odd-s"),
         ("subject: oddities, ", "", "odd.audit: subject must be a text, found None"),
         ("name: name, detail", "name: pin, detail", "odd.audit: name must be a column of type str"),
         ("detail: place", "detail: weight", "odd.audit: detail must be a column of type string"),
-        ("detail: place", "detail: nothing", "that is not secret, found nothing"),
         ("audit: {", "audit: {color: red, ", "odd.audit: unknown keys color; there are detail"),
         ("{name: weight, type: float", "{name: weight, type: real", "odd.weight: type must be one"),
         ("{name: weight", "{name: place", "odd: a column stands there twice: place, name, place"),
@@ -103,7 +78,6 @@ def test_rows_by_hand(tmp_path: Path) -> None:
         ("default: [], ", "", "odd.tags: default is missing: columns before it have one"),
         ("{name: place, type: string", "{name: place, type: int", "odd.place: a column of the key"),
         ("{name: place,", "{name: place, secret: true,", "odd.place: a column of the key is a str"),
-        ("{name: place,", "{name: place, default: x,", "odd.place: a column of the key is a str"),
         ("values:\n", "values:\n  - 5\n", "odd: expected keys and values, found 5"),
         ("kind: odd", "kind: odd\nrow: Row", "odd: row must be module.Class, found 'Row'"),
         ("kind: odd", "kind: [", "while parsing"),
@@ -118,16 +92,6 @@ def test_errors(tmp_path: Path, before: str, after: str, text: str) -> None:
 
     assert str(caught.value).startswith(str(tmp_path / "odd.yaml"))
     assert text in str(caught.value)
-
-
-@pytest.mark.parametrize("part", ["key", "values"])
-def test_a_kind_has_a_key_and_values(tmp_path: Path, part: str) -> None:
-    """Neither list may be missing."""
-    content = yaml.safe_load(ODD)
-    del content[part]
-
-    with pytest.raises(SchemaError, match=f"odd: {part} must be a list of columns, found None"):
-        kinds_of(tmp_path, yaml.safe_dump(content))
 
 
 def test_no_field_is_that_of_two_kinds(tmp_path: Path) -> None:
@@ -153,16 +117,3 @@ def test_the_declared_kinds_are_those_of_the_files() -> None:
 def test_the_page_is_current() -> None:
     """If not: PYTHONPATH=tests python -m testkit.state_page."""
     assert state_page.PAGE.read_text(encoding="utf-8") == state_page.page()
-
-
-def test_the_page_has_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Columns of the key, secrets and defaults are marked beside the type."""
-    kinds_of(tmp_path)
-    monkeypatch.setattr(state_page, "SOURCE", tmp_path)
-
-    text = state_page.page()
-
-    assert "| [odd](#odd) | A row of a test. | 3 | oddities: `name`, `place` |" in text
-    assert "| `place` | string | key | The place. |" in text
-    assert "| `pin` | bytes | secret | The pin. |" in text
-    assert "| `color` | string | default `'red'` | The color. |" in text

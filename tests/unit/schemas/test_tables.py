@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper_pipeline import columns
 from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.records import Events, Field, ListOf, Record, StructOf
-from doorkeeper_schemas.tables import Column, read_tables, table_of, tables_source
+from doorkeeper_schemas.tables import Column, read_tables, table_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,14 +73,6 @@ def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, object], text
     assert "uses.json" in str(caught.value)
 
 
-def test_a_file_that_is_no_json(tmp_path: Path) -> None:
-    """A file that is no JSON is an error with its name."""
-    (tmp_path / "uses.json").write_text("[")
-
-    with pytest.raises(SchemaError, match=r"uses\.json"):
-        read_tables(tmp_path)
-
-
 def event(name: str, *fields: Field) -> Record:
     return Record(name=name, kind=name, meaning="", fields=fields)
 
@@ -127,25 +118,3 @@ def test_a_name_has_one_type() -> None:
 
     with pytest.raises(SchemaError, match="seq has two types"):
         table_of(events, "event")
-
-
-def test_source(tmp_path: Path) -> None:
-    """The module has a constant for each table, and all of them by name."""
-    (tmp_path / "uses.json").write_text(json.dumps(USES))
-    names: dict[str, Any] = {}
-
-    exec(tables_source(read_tables(tmp_path)), names)
-
-    tables = names["TABLES"]
-    assert isinstance(tables, dict)
-    assert list(tables) == ["uses"]
-    assert tables["uses"] is names["USES"]
-    assert tables["uses"].columns[1:] == (
-        columns.Column(name="rule", type="string", nullable=True, meaning="What decided."),
-        columns.Column(name="hosts", type=columns.ListOf("string"), meaning="Where from."),
-        columns.Column(
-            name="grant",
-            type=columns.StructOf((columns.Column(name="who", type="string", meaning="Who."),)),
-            meaning="What allowed it.",
-        ),
-    )

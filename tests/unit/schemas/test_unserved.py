@@ -75,9 +75,3 @@ def test_a_wrong_line_is_named(tmp_path: Path, before: str, after: str) -> None:
     """With the file and what was found."""
     with pytest.raises(SchemaError, match=r"unserved.yaml: .*(expected|written as)"):
         source(tmp_path, SAMPLE.replace(before, after))
-
-
-def test_the_file_is_a_list(tmp_path: Path) -> None:
-    """Anything else is refused."""
-    with pytest.raises(SchemaError, match="expected a list of APIs"):
-        source(tmp_path, "api: Sample\n")

@@ -15,7 +15,7 @@ ASSIGNMENT = ConsumerProtocolAssignment(
 )
 
 
-@pytest.mark.parametrize("version", range(4))
+@pytest.mark.parametrize("version", [0, 3])
 def test_subscriptions(version: int) -> None:
     """A subscription comes back as it was, whatever its version."""
     subscription = ConsumerProtocolSubscription(topics=("a", "b"), user_data=b"x")

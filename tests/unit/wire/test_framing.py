@@ -22,11 +22,6 @@ def received(chunks: list[bytes]) -> list[bytes]:
     return [frame for chunk in chunks for frame in buffer.receive(chunk)]
 
 
-def test_whole() -> None:
-    """Several frames in one piece are cut apart."""
-    assert received([stream(FRAMES)]) == FRAMES
-
-
 def test_byte_by_byte() -> None:
     """A frame comes out with its last byte, not before."""
     data = stream(FRAMES)
@@ -70,18 +65,6 @@ def test_frames_before_a_bad_size() -> None:
 def test_the_largest_frame() -> None:
     """A frame of exactly the cap is taken."""
     assert FrameBuffer(5).receive(stream([b"12345"])) == [b"12345"]
-
-
-def test_buffered() -> None:
-    """The bytes held are those that have come and are not given out."""
-    buffer = FrameBuffer(100)
-
-    buffer.receive(b"\x00\x00")
-    assert buffer.buffered == 2
-    buffer.receive(b"\x00\x05ab")
-    assert buffer.buffered == 2
-    buffer.receive(b"cde\x00")
-    assert buffer.buffered == 1
 
 
 def test_between_frames() -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from doorkeeper_wire.api_keys import API_NAMES, FLEXIBLE_FROM, ApiKey
 from doorkeeper_wire.errors import Malformed, UnknownApi
 from doorkeeper_wire.headers import (
     RequestHeader,
@@ -15,9 +14,6 @@ from doorkeeper_wire.headers import (
     request_header_version,
     response_header_version,
 )
-from testkit.wire_values import message_class
-
-SERVED = (3, 10, 15, 16, 17, 18, 19, 20, 29, 30, 31, 32, 36, 60, 75)
 
 
 def header(api_key: int, version: int, client_id: str | None = "me") -> RequestHeader:
@@ -64,21 +60,14 @@ def test_client_id_of_any_negative_length_is_null() -> None:
     assert decode_request_header(bytes.fromhex("001d000100000001fffe"))[0].client_id is None
 
 
-def test_the_size_stands_before_a_request() -> None:
-    """The first four bytes of a request are the number of those that follow."""
-    encoded = encode_request(header(29, 1), b"xyz")
-
-    assert int.from_bytes(encoded[:4], "big") == len(encoded) - 4
-
-
-@pytest.mark.parametrize("size", range(8))
+@pytest.mark.parametrize("size", [0, 7])
 def test_short_headers(size: int) -> None:
     """A frame too short for key, version and correlation id is Malformed."""
     with pytest.raises(Malformed, match="needs 8 bytes"):
         decode_request_header(bytes(size))
 
 
-@pytest.mark.parametrize("cut", range(8, 13))
+@pytest.mark.parametrize("cut", [8, 12])
 def test_cut_headers(cut: int) -> None:
     """A header that is cut behind the correlation id is Malformed."""
     frame = encode_request_header(header(29, 3))
@@ -109,13 +98,3 @@ def test_responses(api_key: int, version: int) -> None:
     assert int.from_bytes(encoded[:4], "big") == len(encoded) - 4
     assert found == ResponseHeader(correlation_id=77)
     assert encoded[4 + at :] == b"body"
-
-
-def test_tables_agree() -> None:
-    """The messages and the table of all APIs say the same of keys and flexible versions."""
-    for key in SERVED:
-        kind = message_class(f"{API_NAMES[key]}Request")
-        assert key == kind.API_KEY
-        assert FLEXIBLE_FROM[key] == kind.FLEXIBLE_FROM
-    assert ApiKey(29).name == "DESCRIBE_ACLS"
-    assert set(API_NAMES) == set(FLEXIBLE_FROM) == set(ApiKey)

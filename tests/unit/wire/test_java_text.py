@@ -25,23 +25,6 @@ def test_as_java_reads_it() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        ("eda080", "\ufffd"),
-        ("eda0bdedb880", "\ufffd\ufffd"),
-        ("eda028", "\ufffd("),
-        ("eda0", "\ufffd"),
-        ("ed", "\ufffd"),
-        ("e0a0", "\ufffd"),
-        ("f09f98", "\ufffd"),
-    ],
-)
-def test_surrogates(data: str, text: str) -> None:
-    """An encoded surrogate is one replacement, whole or cut."""
-    assert decode_text(bytes.fromhex(data)) == text
-
-
 def test_only_for_decoding() -> None:
     """The replacement refuses to help an encoder."""
     error = UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogate")

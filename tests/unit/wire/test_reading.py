@@ -74,13 +74,6 @@ def test_null_arrays() -> None:
         CreateAclsRequest.decode(bytes.fromhex("0000"), 0, 2)
 
 
-def test_many_tags_are_none() -> None:
-    """A count of 2**31 tagged fields or more reads as none."""
-    data = bytes.fromhex("01ffffffff0f")
-
-    assert CreateAclsRequest.decode(data, 0, 2) == (CreateAclsRequest(), len(data))
-
-
 def test_tag_of_a_negative_size() -> None:
     """An unknown tagged field whose size is negative is refused."""
     with pytest.raises(Malformed, match="unknown_tags at byte 8: a tagged field of -1 bytes"):
@@ -154,8 +147,8 @@ def test_endless_varint(version: int) -> None:
 
 def test_many_small_elements() -> None:
     """The densest array and the densest tags cost a bounded multiple of their bytes."""
-    texts = bytes.fromhex("a18d06") + b"\x01" * 100_000 + b"\x00"
-    tags = b"\x01\x01" + bytes.fromhex("d08603") + b"\x09\x00" * 50_000
+    texts = bytes.fromhex("914e") + b"\x01" * 10_000 + b"\x00"
+    tags = b"\x01\x01" + bytes.fromhex("904e") + b"\x09\x00" * 10_000
 
     assert cost(4, texts, ListGroupsRequest) < 20 * len(texts)
     assert cost(4, tags, ListGroupsRequest) < 50 * len(tags)

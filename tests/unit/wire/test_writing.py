@@ -3,10 +3,9 @@
 import pytest
 
 from doorkeeper_wire.errors import Unencodable, Unsupported
-from doorkeeper_wire.messages.api_versions import ApiVersionsResponse, SupportedFeatureKey
+from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.list_groups import ListGroupsRequest
-from doorkeeper_wire.messages.metadata import MetadataRequest
 from doorkeeper_wire.writing import COMPACT_TEXT, NULLABLE_TEXT, TEXT, UVARINT, put_tags
 
 
@@ -21,7 +20,7 @@ def test_varints() -> None:
 
 def test_text_caches_stay_small() -> None:
     """However many texts there are, some thousands are kept, and long ones are not."""
-    for number in range(10_000):
+    for number in range(5_000):
         assert TEXT[f"text {number}"][2:] == f"text {number}".encode()
     long = "x" * 1000
     assert COMPACT_TEXT[long] == b"\xe9\x07" + long.encode()
@@ -29,16 +28,6 @@ def test_text_caches_stay_small() -> None:
     assert len(TEXT) <= 4096
     assert long not in COMPACT_TEXT
     assert NULLABLE_TEXT[None] == b"\xff\xff"
-
-
-def test_known_tags_are_left_out_by_default() -> None:
-    """A tagged field is written only when it differs from its default."""
-    assert ApiVersionsResponse().encode(3).endswith(b"\x00")
-    feature = SupportedFeatureKey(name="metadata.version", max_version=1)
-
-    encoded = ApiVersionsResponse(supported_features=(feature,)).encode(3)
-
-    assert encoded.hex().startswith("0000" + "01" + "00000000" + "01" + "00" + "17")
 
 
 def test_unknown_tags_go_between_known_ones() -> None:
@@ -86,13 +75,6 @@ def test_what_a_version_cannot_say() -> None:
     with pytest.raises(Unsupported, match="unknown_tags"):
         CreateAclsRequest(unknown_tags=((1, b""),)).encode(1)
     assert ApiVersionsResponse(throttle_time_ms=5).encode(0) == ApiVersionsResponse().encode(0)
-
-
-def test_null_in_a_version_without() -> None:
-    """Null topics are refused where the version has no null."""
-    with pytest.raises(Unencodable, match="topics: null, where null is not allowed"):
-        MetadataRequest(topics=None).encode(0)
-    assert MetadataRequest(topics=None).encode(1) == b"\xff\xff\xff\xff"
 
 
 def test_null_for_a_field_that_is_left_out() -> None:
