@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TOPIC = "fuzzed"
-FEW, MANY = 1_500, 50_000
+FEW, MANY = 500, 50_000
 LIMIT = 4 * 1024 * 1024
 OVERHEAD = 48 * 1024 * 1024
 """For requests and what is unpacked of them, and what the allocator keeps."""

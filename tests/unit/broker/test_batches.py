@@ -33,11 +33,6 @@ def test_a_batch_is_read() -> None:
     assert not found.is_transactional
 
 
-def test_sequence_numbers_begin_again() -> None:
-    """After 2**31 - 1 comes 0."""
-    assert batch(b"a", b"b", producer=(7, 1, 2**31 - 1)).last_sequence == 0
-
-
 def changed(data: bytes, at: int, new: bytes, *, sum_is_right: bool = True) -> bytes:
     """Return a batch with other bytes at a place."""
     data = data[:at] + new + data[at + len(new) :]
@@ -77,11 +72,6 @@ def test_a_wrong_batch_is_refused(data: bytes, version: int, code: ErrorCode) ->
         check_batch(read_batch(data, version))
 
     assert refused.value.code is code
-
-
-def test_bytes_behind_a_batch_are_left_out() -> None:
-    """Where they are less than a batch, as on a broker."""
-    assert read_batch(GOOD + b"\0\0\0", 9).data == GOOD
 
 
 def test_a_batch_is_placed_without_another_checksum() -> None:
@@ -126,13 +116,6 @@ def test_a_record_is_found_by_its_time(attributes: int) -> None:
     assert find_record(found, 0) == (0, 5)
     assert find_record(found, 6) == (1, 9)
     assert find_record(found, 10) is None
-
-
-def test_a_batch_that_cannot_be_opened_stands_as_a_whole() -> None:
-    """Snappy has no module in Python: the first record is answered."""
-    found = batch(b"a", b"b", times=[5, 9], attributes=SNAPPY)
-
-    assert find_record(found, 9) == (0, 9)
 
 
 def test_records_that_are_no_records_end_the_search() -> None:

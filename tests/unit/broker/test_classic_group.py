@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.cluster.model import GroupMember
 from doorkeeper.errors import ErrorCode
 from doorkeeper_broker.classic_group import ClassicGroup, Join, JoinAnswer, Sync, SyncAnswer
 
@@ -204,19 +203,6 @@ def test_a_wrong_synchronisation_is_refused(fields: dict[str, Any], code: ErrorC
     assert stable("a").sync("a", **fields) == SyncAnswer(code)
 
 
-def test_a_rebalance_ends_a_synchronisation() -> None:
-    """Members that wait for the leader hear that they must join again."""
-    world = stable("a", "b")
-    world.join("a")
-    world.join("b")
-    world.answers.clear()
-    assert world.sync("b") is None
-
-    world.join("", "c")
-
-    assert SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS) in world.answers
-
-
 def test_a_member_that_does_not_synchronise_is_removed() -> None:
     """At the end of the rebalance time-out; the others begin anew."""
     world = World()
@@ -245,12 +231,3 @@ def test_a_static_member_keeps_its_place() -> None:
     assert again.skip_assignment
     assert world.group.heartbeat("a-1", "a", 1, 0) is ErrorCode.FENCED_INSTANCE_ID
     assert world.sync("a-2", instance_id="a").assignment == b"all"
-
-
-def test_a_description_has_the_members() -> None:
-    """With metadata and assignment, as DescribeGroups shows them."""
-    group = stable("a").group.describe()
-
-    assert group[:5] == ("g", "Stable", "classic", "consumer", "range")
-    assert group.members[0] == GroupMember("a", None, "c", "/127.0.0.1", b"m", b"a")
-    assert group.generation == 1

@@ -10,11 +10,8 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.groups.plans import Committer, check_committer
 from doorkeeper.handlers import (
     consumer_group_describe,
-    describe_groups,
-    list_groups,
     offset_fetch,
 )
-from doorkeeper.state.state import EMPTY
 from doorkeeper_broker.classic_apis import ClassicApis
 from doorkeeper_broker.consumer_apis import ConsumerApis
 from doorkeeper_broker.coordinator import Coordinator
@@ -23,13 +20,11 @@ from doorkeeper_wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from doorkeeper_wire.messages.describe_groups import DescribeGroupsRequest
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from doorkeeper_wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from doorkeeper_wire.messages.list_groups import ListedGroup, ListGroupsRequest
 from doorkeeper_wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from testkit.acl import DESCRIBE, READ, allow, group, topic
-from testkit.nodes import ADMIN, a_group, a_topic, answer, node_of
+from testkit.nodes import ADMIN, a_topic, answer, node_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,16 +113,6 @@ async def test_permissions(worlds: Any) -> None:
     assert world.beat("alice", subscribed_topic_names=("t", "t")).error_code == 0
 
 
-async def test_a_pattern_finds_what_may_be_described(worlds: Any) -> None:
-    """Without a line in the authorizer log for other topics."""
-    world = await worlds(allow("alice", READ, group("g")), allow("alice", DESCRIBE, topic("t")))
-
-    given = world.beat("alice", subscribed_topic_names=None, subscribed_topic_regex=".")
-
-    assert [each.partitions for each in given.assignment.topic_partitions] == [(0, 1)]
-    assert [line for line in world.node.lines() if line.startswith("INFO")] == []
-
-
 @pytest.mark.parametrize(
     ("fields", "code", "text"),
     [
@@ -193,16 +178,6 @@ async def test_a_pattern_that_cannot_be_read(worlds: Any) -> None:
     assert world.join_classic() == 0
 
 
-async def test_the_server_gives_an_id_before_version_1(worlds: Any) -> None:
-    """The member goes on under it."""
-    world = await worlds()
-
-    joined = world.beat(version=0, member_id="")
-
-    assert joined.member_id
-    assert world.beat(version=0, member_id=joined.member_id, member_epoch=2).error_code == 0
-
-
 async def test_a_member_joins_and_leaves(worlds: Any) -> None:
     """The interval of heartbeats comes with each answer but the last."""
     world = await worlds()
@@ -216,49 +191,6 @@ async def test_a_member_joins_and_leaves(worlds: Any) -> None:
 
     assert world.node.groups["g"].state == "Empty"
     assert world.beat(member_epoch=1).error_code == 25
-
-
-async def test_what_others_see(worlds: Any) -> None:
-    """ListGroups its type and state, ConsumerGroupDescribe all of it, DescribeGroups nothing."""
-    world = await worlds()
-    world.beat(rack_id="r", subscribed_topic_names=("t", "absent"))
-    world.beat(member_id="b", instance_id="i")
-
-    listed = answer(list_groups.API, ListGroupsRequest(), world.node, 5).groups
-    other = answer(describe_groups.API, DescribeGroupsRequest(groups=("g",)), world.node, 6)
-    row = world.described()
-
-    assert listed == (
-        ListedGroup(
-            group_id="g",
-            protocol_type="consumer",
-            group_state="Reconciling",
-            group_type="consumer",
-        ),
-    )
-    assert (other.groups[0].error_code, other.groups[0].error_message) == (
-        69,
-        "Group g is not a classic group.",
-    )
-    assert (row.group_state, row.group_epoch, row.assignment_epoch) == ("Reconciling", 3, 3)
-    assert row.assignor_name == "uniform"
-    assert row.authorized_operations > 0
-    first, second = row.members
-    assert (first.member_epoch, first.rack_id) == (2, "r")
-    assert first.subscribed_topic_names == ("absent", "t")
-    assert [each.partitions for each in first.assignment.topic_partitions] == [(0, 1)]
-    assert len(first.target_assignment.topic_partitions[0].partitions) == 1
-    assert (second.member_epoch, second.instance_id) == (3, "i")
-    assert second.assignment.topic_partitions == ()
-    assert len(second.target_assignment.topic_partitions[0].partitions) == 1
-
-
-async def test_a_target_must_be_describable(worlds: Any) -> None:
-    """Also while the member does not have it yet."""
-    world = await worlds(allow("alice", DESCRIBE, group("g")))
-    world.beat()
-
-    assert world.described("alice").error_code == 29
 
 
 async def test_types_do_not_mix(worlds: Any) -> None:
@@ -277,14 +209,6 @@ async def test_types_do_not_mix(worlds: Any) -> None:
 
     refused = world.beat()
     assert (refused.error_code, refused.error_message) == (69, "Group g is not a consumer group.")
-
-
-async def test_groups_of_the_catalog_cannot_be_joined(worlds: Any) -> None:
-    """Also those of type consumer."""
-    world = await worlds()
-    world.node.state = EMPTY._replace(groups={"g": a_group("g", group_type="consumer")})
-
-    assert world.beat().error_code == 69
 
 
 async def test_offsets_are_those_of_an_epoch(worlds: Any) -> None:

@@ -13,7 +13,6 @@ from doorkeeper_broker.assignors import Partition
 from doorkeeper_broker.consumer_group import (
     LEAVE,
     LEAVE_FOR_A_TIME,
-    SESSION_TIMEOUT_MS,
     Beat,
     BeatAnswer,
     ConsumerGroup,
@@ -126,19 +125,6 @@ def test_a_partition_is_given_up_first() -> None:
     assert world.group.state == "Stable"
 
 
-def test_what_a_member_left_is_free() -> None:
-    """The group waits for a heartbeat, which raises the member's epoch and gives the partitions."""
-    world = two_members()
-
-    assert world.group.leave("a", None, LEAVE) == BeatAnswer("a", LEAVE)
-    assert world.group.state == "Assigning"
-
-    assert world.beat("b", 3) == BeatAnswer("b", 4, world.of("t", 0, 1, 2, 3))
-    assert world.group.state == "Stable"
-    world.group.leave("b", None, LEAVE)
-    assert world.group.state == "Empty"
-
-
 def test_a_silent_member_is_removed() -> None:
     """When its session has ended."""
     world = two_members()
@@ -183,33 +169,6 @@ def test_the_previous_epoch_is_taken() -> None:
     assert world.beat("a", 2, owned=frozenset()).epoch == 3
 
 
-def test_a_whole_heartbeat_is_told_the_assignment() -> None:
-    """Though it has not changed."""
-    world = two_members()
-    numbers = world.all_numbers()["a"]
-
-    told = world.beat(
-        "a",
-        2,
-        rebalance_timeout_ms=REBALANCE_MS,
-        topics=frozenset(["t"]),
-        owned=world.of("t", *numbers),
-    )
-
-    assert told.assignment == world.of("t", *numbers)
-    assert world.group.epoch == 3
-
-
-def test_a_new_subscription_raises_the_epoch() -> None:
-    """The answer has the partitions of the new topic."""
-    world = World(t=2, u=1)
-    world.join("a")
-
-    changed = world.beat("a", 2, topics=frozenset(["t", "u"]))
-
-    assert changed == BeatAnswer("a", 3, world.of("t", 0, 1) | world.of("u", 0))
-
-
 def test_new_topics_and_partitions_are_assigned() -> None:
     """At the next heartbeat; a topic that is deleted is given up."""
     world = World(t=1)
@@ -244,28 +203,6 @@ def test_a_pattern_matches_whole_names() -> None:
     assert world.beat("a", 3, pattern="").assignment == world.of("other", 0)
 
 
-def test_a_pattern_that_cannot_be_read_is_refused() -> None:
-    """Nothing joins."""
-    world = World()
-
-    assert world.refusal("a", 0, pattern="(", owned=frozenset()) is (
-        ErrorCode.INVALID_REGULAR_EXPRESSION
-    )
-    assert not world.group.is_visible
-    assert not world.group.has_members
-
-
-def test_most_members_choose_the_assignor() -> None:
-    """The default one is uniform; its name is that of the group's protocol."""
-    world = World()
-    world.join("a")
-    assert world.group.describe().protocol == "uniform"
-
-    world.join("b", assignor="range")
-
-    assert world.group.describe().protocol == "range"
-
-
 def test_a_static_member_comes_back() -> None:
     """It left for a time: the partitions wait for it, and the epoch of the group stays."""
     world = World()
@@ -292,18 +229,6 @@ def test_an_instance_id_has_one_member() -> None:
     assert refused.value.code is ErrorCode.UNRELEASED_INSTANCE_ID
     world.group.leave("a", "i", LEAVE)
     assert world.join("b", instance_id="i").epoch == 4
-
-
-def test_a_static_member_that_stays_away_is_removed() -> None:
-    """When its session has ended; then another may have its instance id."""
-    world = World()
-    world.join("a", instance_id="i")
-    world.group.leave("a", "i", LEAVE_FOR_A_TIME)
-
-    world.group.advance(SESSION_TIMEOUT_MS)
-
-    assert world.group.state == "Empty"
-    assert world.join("b", instance_id="i").assignment == world.of("t", 0, 1, 2, 3)
 
 
 def test_a_group_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:

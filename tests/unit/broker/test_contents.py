@@ -6,15 +6,15 @@ import zlib
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_broker import contents
 from doorkeeper_broker.batches import read_batch
 from doorkeeper_broker.contents import check_records
-from testkit.batches import batch, record, varint
-from testkit.wrong_batches import BODY, GZIP, LZ4, RIGHT, pack, record_of, with_body
+from testkit.batches import record, varint
+from testkit.wrong_batches import BODY, GZIP, RIGHT, pack, record_of, with_body
 
 NUMBERS = st.sampled_from([0, 1, 62, 63, 64, 65, 8190, 8191, 8192, 8193, 70_000])
 
@@ -49,6 +49,7 @@ def records(draw: st.DrawFn) -> list[bytes]:
     return found
 
 
+@settings(max_examples=25)
 @given(records(), st.sampled_from([0, GZIP]))
 def test_records_of_any_size(found: list[bytes], compression: int) -> None:
     """The short way through most records says the same as the long one."""
@@ -62,19 +63,15 @@ def test_records_of_any_size(found: list[bytes], compression: int) -> None:
     assert code(body[:-1]) is ErrorCode.INVALID_RECORD
 
 
-def test_many_records() -> None:
-    """Their offsets take two and three bytes."""
-    check_records(batch(*[b"x"] * 9000))
+ALIKE = b"".join(record(number, bytes(20), number % 70) for number in range(2000))
 
 
-ALIKE = b"".join(record(number, bytes(20), number % 70) for number in range(9000))
-
-
+@settings(max_examples=25)
 @given(
     st.integers(0, len(ALIKE) - 1) | st.integers(0, 60),
     st.binary(max_size=2),
     st.integers(0, 2),
-    st.sampled_from([9000, 9000, 8999]),
+    st.sampled_from([2000, 2000, 1999]),
 )
 def test_many_alike(at: int, new: bytes, left_out: int, count: int) -> None:
     """Damage anywhere is answered as where each record is looked at."""
@@ -93,11 +90,6 @@ def test_what_is_larger_than_is_looked_at() -> None:
     assert code_of(with_body(pack(GZIP, b"\2" + large), GZIP)) is ErrorCode.INVALID_RECORD
 
 
-def test_what_is_not_opened() -> None:
-    """There is no module in Python for it: it is appended as it is."""
-    assert code_of(with_body(b"nonsense", LZ4)) is ErrorCode.NONE
-
-
 @pytest.mark.parametrize("end", [1, 8, 20])
 def test_gzip_that_is_cut_off(end: int) -> None:
     """The answer of a broker to what cannot be decompressed."""
@@ -107,8 +99,8 @@ def test_gzip_that_is_cut_off(end: int) -> None:
 
 
 def test_a_bomb() -> None:
-    """A gigabyte of zeros in a megabyte is not unpacked."""
+    """Zeros that unpack to more than is looked at are refused."""
     squeezed = zlib.compressobj(9, zlib.DEFLATED, 31)
-    zeros = b"".join(squeezed.compress(bytes(1 << 24)) for _ in range(8)) + squeezed.flush()
+    zeros = b"".join(squeezed.compress(bytes(1 << 24)) for _ in range(2)) + squeezed.flush()
 
     assert code_of(with_body(zeros, GZIP)) is ErrorCode.INVALID_RECORD

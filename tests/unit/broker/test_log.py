@@ -7,7 +7,7 @@ import pytest
 from doorkeeper.api.records import TimedOffset
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_broker.batches import marker
-from doorkeeper_broker.log import BATCH_OVERHEAD, Memory, PartitionLog
+from doorkeeper_broker.log import Memory, PartitionLog
 from testkit.batches import base_offsets, batch
 
 TRANSACTIONAL = 0x10
@@ -38,17 +38,6 @@ def test_offsets_count_records() -> None:
 
     assert offsets == [0, 1, 3]
     assert (log.start_offset, log.end_offset, log.stable_offset) == (0, 4, 4)
-
-
-def test_reading_begins_with_the_batch_that_has_the_offset() -> None:
-    """Batches are whole: the client skips what it did not ask for."""
-    log = a_log()
-    for values in ((b"a",), (b"b", b"c"), (b"d",)):
-        log.append(batch(*values))
-
-    assert read(log, 0) == [0, 1, 3]
-    assert read(log, 2) == [1, 3]
-    assert read(log, 4) == []
 
 
 def test_a_read_has_a_size() -> None:
@@ -179,15 +168,6 @@ def test_the_oldest_segments_of_all_logs_are_dropped() -> None:
     assert first.start_offset == first.end_offset == 40
     assert 0 < second.start_offset < second.end_offset == 60
     assert read(second, second.start_offset)[0] == second.start_offset
-
-
-def test_memory_counts_small_batches_too() -> None:
-    """A batch costs more than its bytes."""
-    memory = Memory(1_048_576)
-
-    PartitionLog(memory).append(batch(b"a"))
-
-    assert memory.used == len(batch(b"a").data) + BATCH_OVERHEAD
 
 
 def test_waiters_are_called() -> None:

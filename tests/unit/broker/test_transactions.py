@@ -108,17 +108,6 @@ def test_offsets_are_pending_until_the_end() -> None:
     assert not transactions.is_pending("g", "t-0")
 
 
-def test_an_aborted_transaction_stores_no_offsets() -> None:
-    """Its partitions get markers all the same."""
-    transactions, producer = begun()
-    transactions.stage_offsets("tx", producer, "g", [ROW])
-
-    ending = end(transactions, producer, commits=False)
-
-    assert isinstance(ending, Ending)
-    assert ending[2:] == (False, (PART,), ())
-
-
 def test_newer_clients_take_another_epoch() -> None:
     """With the answer to the end, which may be asked for again (KIP-890)."""
     transactions, producer = begun()
