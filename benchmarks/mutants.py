@@ -1,0 +1,394 @@
+"""Do the tests notice faults in the code that decides, stores and answers?
+
+    make coverage                                        # which test reaches which line
+    python benchmarks/mutants.py sample --seed 1         # choose mutants, once
+    python benchmarks/mutants.py run                     # try them all
+    python benchmarks/mutants.py run --killed            # those that a test noticed last time
+
+A mutant is one changed place of a function; Cosmic Ray's operators make it. ``mutants.json`` names
+each by its subject, its function and its lines before and after, not by file and line number, so
+that it is found again after code has moved. A mutant whose lines are gone is reported as gone.
+
+Each mutant runs in a worktree of its own, with the tests that reach its line, the quickest first.
+Nothing is written to the checkout but ``mutants.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from queue import Queue
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "mutants.json"
+COVERAGE = ROOT / ".cache" / "coverage"
+ROOTS = ("server", "protocol", "schemas", "pipeline", "broker")
+
+SUBJECTS = {
+    "acl": "server/doorkeeper/acl",
+    "authorizer": "server/doorkeeper/authorizer",
+    "state": "server/doorkeeper/state",
+    "storage": "server/doorkeeper/storage",
+    "connection": "server/doorkeeper/connection",
+}
+"""What is changed: the code that decides, stores and answers."""
+
+TESTS_S = 40.0
+TESTS_MAX = 120
+MUTANT_S = 120.0
+
+
+class Place(NamedTuple):
+    """Lines of a module, and what they become."""
+
+    path: str
+    function: str
+    line: int
+    before: str
+    after: str
+
+
+# --- choosing mutants ---
+
+
+def functions_of(tree: ast.Module) -> dict[tuple[int, int], str]:
+    """Return the qualified name of each function by its first and last line."""
+    found = {}
+
+    def visit(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            name = prefix
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                name = f"{prefix}.{child.name}".lstrip(".")
+                if not isinstance(child, ast.ClassDef):
+                    found[child.lineno, child.end_lineno or child.lineno] = name
+            visit(child, name)
+
+    visit(tree, "")
+    return found
+
+
+def function_at(functions: dict[tuple[int, int], str], line: int) -> str | None:
+    """Return the innermost function of a line."""
+    around = [span for span in functions if span[0] < line <= span[1]]
+    return functions[max(around)] if around else None
+
+
+def inert_lines(tree: ast.Module) -> set[int]:
+    """Return the lines of annotations, signatures and asserts, whose mutants say nothing."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        inert: list[ast.AST | None] = []
+        if isinstance(node, ast.AnnAssign):
+            inert = [node.annotation]
+        elif isinstance(node, ast.Assert):
+            inert = [node]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.update(range(node.lineno, node.body[0].lineno))
+        for each in inert:
+            if each is not None:
+                found.update(range(each.lineno, (each.end_lineno or each.lineno) + 1))  # type: ignore[attr-defined]
+    return found
+
+
+class Change(NamedTuple):
+    """One application of an operator of Cosmic Ray to a module."""
+
+    function: str
+    line: int
+    operator: str
+    occurrence: int
+
+
+def changes_of(source: str, reached: set[int]) -> dict[int, list[Change]]:
+    """Return the possible changes of each position whose line a test reaches."""
+    from cosmic_ray.ast import ast_nodes, get_ast  # noqa: PLC0415 - for choosing only
+    from cosmic_ray.plugins import get_operator, operator_names  # noqa: PLC0415
+
+    tree = ast.parse(source)
+    functions, inert = functions_of(tree), inert_lines(tree)
+    nodes = list(ast_nodes(get_ast(source)))
+    changes = defaultdict(list)
+    for name in operator_names():
+        operator = get_operator(name)
+        if operator.arguments():
+            continue
+        positions = [at for node in nodes for at in operator().mutation_positions(node)]
+        for occurrence, ((line, column), _) in enumerate(positions):
+            function = function_at(functions, line)
+            if function is not None and line not in inert and line in reached:
+                changes[line * 1000 + column].append(Change(function, line, name, occurrence))
+    return changes
+
+
+def place_of(path: str, source: str, change: Change) -> Place | None:
+    """Return the lines that a change replaces; None where it changes nothing."""
+    from cosmic_ray.mutating import mutate_code  # noqa: PLC0415
+    from cosmic_ray.plugins import get_operator  # noqa: PLC0415
+
+    try:
+        mutated = mutate_code(source, get_operator(change.operator)(), change.occurrence)
+    except AttributeError:  # its ExceptionReplacer cannot change a dotted name
+        return None
+    if mutated is None or mutated == source:
+        return None
+    before, after = source.splitlines(), mutated.splitlines()
+    pairs = list(zip(before, after, strict=False))
+    first = next(index for index, (old, new) in enumerate(pairs) if old != new)
+    backwards = zip(reversed(before), reversed(after), strict=False)
+    same = next(index for index, (old, new) in enumerate(backwards) if old != new)
+    return Place(
+        path,
+        change.function,
+        first + 1,
+        "\n".join(before[first : max(len(before) - same, first + 1)]),
+        "\n".join(after[first : max(len(after) - same, first + 1)]),
+    )
+
+
+def choose(mutants: int, seed: int) -> list[dict[str, Any]]:
+    """Return a random sample of each subject: positions first, then one change of each."""
+    reached = Reached()
+    chosen = []
+    for subject, folder in SUBJECTS.items():
+        sources = {}
+        changes = {}
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            sources[name] = path.read_text(encoding="utf-8")
+            for position, found in changes_of(sources[name], reached.lines(name)).items():
+                changes[name, position] = found
+        dice = random.Random(f"{seed} {subject}")
+        count = 0
+        for path_name, position in dice.sample(sorted(changes), len(changes)):
+            if count == mutants:
+                break
+            change = dice.choice(changes[path_name, position])
+            place = place_of(path_name, sources[path_name], change)
+            if place is not None:
+                count += 1
+                chosen.append({"subject": subject, **place._asdict()})
+    order = list(SUBJECTS)
+    return sorted(chosen, key=lambda each: (order.index(each["subject"]), each["path"], each["line"]))
+
+
+# --- which tests reach a line ---
+
+
+class Reached:
+    """The record of a run with ``--cov-context=test`` and ``--junitxml``."""
+
+    def __init__(self, folder: Path = COVERAGE) -> None:
+        self._seconds = dict(json.loads((folder / "seconds.json").read_text(encoding="utf-8")))
+        self._tests: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+        with closing(sqlite3.connect(folder / "data")) as data:
+            rows = data.execute(
+                "select path, context, fromno, tono from arc"
+                " join file on file.id = file_id join context on context.id = context_id"
+            )
+            for path, context, *lines in rows:
+                name = context.partition("|")[0]
+                folders = [each for each in SUBJECTS.values() if f"/{each}/" in path]
+                if name and folders:
+                    found = self._tests[path[path.index(f"/{folders[0]}/") + 1 :]]
+                    for line in lines:
+                        if line > 0:
+                            found[line].add(name)
+
+    def lines(self, path: str) -> set[int]:
+        """Return the lines of a file that a test reaches."""
+        return set(self._tests[path])
+
+    def tests(self, path: str, line: int) -> list[str]:
+        """Return tests of a line: those of its package first, then the quickest ones."""
+        total_s = 0.0
+        chosen: list[str] = []
+        package = f"/{Path(path).parts[2]}/"
+
+        def order(name: str) -> tuple[bool, float, str]:
+            return package not in name, self._seconds.get(name, 0.0), name
+
+        for name in sorted(self._tests[path][line], key=order):
+            total_s += self._seconds.get(name, 0.0)
+            if chosen and (total_s > TESTS_S or len(chosen) >= TESTS_MAX):
+                break
+            chosen.append(name)
+        return chosen
+
+
+def seconds_of(junit: Path) -> dict[str, float]:
+    """Return the seconds of each test of a file that pytest wrote with ``--junitxml``."""
+    from xml.etree import ElementTree  # noqa: PLC0415, S405 - pytest wrote it
+
+    found = {}
+    for case in ElementTree.parse(junit).iter("testcase"):  # noqa: S314
+        path = case.get("classname", "").replace(".", "/") + ".py"
+        found[f"{path}::{case.get('name')}"] = float(case.get("time", 0))
+    return found
+
+
+# --- trying them ---
+
+
+def found_again(mutant: dict[str, Any], sources: dict[str, str]) -> Place | None:
+    """Return where a mutant is now: in its file, else in a function of its name elsewhere."""
+    before = mutant["before"]
+    for path in sorted(sources, key=lambda path: (path != mutant["path"], path)):
+        source = sources[path]
+        if before not in source or mutant["function"].rpartition(".")[2] not in source:
+            continue
+        functions = functions_of(ast.parse(source))
+        lines = source.splitlines()
+        size = len(before.splitlines()) or 1
+        places = [
+            line
+            for line in range(1, len(lines) + 1)
+            if "\n".join(lines[line - 1 : line - 1 + size]) == before
+            and function_at(functions, line) == mutant["function"]
+        ]
+        if places:
+            line = min(places, key=lambda line: abs(line - mutant["line"]))
+            return Place(path, mutant["function"], line, before, mutant["after"])
+    return None
+
+
+def try_mutant(place: Place, tests: list[str], copy: Path) -> tuple[str, str]:
+    """Return the outcome in a copy of the checkout, and the test that noticed the mutant."""
+    path = copy / place.path
+    source = path.read_text(encoding="utf-8")
+    lines = source.splitlines()
+    size = len(place.before.splitlines()) or 1
+    lines[place.line - 1 : place.line - 1 + size] = place.after.splitlines()
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    environment = {
+        **os.environ,
+        "CI": "true",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": os.pathsep.join(str(copy / root) for root in ROOTS),
+    }
+    words = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-rfE"]
+    words += ["-p", "no:randomly", "-p", "no:cacheprovider", "-n", "0", *tests]
+    process = subprocess.Popen(
+        words,
+        cwd=copy,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=MUTANT_S)
+    except subprocess.TimeoutExpired:
+        return "killed", "(a test did not end)"
+    finally:
+        # Also the servers that the tests have started.
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate()
+        path.write_text(source, encoding="utf-8")
+    if process.returncode == 0:
+        return "survived", ""
+    noticed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+    return "killed", noticed[1] if noticed else f"(status {process.returncode})"
+
+
+def run(mutants: list[dict[str, Any]], jobs: int) -> None:
+    """Try mutants, and write the outcome of each into its row."""
+    reached = Reached()
+    paths = [path for root in ROOTS for path in sorted((ROOT / root).rglob("*.py"))]
+    sources = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
+    folder = Path(tempfile.mkdtemp(prefix="mutants-"))
+    copies: Queue[Path] = Queue()
+    for number in range(jobs):
+        copies.put(folder / str(number))
+        shutil.copytree(
+            ROOT,
+            folder / str(number),
+            symlinks=True,
+            ignore=shutil.ignore_patterns(".venv*", ".cache", "build", "dist", "__pycache__"),
+        )
+
+    def attempt(mutant: dict[str, Any]) -> None:
+        place = found_again(mutant, sources)
+        tests = [] if place is None else reached.tests(place.path, place.line)
+        if place is None:
+            outcome, test = "gone", ""
+        elif not tests:
+            outcome, test = "survived", "(no test reaches it)"
+        else:
+            copy = copies.get()
+            try:
+                outcome, test = try_mutant(place, tests, copy)
+            finally:
+                copies.put(copy)
+        mutant["outcome"], mutant["test"] = outcome, test
+        print(f"{outcome}: {mutant['path']}:{mutant['line']} {mutant['function']} {test}", flush=True)
+
+    try:
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(attempt, mutants))
+    finally:
+        shutil.rmtree(folder)
+
+
+def main() -> None:
+    """Choose mutants, or try them."""
+    parser = argparse.ArgumentParser(description="Mutants of the code that must not be wrong.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    sampling = commands.add_parser("sample", help="choose mutants and write mutants.json")
+    sampling.add_argument("--mutants", type=int, default=70, help="of each subject (70)")
+    sampling.add_argument("--seed", type=int, default=1)
+    running = commands.add_parser("run", help="try the mutants of mutants.json")
+    running.add_argument("--killed", action="store_true", help="only those that were killed")
+    running.add_argument("--jobs", type=int, default=2)
+    running.add_argument("--output", type=Path, default=RESULTS)
+    times = commands.add_parser("times", help="write the seconds of each test (make coverage)")
+    times.add_argument("junit", type=Path)
+    options = parser.parse_args()
+    if options.command == "times":
+        found = seconds_of(options.junit)
+        (COVERAGE / "seconds.json").write_text(json.dumps(found), encoding="utf-8")
+        return
+    if options.command == "sample":
+        chosen = choose(options.mutants, options.seed)
+        document: dict[str, Any] = {"seed": options.seed, "mutants": chosen}
+    else:
+        document = json.loads(RESULTS.read_text(encoding="utf-8"))
+        before = {id(each): each.get("outcome") for each in document["mutants"]}
+        tried = [
+            each
+            for each in document["mutants"]
+            if not options.killed or before[id(each)] == "killed"
+        ]
+        run(tried, options.jobs)
+        for subject in SUBJECTS:
+            counts = Counter(each["outcome"] for each in tried if each["subject"] == subject)
+            print(f"{subject}: {dict(counts)}")
+        worse = [e for e in tried if before[id(e)] == "killed" and e["outcome"] == "survived"]
+        for each in worse:
+            print(f"no longer noticed: {each['path']} {each['function']}\n{each['after']}")
+    target = RESULTS if options.command == "sample" else options.output
+    target.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
