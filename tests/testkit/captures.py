@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CLIENT: Final = ("10.0.0.7", 50000)
 SERVER: Final = ("10.0.0.1", 9092)
 
-NULL, ETHERNET, RAW, LOOP, LINUX_COOKED, LINUX_COOKED_2 = 0, 1, 101, 108, 113, 276
+ETHERNET: Final = 1
 
 
 def tcp(source: tuple[str, int], destination: tuple[str, int], sequence: int, data: bytes) -> bytes:
@@ -44,47 +44,39 @@ def ip(source: str, destination: str, payload: bytes, protocol: int = 6) -> byte
     )
 
 
-def with_link_header(datagram: bytes, link_type: int) -> bytes:
-    """Return an IP packet behind the header of a link layer."""
+def with_link_header(datagram: bytes) -> bytes:
+    """Return an IP packet with an Ethernet header."""
     ether_type = b"\x08\x00" if datagram[0] >> 4 == 4 else b"\x86\xdd"
-    headers = {
-        NULL: b"\x02\0\0\0",
-        LOOP: b"\0\0\0\x02",
-        RAW: b"",
-        ETHERNET: bytes(12) + ether_type,
-        LINUX_COOKED: bytes(14) + ether_type,
-        LINUX_COOKED_2: ether_type + bytes(18),
-    }
-    return headers[link_type] + datagram
+    return bytes(12) + ether_type + datagram
 
 
-def pcap(datagrams: Iterable[bytes], link_type: int = ETHERNET, order: str = "<") -> bytes:
-    """Return a pcap file in a byte order."""
-    out = [struct.pack(f"{order}IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, link_type)]
+def pcap(datagrams: Iterable[bytes]) -> bytes:
+    """Return a pcap file."""
+    out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, ETHERNET)]
     for datagram in datagrams:
-        data = with_link_header(datagram, link_type)
-        out += [struct.pack(f"{order}IIII", 0, 0, len(data), len(data)), data]
+        data = with_link_header(datagram)
+        out += [struct.pack("<IIII", 0, 0, len(data), len(data)), data]
     return b"".join(out)
 
 
-def pcapng(datagrams: Iterable[bytes], link_type: int = ETHERNET, order: str = "<") -> bytes:
+def pcapng(datagrams: Iterable[bytes]) -> bytes:
     """Return a pcapng file of one section and one interface, and a block of statistics."""
-    section = struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1)
-    interface = struct.pack(f"{order}HHI", link_type, 0, 0)
-    out = [block(0x0A0D0D0A, section, order), block(1, interface, order)]
+    section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
+    interface = struct.pack("<HHI", ETHERNET, 0, 0)
+    out = [block(0x0A0D0D0A, section), block(1, interface)]
     for datagram in datagrams:
-        data = with_link_header(datagram, link_type)
-        head = struct.pack(f"{order}IIIII", 0, 0, 0, len(data), len(data))
-        out.append(block(6, head + data, order))
-    out.append(block(5, bytes(12), order))
+        data = with_link_header(datagram)
+        head = struct.pack("<IIIII", 0, 0, 0, len(data), len(data))
+        out.append(block(6, head + data))
+    out.append(block(5, bytes(12)))
     return b"".join(out)
 
 
-def block(kind: int, body: bytes, order: str = "<") -> bytes:
+def block(kind: int, body: bytes) -> bytes:
     """Return a block of pcapng, filled up to a multiple of four bytes."""
     body += bytes(-len(body) % 4)
-    size = struct.pack(f"{order}I", len(body) + 12)
-    return struct.pack(f"{order}I", kind) + size + body + size
+    size = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + size + body + size
 
 
 def conversation(*turns: tuple[str, bytes]) -> list[bytes]:

@@ -22,7 +22,6 @@ from doorkeeper_wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
-from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 if TYPE_CHECKING:
     from doorkeeper_wire.message import Message
@@ -126,16 +125,6 @@ CONFIG_CHANGE: Final = request(
     1,
     11,
 )
-OLD_HANDSHAKE: Final = request(SaslHandshakeRequest(mechanism="PLAIN"), 0, 12)
-OLD_HANDSHAKE_ANSWER: Final = response(SaslHandshakeResponse(mechanisms=("PLAIN",)), 0, 12)
-REQUESTS: Final = {
-    "DescribeAcls": DESCRIBE_ACLS,
-    "CreateAcls": CREATE_ACLS,
-    "SaslAuthenticate": LOGIN,
-    "AlterUserScramCredentials": SCRAM_USER,
-    "IncrementalAlterConfigs": CONFIG_CHANGE,
-    "SaslHandshake": OLD_HANDSHAKE,
-}
 
 
 def with_size(body: bytes) -> bytes:
