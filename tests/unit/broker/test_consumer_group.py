@@ -13,6 +13,7 @@ from doorkeeper_broker.assignors import Partition
 from doorkeeper_broker.consumer_group import (
     LEAVE,
     LEAVE_FOR_A_TIME,
+    SESSION_TIMEOUT_MS,
     Beat,
     BeatAnswer,
     ConsumerGroup,
