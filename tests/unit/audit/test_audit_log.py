@@ -10,9 +10,8 @@ import pytest
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.audit.audit_log import AuditLog
 from doorkeeper.audit.files import AuditLogError
-from doorkeeper.audit.names import open_name
 from doorkeeper.audit.options import Recorded, Sync
-from doorkeeper.authorizer.contract import AclCreateResult, Action, AuthorizationResult
+from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.errors import ErrorCode
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Committed, edit
@@ -63,37 +62,6 @@ async def test_a_life(tmp_path: Path) -> None:
     assert [event["seq"] for event in events] == [1, 2, 3, 4, 5, 6, 7]
     assert (events[0]["sync"], events[0]["decisions"]) == ("interval", "all")
     assert [event.get("outcome") for event in events[2:4]] == ["SUCCEEDED", "FAILED"]
-
-
-async def test_a_command_writes_without_serving(tmp_path: Path) -> None:
-    """Who does not serve does not end either: there is only what it changed."""
-    trail = opened(tmp_path)
-    trail.record_commit(CHANGE)
-    trail.close(serves=False)
-    opened(tmp_path).close(serves=False)
-
-    assert [event["kind"] for event in lines_in(tmp_path)] == ["change"]
-
-
-async def test_only_changes_are_counted_as_lost_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without strict a full disk loses a start and a reload too, which are no changes."""
-    disk = Disk(monkeypatch)
-    trail = opened(tmp_path)
-    disk.full = True
-    trail.record_start(cluster_id="c", version="1", authorizer=None, listeners=[])
-    trail.record_commit(CHANGE)
-    trail.record_reload(None)
-    await trail.wait_until_recorded()
-    disk.full = False
-    trail.record_reload("later")
-    await trail.wait_until_recorded()
-    trail.close()
-
-    dropped, later, _ = lines_in(tmp_path)
-    assert (dropped["kind"], dropped["count"], dropped["changes"]) == ("dropped", 3, 1)
-    assert later["reason"] == "later"
 
 
 async def test_a_change_is_recorded(tmp_path: Path) -> None:
@@ -150,32 +118,6 @@ async def test_each_failure_is_told_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert await trail.wait_until_recorded() is None
     disk.full = disk.no_room = False
     trail.close()
-
-
-async def test_what_a_killed_server_left_comes_first(tmp_path: Path) -> None:
-    """A file that was left open is completed, and the first event says so."""
-    (tmp_path / open_name(1, 1)).write_bytes(b'{"seq":1}\n{"se')
-    trail = opened(tmp_path)
-    trail.close()
-
-    recovered = lines_in(tmp_path)[1]
-    assert (recovered["kind"], recovered["seq"]) == ("recovered", 2)
-    assert (recovered["lines"], recovered["torn_bytes"]) == (1, 4)
-
-
-async def test_changes_of_a_plug_in(tmp_path: Path) -> None:
-    """What a plug-in reports is recorded without ids and revision."""
-    trail = opened(tmp_path)
-    trail.record_update([BINDING], [AclCreateResult()], request_of("root"))
-    trail.close()
-
-    change, _ = lines_in(tmp_path)
-    assert (change["kind"], change["revision"], change["principal"]) == (
-        "change",
-        None,
-        "User:root",
-    )
-    assert change["added"][0]["id"] is None
 
 
 async def test_a_folder_of_another_server(tmp_path: Path) -> None:

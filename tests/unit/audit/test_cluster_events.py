@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.audit.cluster_events import cluster_events, event_text, receipts_of
+from doorkeeper.audit.cluster_events import cluster_events, receipts_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,14 +79,3 @@ def test_a_revision_is_in_force_with_the_first_receipt_of_it_or_a_later_one() ->
 
     assert found == {"a": 3, "b": 5}
     assert receipts_of(events, 6) == {}
-
-
-def test_an_event_is_a_sentence() -> None:
-    """It says what differs, and an example."""
-    drift = event(1, "DRIFT", missing=2, reason="for example ALLOW READ")
-
-    assert event_text(event(7)) == "cluster a: revision 7 is in force on brokers 1, 2"
-    assert event_text(drift) == "cluster a: differs, 2 missing, 0 too many: for example ALLOW READ"
-    assert event_text(event(1, "AGREED", brokers=[])) == "cluster a: agrees again"
-    changed = event(1, "CHANGED", missing=1, extra=3)
-    assert event_text(changed) == "cluster a: was changed, 1 added, 3 removed"

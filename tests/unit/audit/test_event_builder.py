@@ -122,16 +122,6 @@ def test_rules(entry: Seen, outcome: str, rule: str | None) -> None:
     assert (event.outcome, event.rule, event.binding) == (outcome, rule, None)
 
 
-def test_a_probe() -> None:
-    """What Kafka does not log when it is denied is a probe; an unknown API is its number."""
-    probe = Action(AclOperation.READ, ORDERS, log_if_denied=False)
-
-    event = decision_event(seen(action=probe, request_type=999))
-
-    assert (event.purpose, event.log_if_allowed, event.log_if_denied) == ("probe", True, False)
-    assert event.api == "999"
-
-
 def test_states_with_one_rule_are_one_event() -> None:
     """Equal decisions of several states are one event if the rule is the same, else several."""
     later = load([StoredBinding("id-2", BINDING)])

@@ -55,12 +55,3 @@ def test_half_a_surrogate_pair() -> None:
     data, _ = Lines(1).of([QueuedEvents(1, lambda: [event])], 1)
 
     assert json.loads(data)["reason"] == "a?b"
-
-
-def test_a_line_is_one_line() -> None:
-    """A line feed in a name is escaped."""
-    event = Reload(seq=0, node=0, ts_ns=0, time="", outcome="FAILED", reason="a\nb")
-
-    data, _ = Lines(1).of([QueuedEvents(1, lambda: [event])], 1)
-
-    assert data.count(b"\n") == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.audit.names import AuditFile, file_of, files_in, in_order, open_name, whole_name
+from doorkeeper.audit.names import file_of, files_in, in_order, open_name, whole_name
 
 
 @pytest.mark.parametrize(
@@ -39,14 +39,6 @@ def test_a_name_tells_node_and_events(name: str, expected: tuple[int, int, int |
 def test_other_files_are_no_trail(name: str) -> None:
     """The server's own files, half made ones and others' are not taken for lines."""
     assert file_of(Path(name)) is None
-
-
-def test_names_are_read_as_they_are_made() -> None:
-    """What is made is what is read."""
-    assert file_of(Path(open_name(3, 7))) == AuditFile(3, 7, None, Path(open_name(3, 7)))
-    for compressed in (True, False):
-        path = Path(whole_name(3, 7, 9, compressed=compressed))
-        assert file_of(path) == AuditFile(3, 7, 9, path)
 
 
 def test_order(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from doorkeeper.audit.queue import Loss, Queue, QueuedEvents
+from doorkeeper.audit.queue import Queue, QueuedEvents
 from testkit.trails import Waiter
 
 
@@ -42,18 +42,6 @@ def test_no_room() -> None:
     queue.take(0)
     assert queue.length == 0
     assert queue.put(item())
-
-
-def test_losses_are_added_up() -> None:
-    """What had no room is counted until it is taken, with the times of the first and the last."""
-    queue = Queue(10)
-
-    queue.lose(2, 50)
-    queue.lose(1, 70)
-
-    assert queue.take(0).lost == Loss(3, 0, 50, 70)
-    assert queue.take(0).lost is None
-    assert Loss(1, 1, 5, 9).and_also(Loss(2, 1, 3, 7)) == Loss(3, 2, 3, 9)
 
 
 def test_a_thread_that_waits_is_woken() -> None:

@@ -45,15 +45,6 @@ def test_a_compressed_file_that_is_cut(tmp_path: Path) -> None:
         list(lines_of(file_at(path)))
 
 
-def test_a_file_that_is_gone(tmp_path: Path) -> None:
-    """A file that cannot be opened is an error with the reason."""
-    path = written(tmp_path, 1, 1)
-    path.unlink()
-
-    with pytest.raises(UnreadableFile, match="No such file"):
-        list(lines_of(file_at(path)))
-
-
 def test_a_line_without_an_end_is_not_read_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

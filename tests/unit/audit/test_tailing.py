@@ -32,17 +32,6 @@ def test_events_come_once(tmp_path: Path) -> None:
     assert new(tail) == []
 
 
-def test_nodes_are_independent(tmp_path: Path) -> None:
-    """Each node has numbers of its own."""
-    tail = Tail(tmp_path)
-    written(tmp_path, 5, 1)
-    written(tmp_path, 1, 2, node=2)
-
-    assert sorted(new(tail)) == [1, 2, 5]
-    written(tmp_path, 3, 1, node=2)
-    assert new(tail) == [3]
-
-
 def test_the_last_events(tmp_path: Path) -> None:
     """The last events are those of all files together; what is before them does not come later."""
     written(tmp_path, 1, 3)
@@ -54,16 +43,6 @@ def test_the_last_events(tmp_path: Path) -> None:
     assert new(tail) == []
     assert [event["seq"] for event in Tail(tmp_path).last_lines(100)] == [1, 2, 3, 4, 5, 6]
     assert Tail(tmp_path).last_lines(0) == []
-
-
-def test_files_that_are_not_needed_are_not_read(tmp_path: Path) -> None:
-    """Only the files that can hold the last events are opened."""
-    written(tmp_path, 1, 3, compressed=True).write_bytes(b"broken")
-    written(tmp_path, 4, 3)
-    tail = Tail(tmp_path)
-
-    assert [event["seq"] for event in tail.last_lines(2)] == [5, 6]
-    assert tail.unreadable == {}
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.audit import verifying
-from doorkeeper.audit.names import AuditFile, files_in, whole_name
+from doorkeeper.audit.names import AuditFile, files_in
 from doorkeeper.audit.verifying import verify_log
 from testkit.trails import line_of, written
 
@@ -36,43 +36,29 @@ def test_a_whole_trail(tmp_path: Path) -> None:
     assert (verdict.first, verdict.last) == ({1: 10, 2: 1}, {1: 17, 2: 3})
 
 
-def test_gaps(tmp_path: Path) -> None:
-    """Missing numbers are told, between files and inside one."""
-    written(tmp_path, 1, 2)
-    written(tmp_path, 4, 1)
-    written(tmp_path, 7, 1, closed=False, tail=line_of(10))
-
-    assert problems(tmp_path) == [
-        ("gap", 1, "event 3 is missing"),
-        ("gap", 1, "events 5 to 6 are missing"),
-        ("gap", 2, "events 8 to 9 are missing"),
-    ]
-    assert not verify_log(tmp_path).is_whole
-
-
-def test_order(tmp_path: Path) -> None:
-    """A number that was there before is told."""
-    written(tmp_path, 1, 3, closed=False, tail=line_of(2) + line_of(3))
-
-    assert problems(tmp_path) == [("order", 4, "event 2 comes after event 3")]
-
-
-def test_a_torn_line(tmp_path: Path) -> None:
-    """A closed file whose last line has no end is torn."""
-    written(tmp_path, 1, 2, tail=b'{"kin')
-
-    assert problems(tmp_path) == [("torn", 3, "the last line has no end: 5 bytes")]
-
-
 @pytest.mark.parametrize(
-    "line", [b"{", b"[]", b'{"kind": "x"}', b'{"kind":"x","seq":true,"node":1,"ts_ns":1}', b"\xff"]
+    ("first", "count", "tail", "expected"),
+    [
+        (1, 2, line_of(5), ("gap", 3, "events 3 to 4 are missing")),
+        (1, 3, line_of(2) + line_of(3), ("order", 4, "event 2 comes after event 3")),
+        (1, 1, b"{\n" + line_of(2), ("unreadable", 2, "the line is no event")),
+        (1, 1, b"[" * 100_000 + b"\n", ("unreadable", 2, "the line is no event")),
+        (1, 1, b'{"kind": "x"}\n', ("unreadable", 2, "the line is no event")),
+        (1, 1, line_of(-2), ("unreadable", 2, "the line is no event")),
+        (1, 1, line_of(2, ts_ns=10**400), ("unreadable", 2, "the line is no event")),
+        (1, 1, b"\xff\n", ("unreadable", 2, "the line is no event")),
+        (1, 0, line_of(1, node=2), ("unreadable", 1, "an event of node 2")),
+    ],
+    ids=range(9),
 )
-def test_a_line_that_is_no_event(tmp_path: Path, line: bytes) -> None:
-    """A line without what every event has is told; the others are read."""
-    written(tmp_path, 1, 1, closed=False, tail=line + b"\n" + line_of(2))
+def test_lines_that_are_wrong(
+    tmp_path: Path, first: int, count: int, tail: bytes, expected: tuple[str, int, str]
+) -> None:
+    """What is missing, repeated, unreadable or of another node is named with its line."""
+    written(tmp_path, first, count, closed=False, tail=tail)
 
-    assert problems(tmp_path) == [("unreadable", 2, "the line is no event")]
-    assert verify_log(tmp_path).events.total() == 2
+    assert problems(tmp_path) == [expected]
+    assert not verify_log(tmp_path).is_whole
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
@@ -84,22 +70,22 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     assert problem[:2] == ("unreadable", None)
 
 
-def test_a_name_that_lies(tmp_path: Path) -> None:
-    """A file must hold what its name says."""
+def test_a_file_that_does_not_hold_what_its_name_says(tmp_path: Path) -> None:
+    """Cut, empty, with half a line at its end, or not the next one."""
     written(tmp_path, 1, 3).write_bytes(line_of(1))
     written(tmp_path, 4, 1).write_bytes(b"")
+    written(tmp_path, 5, 2, tail=b'{"kin')
+    written(tmp_path, 8, 1)
 
-    assert [text for _, _, text in problems(tmp_path)] == [
+    found = [text for _, _, text in problems(tmp_path)]
+
+    for text in (
         "its name says events 1 to 3; found 1 to 1",
         "its name says events 4 to 4; found none",
-    ]
-
-
-def test_events_of_another_node(tmp_path: Path) -> None:
-    """A file holds the events of one node."""
-    written(tmp_path, 1, 1, closed=False).write_bytes(line_of(1, node=2))
-
-    assert problems(tmp_path) == [("unreadable", 1, "an event of node 2")]
+        "the last line has no end: 5 bytes",
+        "event 7 is missing",
+    ):
+        assert text in found
 
 
 def test_a_clock_that_was_set(tmp_path: Path) -> None:
@@ -118,25 +104,6 @@ def test_what_was_dropped_is_told(tmp_path: Path) -> None:
     written(tmp_path, 1, 1, closed=False).write_bytes(json.dumps(event).encode() + b"\n")
 
     assert (verify_log(tmp_path).dropped, verify_log(tmp_path).is_whole) == (5, True)
-
-
-def test_many_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are counted, and some are told; JSON has both."""
-    monkeypatch.setattr(verifying, "PROBLEMS_MAX", 2)
-    written(tmp_path, 1, 0, closed=False, tail=b"x\n" * 5)
-
-    found = verify_log(tmp_path).as_json()
-
-    assert found["problem_counts"] == {"unreadable": 5}
-    assert len(found["problems"]) == 2
-    assert found["whole"] is False
-    assert found["problems"][0] == {
-        "kind": "unreadable",
-        "node": 1,
-        "file": "audit-1-000000000001.jsonl.open",
-        "line": 1,
-        "text": "the line is no event",
-    }
 
 
 def test_a_server_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,32 +157,3 @@ def test_a_file_that_is_being_given_its_name(tmp_path: Path) -> None:
     written(tmp_path, 1, 2, closed=False)
 
     assert problems(tmp_path) == []
-
-
-def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
-    """It is told once, and what is behind it is read."""
-    (tmp_path / whole_name(1, 1, 2, compressed=False)).symlink_to(tmp_path / "gone")
-    written(tmp_path, 3, 1)
-    written(tmp_path, 4, 1, closed=False)
-
-    verdict = verify_log(tmp_path)
-
-    assert [each.text for each in verdict.problems] == ["it is a link that leads nowhere"]
-    assert (verdict.files, verdict.first, verdict.last) == (2, {1: 3}, {1: 4})
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"[" * 100_000,
-        b'{"kind": "dropped", "count": {}}',
-        b'{"kind": "login", "seq": 2, "node": 1, "ts_ns": 1' + b"0" * 400 + b"}",
-        b'{"kind": "login", "seq": -2, "node": 1, "ts_ns": 1}',
-    ],
-    ids=["deep", "another type", "a large number", "a negative number"],
-)
-def test_lines_that_nobody_wrote(tmp_path: Path, line: bytes) -> None:
-    """A line that is deep, or of other types, is told and ends nothing."""
-    written(tmp_path, 1, 1, closed=False, tail=line + b"\n")
-
-    assert problems(tmp_path) == [("unreadable", 2, "the line is no event")]

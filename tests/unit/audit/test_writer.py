@@ -114,21 +114,6 @@ def test_events_are_lines(world: Make) -> None:
     assert w.meter.counts["written"] == 2
 
 
-def test_numbers_go_on_after_a_restart(world: Make) -> None:
-    """The next server of the node numbers on from the last file."""
-    w = world()
-    w.put("a")
-    w.turn()
-    w.writer._close_file()
-    w.writer = w.made()
-    w.put("b")
-
-    w.turn()
-
-    assert [line["seq"] for line in w.lines] == [1, 2]
-    assert w.names == [whole_name(1, 1, 1, compressed=False), open_name(1, 2)]
-
-
 def test_a_file_that_would_be_too_large_is_closed(world: Make) -> None:
     """A file is closed before it would exceed its bound, and compressed where that is wanted."""
     w = world(file_bytes_max=300, compress=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +13,13 @@ from doorkeeper.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.construction.errors import StartError
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.offline.acls import OfflineAcls, open_acls
 from doorkeeper.state.store import LogEntry
 from testkit.authorizers import SERVER
 from testkit.plugins import InMemory
 from testkit.settings import settings_of
 from testkit.state_logs import OTHER, Database, sharing
-from testkit.stores import adding, binding, config, fill, open_store
+from testkit.stores import adding, binding, fill, open_store
 from testkit.trails import lines_in
 
 if TYPE_CHECKING:
@@ -109,8 +106,8 @@ def settings(folder: Path, name: str, text: str = "") -> Settings:
     )
 
 
-def test_a_plug_in_sees_no_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No client asked: create and delete get None, and it is closed once."""
+def test_a_plug_in_changes_acls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets no context and is closed once; the audit log has its changes without revisions."""
     monkeypatch.setattr("doorkeeper.construction.authorizer.authorizer_class", lambda name: Watches)
     Watches.calls.clear()
     seen: list[Any] = []
@@ -121,10 +118,14 @@ def test_a_plug_in_sees_no_context(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (deleted,) = await acls.remove([ANY_BINDING])
         seen.append(sorted(each.binding for each in deleted.bindings))
 
-    run_offline(settings(tmp_path, "x.Y"), work, make_store=True)
+    audit = f"doorkeeper.audit.dir={tmp_path / 'audit'}\n"
+    run_offline(settings(tmp_path, "x.Y", audit), work, make_store=True)
 
     assert Watches.calls == [("create", None), ("delete", None), ("close", None)]
     assert seen == [[AclCreateResult()] * 2, sorted(BINDINGS), sorted(BINDINGS)]
+    one, two = lines_in(tmp_path / "audit")
+    assert (one["revision"], two["revision"]) == (None, None)
+    assert [each["id"] for each in (*one["added"], *two["removed"])] == [None] * 4
 
 
 def test_the_standard_authorizer_keeps_them(tmp_path: Path) -> None:
@@ -174,51 +175,6 @@ def test_changes_are_in_the_trail(tmp_path: Path) -> None:
     assert {each["principal"] for each in (one, two)} == {"Server:doorkeeper"}
 
 
-def test_what_a_plug_in_changed_elsewhere_is_in_the_trail(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As it reports it: without ids and revision."""
-    monkeypatch.setattr("doorkeeper.construction.authorizer.authorizer_class", lambda name: Watches)
-
-    async def work(acls: OfflineAcls) -> None:
-        await acls.add(BINDINGS)
-        await acls.remove([exactly(BINDINGS[0])])
-
-    audit = f"doorkeeper.audit.dir={tmp_path / 'audit'}\n"
-    run_offline(settings(tmp_path, "x.Y", audit), work, make_store=True)
-
-    one, two = lines_in(tmp_path / "audit")
-    assert (one["revision"], two["revision"]) == (None, None)
-    assert [each["principal"] for each in one["added"]] == [
-        each.entry.principal for each in BINDINGS
-    ]
-    assert [each["id"] for each in (*one["added"], *two["removed"])] == [None] * 3
-
-
-class Seeds(StandardAuthorizer):
-    """Makes an ACL of its own when it is asked for what there is, and waits for nothing."""
-
-    def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
-        self.create_acls(None, BINDINGS[:1])
-        return super().acls(wanted)
-
-
-def test_what_a_plug_in_stores_unasked_is_in_the_trail(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also what it began and did not wait for."""
-    monkeypatch.setattr("doorkeeper.construction.authorizer.authorizer_class", lambda name: Seeds)
-
-    async def look(acls: OfflineAcls) -> None:
-        acls.find([ANY_BINDING])
-
-    audit = f"doorkeeper.audit.dir={tmp_path / 'audit'}\n"
-    run_offline(settings(tmp_path, "x.Y", audit), look, make_store=True)
-
-    (event,) = lines_in(tmp_path / "audit")
-    assert (event["revision"], len(event["added"])) == (1, 1)
-
-
 async def _nothing(_acls: OfflineAcls) -> None:
     raise AssertionError("it did not start")
 
@@ -245,15 +201,6 @@ def test_what_does_not_start(tmp_path: Path, name: str, text: str, said: str) ->
     open_store(tmp_path / "data").close()
 
 
-def test_dynamic_values_count(tmp_path: Path) -> None:
-    """The authorizer is configured as the server would: the store's values over the file's."""
-    change = edit(CONFIG, set=[config("plugin.way", "raise", "1")])
-    asyncio.run(fill(tmp_path / "data", change))
-
-    with pytest.raises(StartError, match="does not start: the policy server is away"):
-        run_offline(settings(tmp_path, "testkit.plugins.BadStart", "plugin.way=x\n"), _nothing)
-
-
 class Answers(InMemory):
     """Gives what a test says."""
 
@@ -275,12 +222,6 @@ async def _gives_nothing() -> None:
     return None
 
 
-def _by_a_thread() -> Awaitable[Any]:
-    future = asyncio.get_running_loop().create_future()
-    threading.Timer(0.01, future.set_result, (AclCreateResult(),)).start()
-    return future
-
-
 @pytest.mark.parametrize(
     ("give", "timeout_s", "code"),
     [
@@ -299,25 +240,3 @@ async def test_items_that_go_wrong(
     results = await acls.add(BINDINGS)
 
     assert [each.error.code for each in results if each.error is not None] == [code] * 2
-
-
-async def test_a_thread_may_complete_an_item() -> None:
-    """Also where it does not wake the loop."""
-    acls = OfflineAcls(GuardedAuthorizer(Answers(_by_a_thread)), timeout_s=20)
-
-    assert await acls.add(BINDINGS[:1]) == [AclCreateResult()]
-
-
-def test_a_store_in_use(tmp_path: Path) -> None:
-    """Who uses it can be asked: the line says how."""
-    where = settings(tmp_path, STANDARD)
-    store = open_store(where.data_dir)
-
-    def work(acls: OfflineAcls) -> Awaitable[None]:
-        raise AssertionError
-
-    try:
-        with pytest.raises(StartError, match=r"in use by process \d+; use .*kafka://HOST:PORT"):
-            run_offline(where, work)
-    finally:
-        store.close()

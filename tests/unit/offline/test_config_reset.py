@@ -9,7 +9,6 @@ import pytest
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.offline.config_reset import forget
-from doorkeeper.state.store import StorageError
 from testkit.settings import settings_of
 from testkit.stores import adding, config, fill, numbers_in, open_store, query
 from testkit.trails import lines_in
@@ -83,21 +82,3 @@ def test_what_is_forgotten_is_in_the_trail(tmp_path: Path, data_dir: Path) -> No
         {"action": "deleted", "name": "super.users", "detail": ""},
         {"action": "deleted", "name": "super.users", "detail": "1"},
     ]
-
-
-def test_without_a_store_there_is_an_error(data_dir: Path) -> None:
-    """None is made."""
-    with pytest.raises(StorageError, match="there is no store"):
-        forgotten(data_dir, None)
-
-    assert not data_dir.exists()
-
-
-def test_a_store_in_use_is_left_alone(data_dir: Path) -> None:
-    """The error says that somebody uses it."""
-    store = open_store(data_dir)
-
-    with pytest.raises(StorageError, match="process"):
-        forgotten(data_dir, None)
-
-    store.close()

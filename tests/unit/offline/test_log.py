@@ -12,10 +12,9 @@ import pytest
 
 from doorkeeper.audit.files import AuditFolder
 from doorkeeper.audit.names import open_name
-from doorkeeper.config.audit import AuditSettings
 from doorkeeper.construction.errors import StartError
 from doorkeeper.kinds.change import SERVER
-from doorkeeper.offline.log import OfflineAuditLog, audit_log_output, offline_log, submit
+from doorkeeper.offline.log import audit_log_output, offline_log, submit
 from testkit.settings import settings_of
 from testkit.stores import adding, numbers_in, open_store
 from testkit.trails import Disk, line_of, lines_in
@@ -52,17 +51,6 @@ async def test_numbers_go_on(tmp_path: Path) -> None:
     assert [event["seq"] for event in events] == [1, 2, 3, 4, 5, 6]
     assert [event["kind"] for event in events[4:]] == ["recovered", "change"]
     assert list((tmp_path / "audit").glob("*.open")) == []
-
-
-async def test_without_a_folder_there_is_none(tmp_path: Path) -> None:
-    """Nothing is recorded, and nothing is waited for."""
-    await change(settings_of(f"doorkeeper.data.dir={tmp_path / 'data'}\n"), 1)
-    trail = OfflineAuditLog(AuditSettings(), 1)
-    async with trail.recording():
-        trail.record_report([], [])
-    trail.close()
-
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 async def test_the_folder_of_a_server_that_runs(tmp_path: Path) -> None:

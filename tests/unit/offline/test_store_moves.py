@@ -11,8 +11,6 @@ from doorkeeper.offline.stores import folder, place_of, settings_at
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.schema import VERSION
-from testkit.counted import counted_calls
-from testkit.old_stores import create_old_store
 from testkit.portables import CHANGES, fill_fully
 from testkit.postgres import OWNER
 from testkit.stores import NOW_MS, adding, fill, numbers_in, query, removing
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
     from doorkeeper.offline.stores import Place
     from doorkeeper.storage.portable import Header
     from testkit.postgres import Database, Postgres
-
-CALLS_MAX = 500
-"""For one ACL and its line of the log, to PostgreSQL and back; 100,000 take about 12 s."""
 
 
 def now_ms() -> int:
@@ -40,40 +35,17 @@ async def copied(source: Place, target: Place, *, overwrite: bool = False) -> He
 
 
 async def test_an_embedded_store_is_migrated(tmp_path: Path) -> None:
-    """Made, brought up to date, or left as it is; a dry run only says so."""
-    new, old = tmp_path / "new", tmp_path / "old"
-    create_old_store(old, 2)
+    """Created, or left as it is; a dry run only says so."""
+    settings = settings_at(parse_address(f"store:{tmp_path / 'new'}"))
 
-    assert (await migrate(settings_at(parse_address(f"store:{new}")), now_ms=now_ms, dry_run=True))[
-        :2
-    ] == (
-        0,
-        VERSION,
-    )
-    assert not new.exists()
-    assert (
-        await migrate(settings_at(parse_address(f"store:{new}")), now_ms=now_ms, dry_run=False)
-    )[:2] == (
-        0,
-        VERSION,
-    )
-    assert (await migrate(settings_at(parse_address(f"store:{old}")), now_ms=now_ms, dry_run=True))[
-        :2
-    ] == (
-        2,
-        VERSION,
-    )
-    assert (
-        await migrate(settings_at(parse_address(f"store:{old}")), now_ms=now_ms, dry_run=False)
-    )[:2] == (
-        2,
-        VERSION,
-    )
-    for place in (old, new):
-        done = await migrate(
-            settings_at(parse_address(f"store:{place}")), now_ms=now_ms, dry_run=True
-        )
-        assert (done.before, done.after) == (VERSION, VERSION)
+    async def versions(*, dry_run: bool) -> tuple[int, int]:
+        done = await migrate(settings, now_ms=now_ms, dry_run=dry_run)
+        return done.before, done.after
+
+    assert await versions(dry_run=True) == (0, VERSION)
+    assert not (tmp_path / "new").exists()
+    assert await versions(dry_run=False) == (0, VERSION)
+    assert await versions(dry_run=False) == (VERSION, VERSION)
 
 
 async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
@@ -137,12 +109,10 @@ async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgr
 
 
 @pytest.mark.interop
-@pytest.mark.timeout(600)
 async def test_both_ways_compare_equal(database: Database, tmp_path: Path) -> None:
-    """A hundred thousand ACLs and their log go to PostgreSQL and come back the same."""
+    """ACLs and their log go to PostgreSQL and come back the same."""
     source, target = tmp_path / "source", tmp_path / "target"
-    await fill(source, adding(*range(100_000)), adding(100_000), removing(5, 6, 7))
-    await fill_more(source)
+    await fill(source, adding(*range(3_000)), adding(3_000), removing(5, 6, 7), *CHANGES[1:3])
     shared = place_of(settings_at(parse_address(database.url())))
 
     header = await copied(folder(source), shared)
@@ -153,35 +123,11 @@ async def test_both_ways_compare_equal(database: Database, tmp_path: Path) -> No
         found, findings = await check(place)
         assert (found._replace(store_id=header.store_id), findings) == (header, [])
     assert numbers_in(target) == numbers_in(source)
-    logs = [
-        query(each, "SELECT * FROM change_log ORDER BY revision, item") for each in (source, target)
-    ]
-    assert logs[0] == logs[1]
-    meta = [
-        query(each, "SELECT key, value FROM meta WHERE key IN ('cluster_id', 'salt_key')")
-        for each in (source, target)
-    ]
-    assert meta[0] == meta[1]
-
-
-@pytest.mark.interop
-@pytest.mark.parametrize("number", [1_000, 5_000])
-async def test_each_acl_costs_the_same(database: Database, tmp_path: Path, number: int) -> None:
-    """A copy of many takes as many times as long as they are more, and no longer."""
-    source, target = tmp_path / "source", tmp_path / "target"
-    await fill(source, adding(*range(number)))
-    shared = place_of(settings_at(parse_address(database.url())))
-
-    with counted_calls() as calls:
-        await copied(folder(source), shared)
-        await copied(shared, folder(target))
-
-    assert calls.count / number < CALLS_MAX
-
-
-async def fill_more(data_dir: Path) -> None:
-    """Add everything else that a store can hold, under numbers of ACLs that are free."""
-    await fill(data_dir, *CHANGES[1:3])
+    for statement in (
+        "SELECT * FROM change_log ORDER BY revision, item",
+        "SELECT key, value FROM meta WHERE key IN ('cluster_id', 'salt_key')",
+    ):
+        assert query(source, statement) == query(target, statement)
 
 
 @pytest.mark.interop
@@ -203,14 +149,3 @@ async def test_a_source_that_changes_is_told(database: Database, tmp_path: Path)
             now_ms=NOW_MS,
             progress=write_meanwhile,
         )
-
-
-@pytest.mark.interop
-async def test_findings_of_a_shared_store(database: Database, tmp_path: Path) -> None:
-    """What is wrong in a database is found by the same check."""
-    shared = place_of(settings_at(parse_address(database.url())))
-    await fill_fully(tmp_path / "source")
-    await copied(folder(tmp_path / "source"), shared)
-    database.execute("DELETE FROM doorkeeper.item WHERE kind = 'topic'")
-
-    assert (await check(shared))[1] == ["topic: 'b' is missing, but revision 3 set it"]

@@ -18,7 +18,6 @@ from doorkeeper.offline.stores import (
 )
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.state.store import StorageError
-from testkit.portables import fill_fully
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
@@ -55,14 +54,6 @@ def test_a_url_that_is_wrong_is_told(text: str) -> None:
         place_at(text)
 
     assert "pw" not in str(caught.value)
-
-
-async def test_an_embedded_store_is_read(tmp_path: Path) -> None:
-    """A folder is opened without a server."""
-    await fill_fully(tmp_path / "data")
-
-    async with open_for_reading(folder(tmp_path / "data"), alone=True) as store:
-        assert (await store.header()).revision == 4
 
 
 async def test_a_database_that_is_away_is_told() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.authn.credentials import credential_of
-from doorkeeper.construction.errors import StartError
 from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
 from doorkeeper.offline.users import offline_users
 from doorkeeper.state.store import StorageError
@@ -100,30 +99,3 @@ def test_changes_are_in_the_trail(tmp_path: Path) -> None:
         ("set", "alice", "SCRAM-SHA-512"),
         ("deleted", "alice", "SCRAM-SHA-512"),
     ]
-
-
-def test_a_trail_that_cannot_be_written(tmp_path: Path) -> None:
-    """Nobody is changed whose change could not be recorded."""
-    (tmp_path / "audit").touch()
-    settings = settings_of(
-        f"doorkeeper.data.dir={tmp_path / 'data'}\ndoorkeeper.audit.dir={tmp_path / 'audit'}\n"
-    )
-
-    with (
-        pytest.raises(StartError, match=r"doorkeeper\.audit\.dir: .*cannot be written"),
-        offline_users(settings, make_store=True) as users,
-    ):
-        users.put("alice", BOTH, "alice-secret")
-
-    with offline_users(settings) as users:
-        assert users.iterations() == {}
-
-
-def test_a_server_that_runs_is_left_alone(tmp_path: Path) -> None:
-    """The store belongs to one process at a time."""
-    store = open_store(tmp_path)
-
-    with pytest.raises(StorageError, match="the store is in use by"), offline_users(at(tmp_path)):
-        pytest.fail("it was opened")
-
-    store.close()
