@@ -15,13 +15,3 @@ def test_the_first_listener_is_the_usual_one() -> None:
         assert repr(server) == (
             f"<DoorkeeperServer SASL_PLAINTEXT {addresses[1]}, PLAINTEXT {addresses[2]}>"
         )
-
-
-def test_files_are_made_when_they_are_needed() -> None:
-    """Without TLS and groups nothing is written; what is written goes with the server."""
-    with DoorkeeperServer() as server:
-        assert server._folder is None
-
-        folder = server.ca_file.parent
-        assert folder.exists()
-    assert not folder.exists()

@@ -56,14 +56,6 @@ def test_both_sides_trust_each_other(tmp_path: Path) -> None:
         assert found["subject"] == ((("commonName", "alice"),),)
 
 
-def test_strict_clients_accept_the_server(tmp_path: Path) -> None:
-    """Certificates name the keys of their issuers, which Python 3.13 demands by default."""
-    server, client = contexts(Authority(tmp_path), None)
-    client.verify_flags |= ssl.VERIFY_X509_STRICT
-
-    assert handshake(server, client, "localhost") == {}
-
-
 def test_a_client_has_one_certificate(tmp_path: Path) -> None:
     """A client gets the same files again; another one gets others, whatever its name is."""
     authority = Authority(tmp_path)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING
 
-import pytest
-
 from doorkeeper.config.properties import read
 from doorkeeper.testing.certificates import Authority
 from doorkeeper.testing.clients import ClientSettings
@@ -22,15 +20,6 @@ LOGIN = ClientSettings(
     user="alice",
     password='a "b" \\ \u00e9\U0001f511',
 )
-
-
-def test_in_clear_there_is_little_to_say() -> None:
-    """Without login and TLS, clients get an address and the protocol."""
-    common = {"bootstrap_servers": "127.0.0.1:1", "security_protocol": "PLAINTEXT"}
-    dotted = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "PLAINTEXT"}
-
-    assert PLAIN.kafka_python() == PLAIN.aiokafka() == common
-    assert PLAIN.confluent_kafka() == PLAIN.java() == dotted
 
 
 def test_a_login_is_said_in_each_librarys_words() -> None:
@@ -74,16 +63,3 @@ def test_tls_is_a_file_or_a_context(tmp_path: Path) -> None:
     assert config.confluent_kafka()["ssl.certificate.location"] == str(alice.chain)
     assert config.java()["ssl.keystore.location"] == str(alice.store)
     assert isinstance(config.aiokafka()["ssl_context"], ssl.SSLContext)
-
-
-def test_a_password_is_not_shown() -> None:
-    """The repr leaves the password out."""
-    assert "\u00e9" not in repr(LOGIN)
-
-
-@pytest.mark.parametrize("config", [PLAIN, LOGIN])
-def test_each_call_gives_a_dict_of_its_own(config: ClientSettings) -> None:
-    """Who changes what was returned changes nothing else."""
-    config.kafka_python().clear()
-
-    assert config.kafka_python()["bootstrap_servers"] == "127.0.0.1:1"

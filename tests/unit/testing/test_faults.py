@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.errors import ErrorCode
-from doorkeeper.testing.faults import FaultKind, LocalFaults, code_of, key_of
+from doorkeeper.testing.faults import FaultKind, LocalFaults, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,23 +38,6 @@ def test_a_fault_may_strike_a_few_times_only() -> None:
 
     assert [each.delay_s for each in found if each] == [0.002, 0.002, 0.001, 0.001]
     assert always.struck == 2
-
-
-def test_all_can_be_ended() -> None:
-    """After clear nothing goes wrong, inside a block too."""
-    faults = LocalFaults()
-
-    with faults.refuse_login("alice"):
-        faults.clear()
-
-        assert faults.strikes(FaultKind.REFUSE_LOGIN, "alice") is None
-
-
-def test_errors_have_a_number_or_a_name() -> None:
-    """A code is Kafka's number, its name, or the member itself."""
-    wanted = ErrorCode.NOT_CONTROLLER
-
-    assert {code_of(41), code_of("NOT_CONTROLLER"), code_of(wanted)} == {wanted}
 
 
 def test_slips_are_told() -> None:

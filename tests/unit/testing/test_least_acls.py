@@ -44,12 +44,6 @@ def test_the_least_acls_of_a_producer() -> None:
         server.assert_least_acls(SVC, [MAY_WRITE])
 
 
-def test_the_least_acls_where_acls_are_enforced() -> None:
-    """What was allowed counts, whatever allowed it."""
-    with run_service(acls=[allow("svc", WRITE, topic("orders")), MAY_READ]) as server:
-        assert server.least_acls(SVC) == [MAY_WRITE]
-
-
 def test_the_assertion_names_what_is_missing_and_what_is_not_needed() -> None:
     """The missing ACL has the requests that need it."""
     with run_service(learn=True) as server, pytest.raises(AssertionError) as caught:
@@ -60,22 +54,6 @@ def test_the_assertion_names_what_is_missing_and_what_is_not_needed() -> None:
     assert missing.startswith("  missing: ALLOW User:svc WRITE on LITERAL TOPIC 'orders' from * ")
     assert " for Produce: WRITE (1 time)" in missing
     assert unneeded == "  not needed: ALLOW User:svc READ on LITERAL TOPIC 'orders' from *"
-
-
-def test_an_implied_acl_is_not_needed() -> None:
-    """WRITE implies DESCRIBE, so that the other ACL makes no difference."""
-    with run_service(learn=True) as server, pytest.raises(AssertionError) as caught:
-        server.assert_least_acls(SVC, [MAY_WRITE, allow("svc", DESCRIBE, topic("orders"))])
-
-    assert "not needed: ALLOW User:svc DESCRIBE on LITERAL TOPIC 'orders'" in str(caught.value)
-
-
-def test_a_stopped_server_has_no_least_acls() -> None:
-    """As with everything that is asked of it."""
-    server = DoorkeeperServer()
-
-    with pytest.raises(RuntimeError, match="does not run"):
-        server.least_acls(SVC)
 
 
 def test_a_refusal_before_a_topic_is_named() -> None:

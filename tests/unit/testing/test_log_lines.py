@@ -42,13 +42,3 @@ def test_the_end_comes_before_the_line() -> None:
     process.wait()
     log.close()
     assert log.errors.strip() == "it is broken"
-
-
-def test_the_time_comes_before_the_line() -> None:
-    """Who waits no longer gets nothing."""
-    process, log = printing("import sys; sys.stdin.read()")
-
-    assert log.wait_for("started", 0.01) is None
-    process.kill()
-    process.wait()
-    log.close()

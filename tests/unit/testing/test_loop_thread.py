@@ -28,16 +28,6 @@ def test_work_is_done_on_the_thread() -> None:
     thread.close()
 
 
-def test_the_end_ends_the_thread() -> None:
-    """After the end the thread is gone, and a second end does nothing."""
-    thread = LoopThread("a loop that ends")
-
-    thread.close()
-    thread.close()
-
-    assert "a loop that ends" not in [each.name for each in threading.enumerate()]
-
-
 def test_it_does_not_wait_for_itself() -> None:
     """Who asks from the loop's own thread is told, instead of waiting for ever."""
     thread = LoopThread()

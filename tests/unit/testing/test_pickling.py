@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from enum import Enum, IntEnum, StrEnum
+from enum import IntEnum, StrEnum
 
 import pytest
 
@@ -17,37 +17,19 @@ class Name(StrEnum):
     ALICE = "alice"
 
 
-class Older(str, Enum):  # noqa: UP042  its str() is another
-    """A text whose str() is its name."""
-
-    ALICE = "alice"
-
-
 class Number(IntEnum):
     """A number with a name."""
 
     THREE = 3
 
 
-class Half(float):
-    """A number with a class of its own."""
-
-
-class Raw(bytes):
-    """Bytes with a class of their own."""
-
-
 @pytest.mark.parametrize(
     ("value", "plain"),
     [
         (Name.ALICE, "alice"),
-        (Older.ALICE, "alice"),
-        (Number.THREE, 3),
-        (Half(0.5), 0.5),
-        (Raw(b"a"), b"a"),
         (True, True),
         (None, None),
-        ({Name.ALICE: [Older.ALICE, (Number.THREE,)]}, {"alice": ["alice", (3,)]}),
+        ({Name.ALICE: [(Number.THREE,)]}, {"alice": [(3,)]}),
         (AclOperation.READ, AclOperation.READ),
     ],
 )

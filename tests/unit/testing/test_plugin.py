@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 
 import pytest
 
 # A run in this process takes out again what it has imported, and yaml's C code goes in only once.
 import yaml  # noqa: F401
-
-from testkit.checkout import ROOT
 
 pytest_plugins = ("pytester",)
 
@@ -133,23 +130,6 @@ doorkeeper_properties = num.partitions=4
     result.assert_outcomes(passed=1)
 
 
-def test_a_marker_may_replace_the_catalog(run: Run, pytester: pytest.Pytester) -> None:
-    """Topics of a marker take the place of the ini file's catalog."""
-    pytester.makefile(".yaml", catalog="topics:\n- {name: orders}\n")
-    result = run(
-        """
-        import pytest
-
-        @pytest.mark.doorkeeper(topics=["a"])
-        def test_it(doorkeeper_server):
-            assert doorkeeper_server.configuration.catalog is None
-        """,
-        "doorkeeper_catalog = catalog.yaml",
-    )
-
-    result.assert_outcomes(passed=1)
-
-
 def test_several_servers(run: Run) -> None:
     """The factory starts as many as a test wants, and ends them with it."""
     result = run(
@@ -176,9 +156,6 @@ def test_several_servers(run: Run) -> None:
         ("listeners=['TLS']", "*listener: found 'TLS'; allowed: PLAINTEXT*"),
         ("user={}", "*unknown option: user; allowed: users,*"),
         ("{}", "*the marker doorkeeper takes keywords only*"),
-        ("acls=[{}]", "*missing: resourceType*"),
-        ("acls='no-such-file.yaml'", "*No such file*no-such-file.yaml*"),
-        ("properties={'num.partitions': 'x'}", "*num.partitions*"),
     ],
 )
 def test_a_slip_is_told_in_a_line(run: Run, marker: str, text: str) -> None:
@@ -198,121 +175,34 @@ def test_a_slip_is_told_in_a_line(run: Run, marker: str, text: str) -> None:
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
-def test_a_line_without_a_value_is_refused(run: Run) -> None:
-    """Lines of the ini file that are no pairs are told."""
-    result = run("def test_it(doorkeeper_server): pass", "doorkeeper_users = alice")
-
-    result.stdout.fnmatch_lines(["*doorkeeper_users: found a line without =*"])
-
-
-def test_fixtures_and_marker_are_told(run: Run) -> None:
-    """pytest lists fixtures and marker with what they are."""
-    fixtures = run("", "", "--fixtures").stdout.str()
-    markers = run("", "", "--markers").stdout.str()
-
-    assert "doorkeeper_server" in fixtures
-    assert "doorkeeper_servers" in fixtures
-    assert "@pytest.mark.doorkeeper(users={}, acls=[], ...)" in markers
-
-
 IMPORTED = """
 import sys
 import pytest
 
-def told(where):
-    wanted = ("doorkeeper.app.assembly", "doorkeeper.net")
-    print(where, [name for name in wanted if name in sys.modules])
-
 def pytest_itemcollected():
-    told("collecting:")
+    print("collecting:", "doorkeeper.app.assembly" in sys.modules)
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtestloop():
-    told("running:")
+    print("running:", "doorkeeper.app.assembly" in sys.modules)
     return (yield)
 """
-"""A conftest that tells, before and after the tests are collected, what of the server is there."""
 
 
-@pytest.mark.parametrize(
-    ("test", "words", "imported"),
-    [
-        ("def test_it(doorkeeper_server): pass", (), True),
-        ("def test_it(doorkeeper_servers): pass", (), True),
-        ("@pytest.mark.usefixtures('doorkeeper_server')\ndef test_it(): pass", (), True),
-        (
-            "@pytest.fixture\ndef mine(doorkeeper_server): pass\ndef test_it(mine): pass",
-            (),
-            True,
-        ),
-        ("def test_it(): pass", (), False),
-        ("def test_it(doorkeeper_server): pass", ("--collect-only",), False),
-        ("def test_it(doorkeeper_server): pass\ndef test_other(): pass", ("-k", "other"), False),
-    ],
-)
 def test_the_server_is_imported_before_the_first_test(
-    pytester: pytest.Pytester,
-    monkeypatch: pytest.MonkeyPatch,
-    test: str,
-    words: tuple[str, ...],
-    imported: bool,  # noqa: FBT001  a column of the table
-) -> None:
-    """Where a test that runs asks for a server, no test waits for modules; elsewhere none come."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    pytester.makeconftest(IMPORTED)
-    pytester.makepyfile(f"import pytest\n{test}")
-
-    result = pytester.runpytest_subprocess("-s", "-p", "doorkeeper.testing.plugin", *words)
-
-    assert result.ret == pytest.ExitCode.OK
-    there = ["doorkeeper.app.assembly", "doorkeeper.net"] if imported else []
-    lines = [line for line in result.outlines if line.startswith(("collecting:", "running:"))]
-    assert lines[0] == "collecting: []"
-    assert lines[-1] == f"running: {there}"
-
-
-@pytest.mark.parametrize(
-    ("test", "prepared"),
-    [
-        ("from doorkeeper.testing import DoorkeeperProcess\ndef test_it(): pass", True),
-        ("def test_it(doorkeeper_servers): pass", True),
-        ("def test_it(doorkeeper_server): pass", False),
-    ],
-)
-def test_processes_are_prepared_before_the_first_test(
-    pytester: pytest.Pytester,
-    monkeypatch: pytest.MonkeyPatch,
-    test: str,
-    prepared: bool,  # noqa: FBT001  a column of the table
-) -> None:
-    """Where tests may start some, the one that forks them is there when the first test begins."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    pytester.makeconftest(
-        "import pytest, sys\n"
-        "def pytest_runtestloop():\n"
-        "    forking = sys.modules.get('doorkeeper.testing.fork_client')\n"
-        "    print('prepared:', forking is not None and forking.FORK_CLIENT.pid is not None)\n"
-    )
-    pytester.makepyfile(test)
-
-    result = pytester.runpytest_subprocess("-s", "-p", "doorkeeper.testing.plugin")
-
-    assert result.ret == pytest.ExitCode.OK
-    assert f"prepared: {prepared}" in result.outlines
-
-
-def test_what_is_missing_is_told_by_the_test_that_needs_it(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The others run."""
+    """After collection, and only where a selected test uses a server."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    pytester.makeconftest("import sys; sys.modules['immutables'] = None")
+    pytester.makeconftest(IMPORTED)
     pytester.makepyfile("def test_it(doorkeeper_server): pass\ndef test_other(): pass")
 
-    result = pytester.runpytest_subprocess("-p", "doorkeeper.testing.plugin")
+    for words, imported in (((), True), (("-k", "other"), False)):
+        result = pytester.runpytest_subprocess("-s", "-p", "doorkeeper.testing.plugin", *words)
 
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["E *immutables*"])
+        assert result.ret == pytest.ExitCode.OK
+        assert "collecting: False" in result.outlines
+        assert f"running: {imported}" in result.outlines
 
 
 def test_the_plugin_costs_nothing() -> None:
@@ -324,10 +214,3 @@ def test_the_plugin_costs_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["doorkeeper", "doorkeeper.testing", "doorkeeper.testing.plugin"]
-
-
-def test_pytest_finds_the_plugin() -> None:
-    """The distribution names the plugin as pytest asks for it."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
-    assert project["entry-points"]["pytest11"] == {"doorkeeper": "doorkeeper.testing.plugin"}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.config.properties import parse
 from doorkeeper.testing.properties_text import properties_text
 
 
+@settings(max_examples=50)
 @given(st.text())
 def test_any_value_is_read_as_it_was_meant(value: str) -> None:
     """Blanks, line breaks, backslashes, letters beyond ASCII: what is read is what was written."""

@@ -136,10 +136,10 @@ def test_a_permission_is_revoked_under_a_running_consumer(server: DoorkeeperServ
             poll_often(client)
 
 
-@pytest.mark.parametrize("api", ["Produce", "Fetch", "JoinGroup", "OffsetCommit"])
+@pytest.mark.parametrize("api", ["Produce", "JoinGroup"])
 def test_faults_strike_the_data_path(server: DoorkeeperServer, api: str) -> None:
     """An error that clients retry once; then everything goes on."""
-    retriable = {"JoinGroup": "COORDINATOR_NOT_AVAILABLE", "OffsetCommit": "NOT_COORDINATOR"}
+    retriable = {"JoinGroup": "COORDINATOR_NOT_AVAILABLE"}
     server.add_acls([WRITE, READ, GROUP])
 
     with server.faults.error(api, retriable.get(api, "NOT_LEADER_OR_FOLLOWER"), times=1) as fault:
@@ -151,12 +151,6 @@ def test_faults_strike_the_data_path(server: DoorkeeperServer, api: str) -> None
             client.commit()
 
     assert fault.struck == 1
-
-
-def test_a_server_without_records_refuses_them() -> None:
-    """The option is off unless a test asks for it."""
-    with DoorkeeperServer(topics=["orders"]) as server:
-        assert not server.configuration.records
 
 
 def test_the_size_of_a_log(server: DoorkeeperServer) -> None:

@@ -88,25 +88,6 @@ def test_all_can_be_ended(ends: Ends) -> None:
     assert fault.struck == 0
 
 
-def test_threads_of_a_test_tell_at_once(ends: Ends) -> None:
-    """What one tells is not mixed with what another tells."""
-    struck = []
-
-    def tell(user: str) -> None:
-        for _ in range(50):
-            with ends.distant.refuse_login(user) as fault:
-                ends.local.strikes(FaultKind.REFUSE_LOGIN, user)
-            struck.append(fault.struck)
-
-    threads = [threading.Thread(target=tell, args=(user,)) for user in ("a", "b", "c")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert struck == [1] * 150
-
-
 def test_a_server_that_has_ended_tells_nothing_new() -> None:
     """A block may be left behind the end of its server; none begins there."""
     ends = Ends()
