@@ -25,19 +25,30 @@ CAROL = allow("carol", READ, topic("hr-1"))
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[DoorkeeperServer]:
+    with target() as server:
+        yield server
+
+
 @pytest.fixture
-def kafka() -> Iterator[DoorkeeperServer]:
-    """Give a cluster that lacks alice's ACL, and has bob's and carol's."""
-    with target([BOB, CAROL]) as found:
-        yield found
+def kafka(server: DoorkeeperServer) -> DoorkeeperServer:
+    """Return a cluster that lacks alice's ACL, and has bob's and carol's."""
+    server.clear()
+    server.add_acls([BOB, CAROL])
+    return server
 
 
 @pytest.fixture
 def config(tmp_path: Path, kafka: DoorkeeperServer) -> Path:
-    """Give the configuration of a stopped server with alice's ACL."""
+    return configure(tmp_path, kafka.bootstrap_servers)
+
+
+def configure(tmp_path: Path, bootstrap_servers: str) -> Path:
+    """Return the configuration of a stopped server with alice's ACL and one cluster."""
     clusters = tmp_path / "clusters.yaml"
     scope = {"prefixes": ["pay-"]}
-    entry = cluster("a", kafka.bootstrap_servers, scope=scope, limits={"max.removals": 0})
+    entry = cluster("a", bootstrap_servers, scope=scope, limits={"max.removals": 0})
     clusters.write_text(json.dumps({"clusters": [entry]}), encoding="utf-8")
     file = tmp_path / "server.properties"
     file.write_text(
@@ -91,34 +102,28 @@ def test_sync_changes_a_cluster(config: Path, kafka: DoorkeeperServer) -> None:
 
 
 def test_adopt_takes_over_what_is_there(config: Path, kafka: DoorkeeperServer) -> None:
-    """Only what is within the scope; the cluster stays as it is."""
-    code, text, errors = run("clusters", "adopt", "--config", str(config), "--dry-run")
-    assert (code, errors) == (0, "doorkeeper: 1 ACLs would be adopted\n")
-    assert text == "+ ALLOW WRITE on LITERAL TOPIC 'pay-out' for User:bob from *\n"
+    """Only what is within the scope, and as JSON; the cluster stays as it is."""
+    row = "ALLOW WRITE on LITERAL TOPIC 'pay-out' for User:bob from *"
+    words = ("clusters", "adopt", "--config", str(config))
+    as_json = (*words, "--output", "json")
 
-    assert run("clusters", "adopt", "--config", str(config))[0] == 0
-    assert set(kafka.acls()) == {BOB, CAROL}
+    planned = run(*words, "--dry-run")
+    shown = json.loads(run(*as_json, "--dry-run")[1])
+    added, again = json.loads(run(*as_json)[1]), json.loads(run(*as_json)[1])
     listed = run("acls", "list", f"config:{config}")[1]
+
+    assert planned == (0, f"+ {row}\n", "doorkeeper: 1 ACLs would be adopted\n")
+    assert shown == {"clusters": ["a"], "dry_run": True, "adopted": [row]}
+    assert added == {"clusters": ["a"], "dry_run": False, "adopted": [row]}
+    assert again["adopted"] == []
+    assert set(kafka.acls()) == {BOB, CAROL}
     assert "User:bob" in listed
     assert "User:carol" not in listed
 
 
-def test_adopt_prints_json(config: Path) -> None:
-    """The ACLs, and whether they were added; nothing else is printed."""
-    row = "ALLOW WRITE on LITERAL TOPIC 'pay-out' for User:bob from *"
-    words = ("clusters", "adopt", "--config", str(config), "--output", "json")
-
-    code, text, errors = run(*words, "--dry-run")
-    assert (code, errors) == (0, "")
-    assert json.loads(text) == {"clusters": ["a"], "dry_run": True, "adopted": [row]}
-
-    assert json.loads(run(*words)[1]) == {"clusters": ["a"], "dry_run": False, "adopted": [row]}
-    assert json.loads(run(*words)[1]) == {"clusters": ["a"], "dry_run": False, "adopted": []}
-
-
-def test_an_unreachable_cluster_is_no_traceback(config: Path, kafka: DoorkeeperServer) -> None:
-    """Nothing is adopted from what cannot be read."""
-    kafka.stop()
+def test_an_unreachable_cluster_is_reported(tmp_path: Path) -> None:
+    """Nothing is adopted from it."""
+    config = configure(tmp_path, "127.0.0.1:1")
 
     code, text, _ = run("clusters", "status", "--config", str(config))
     assert code == 3
@@ -128,15 +133,14 @@ def test_an_unreachable_cluster_is_no_traceback(config: Path, kafka: DoorkeeperS
     assert "Connection refused" in errors
 
 
-def test_mistakes_are_told(config: Path, tmp_path: Path) -> None:
+def test_configuration_errors_are_reported(tmp_path: Path) -> None:
     """An unknown cluster, and a configuration without clusters."""
+    config = configure(tmp_path, "127.0.0.1:1")
     code, _, errors = run("clusters", "status", "--config", str(config), "--cluster", "b")
     assert code == 2
     assert "found 'b'; the file has a" in errors
     other = tmp_path / "other.properties"
     other.write_text("node.id=1\n")
     code, _, errors = run("clusters", "status", "--config", str(other))
-    assert (code, errors) == (
-        1,
-        f"doorkeeper: {other}: doorkeeper.clusters.file is missing\n",
-    )
+    assert code == 1
+    assert f"{other}: doorkeeper.clusters.file is missing" in errors

@@ -14,8 +14,6 @@ from click.testing import CliRunner
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.completion import (
     JoinedBash,
-    LastingZsh,
-    files,
     files_behind,
     join_at_colons,
     one_of,
@@ -32,15 +30,6 @@ PARAMETER = click.Option(["--any"])
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_has_a_script(shell: str) -> None:
-    """It asks our program by its variable."""
-    result = CliRunner().invoke(doorkeeper, ["completion", shell])
-
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert f"_DOORKEEPER_COMPLETE={shell}_complete" in result.stdout
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_shell_reads_it(shell: str) -> None:
     """Its own parser finds no fault."""
     program = shutil.which(shell)
@@ -53,14 +42,6 @@ def test_the_shell_reads_it(shell: str) -> None:
     )
 
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_another_shell_is_wrong_usage() -> None:
-    """The allowed ones are named."""
-    result = CliRunner().invoke(doorkeeper, ["completion", "csh"])
-
-    assert result.exit_code == 2
-    assert "fish" in result.stderr
 
 
 def complete(*words: str) -> list[str]:
@@ -99,11 +80,9 @@ def parameters(command: click.Command, *words: str) -> Iterator[tuple[str, click
 
 
 OF_FILES = {"wanted", "address", "left", "right", "file", "folder", "target", "source"}
-"""What the arguments are called that name files."""
-
-
+"""Arguments that name files."""
 OF_STORES = {"store", "source", "target"}
-"""What the options are called whose addresses are those of stores."""
+"""Options whose addresses are those of stores."""
 
 
 def names_a_file(parameter: click.Parameter) -> bool:
@@ -114,28 +93,14 @@ def names_a_file(parameter: click.Parameter) -> bool:
     return parameter.name in OF_FILES
 
 
-NAMING = [
-    pytest.param(words, each, id=f"{words} {each.opts[0]}")
-    for words, each in parameters(doorkeeper)
-    if names_a_file(each)
-]
-
-
-def test_many_parameters_name_files() -> None:
-    """They are found."""
-    assert len(NAMING) > 60
-
-
-@pytest.mark.parametrize(("words", "parameter"), NAMING)
-def test_what_names_a_file_is_completed_by_the_shell(
-    words: str, parameter: click.Parameter
-) -> None:
+def test_parameters_that_name_files_are_completed_by_the_shell() -> None:
     """In every command, so that none is forgotten."""
-    context = click.Context(click.Command(words))
+    naming = [(words, each) for words, each in parameters(doorkeeper) if names_a_file(each)]
 
-    [found] = parameter.shell_complete(context, "wan")
-
-    assert (found.type, found.value) == ("file", "wan")
+    for words, parameter in naming:
+        [item] = parameter.shell_complete(click.Context(click.Command(words)), "wan")
+        assert (item.type, item.value) == ("file", "wan"), (words, parameter.name)
+    assert len(naming) > 60
 
 
 @pytest.fixture
@@ -147,13 +112,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_a_file_is_the_shells() -> None:
-    """It is told so."""
-    [found] = files(CONTEXT, PARAMETER, "wan")
-
-    assert (found.type, found.value) == ("file", "wan")
 
 
 def test_values_in_any_case() -> None:
@@ -196,7 +154,6 @@ def test_files_behind_a_prefix(folder: Path, word: str, found: list[str]) -> Non
         (["config", ":"], ["config:"]),
         (["config", ":", ""], ["config:", ""]),
         (["User", ":", "", "x"], ["User:", "", "x"]),
-        ([":", "a"], [":a"]),
     ],
 )
 def test_what_bash_has_taken_apart(words: list[str], found: list[str]) -> None:
@@ -224,9 +181,3 @@ def test_bash_gets_what_it_replaces(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert bash(monkeypatch, "acls", "add", "--operation", "Des")[0] == "plain,Describe"
     assert bash(monkeypatch, "acls", "add", "--operation", "x", ":", "D") == [""]
     assert folder.exists()
-
-
-def test_zsh_completes_the_second_word_too() -> None:
-    """Its script knows when it is a function that runs again, as Click's does not."""
-    assert get_completion_class("zsh") is LastingZsh
-    assert "$zsh_eval_context[-1] == (loadautofunc|shfunc) ]]" in LastingZsh.source_template

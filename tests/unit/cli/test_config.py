@@ -45,17 +45,6 @@ def test_a_file_without_an_authorizer(tmp_path: Path) -> None:
     assert check(file, "--strict") == (0, f"{file}: the server can start with it\n", "")
 
 
-def test_an_empty_file(tmp_path: Path) -> None:
-    """It is a warning: a deployment may have written nothing."""
-    file = tmp_path / "server.properties"
-    file.write_text("# later\n\n")
-
-    status, out, _ = check(file, "--override", STANDARD)
-
-    assert status == 0
-    assert out.startswith(f"warning: {file}: there is no key in the file")
-
-
 def test_files_that_are_no_properties(tmp_path: Path) -> None:
     """Binary data, a folder and a file that is not there: one line, status 1."""
     (tmp_path / "binary").write_bytes(b"\xe7ELF\xf2\x00=\n")
@@ -70,20 +59,6 @@ def test_files_that_are_no_properties(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in found[3][2]
 
 
-def test_a_right_file(tmp_path: Path) -> None:
-    """Warnings are printed, and that the server can start."""
-    file = tmp_path / "server.properties"
-    file.write_text(f"log.dirs=/x\n{STANDARD}\n")
-
-    result = CliRunner().invoke(doorkeeper, ["config", "check", str(file)])
-
-    assert result.exit_code == 0
-    assert result.output == (
-        "warning: keys of Kafka that have no effect here: log.dirs\n"
-        f"{file}: the server can start with it\n"
-    )
-
-
 def test_a_wrong_file(tmp_path: Path) -> None:
     """Errors are printed, one line each, and the status is 1."""
     file = tmp_path / "server.properties"
@@ -93,18 +68,6 @@ def test_a_wrong_file(tmp_path: Path) -> None:
 
     assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 2
-
-
-def test_overrides_are_checked_too(tmp_path: Path) -> None:
-    """An override may be what is wrong."""
-    file = tmp_path / "server.properties"
-    file.write_text("")
-
-    result = CliRunner().invoke(
-        doorkeeper, ["config", "check", str(file), "--override", "num.partitions=0"]
-    )
-
-    assert result.exit_code == 1
 
 
 def test_what_the_file_names_is_checked_too(tmp_path: Path) -> None:
@@ -174,24 +137,6 @@ def test_secrets_are_hidden_in_both_forms(tmp_path: Path) -> None:
         "source": f"{file} line 7",
         "has_effect": True,
     }
-
-
-def test_nothing_is_shown_of_a_wrong_file(tmp_path: Path) -> None:
-    """The errors are told instead, and the status is 1."""
-    file = tmp_path / "server.properties"
-    file.write_text("num.partitions=x\n")
-
-    result = CliRunner().invoke(doorkeeper, ["config", "show", "--config", str(file)])
-
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "num.partitions" in result.stderr
-
-
-def test_without_a_file_the_defaults_are_shown() -> None:
-    """What is there to try out says that it is so."""
-    result = CliRunner().invoke(doorkeeper, ["config", "show"])
-
-    assert "super.users=User:ANONYMOUS  (the default without a file)" in result.stdout
 
 
 def test_reset_wants_keys_or_all(tmp_path: Path) -> None:
@@ -271,14 +216,3 @@ def test_the_sample_overwrites_nothing_without_force(tmp_path: Path) -> None:
     assert kept == "node.id=7\n"
     assert forced[0] == 0
     assert "listeners=SASL://" in file.read_text(encoding="utf-8")
-
-
-def test_a_sample_that_cannot_be_written(tmp_path: Path) -> None:
-    """A folder that is not there is named, in one line."""
-    file = tmp_path / "absent" / "server.properties"
-
-    assert init(file) == (
-        1,
-        "",
-        f"doorkeeper: {file}: cannot be written: No such file or directory\n",
-    )

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import threading
 from typing import TYPE_CHECKING
 
-import click
 import pytest
 
 from doorkeeper.cli.interrupts import (
@@ -16,7 +14,6 @@ from doorkeeper.cli.interrupts import (
     confirm,
     end_interrupted,
     interruptible,
-    is_interrupt,
 )
 from testkit.interrupts import pythons_own_handler
 
@@ -76,21 +73,6 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def test_threads_have_no_signals() -> None:
-    """Nothing is done there, and nothing fails."""
-    ran = []
-
-    def work() -> None:
-        with interruptible():
-            ran.append("in a thread")
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-
-    assert ran == ["in a thread"]
-
-
 def raising(error: type[BaseException]) -> Callable[[str], str]:
     def ask(_prompt: str) -> str:
         raise error
@@ -105,18 +87,6 @@ def test_what_ends_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("click.termui.visible_prompt_func", raising(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         confirm("Apply this plan?")
-
-
-def test_why_click_has_ended_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own prompts tell it by what they raised from."""
-    found = []
-    for error in (KeyboardInterrupt, EOFError):
-        monkeypatch.setattr("click.termui.visible_prompt_func", raising(error))
-        with pytest.raises(click.Abort) as caught:
-            click.prompt("Password")
-        found.append(is_interrupt(caught.value))
-
-    assert found == [True, False]
 
 
 def test_it_ends_with_the_status_of_a_shell(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,15 +45,3 @@ def test_a_member_is_run_by_its_name() -> None:
     assert CliRunner().invoke(group, ["own"]).output == "own\n"
     assert "fish" in CliRunner().invoke(group, ["later", "fish"]).output
     assert CliRunner().invoke(group, ["none"]).exit_code == 2
-
-
-def test_a_word_is_completed_without_imports() -> None:
-    """Names that begin so, with their summaries, then options."""
-    context = click.Context(group)
-
-    found = group.shell_complete(context, "la")
-    assert [(each.value, each.help) for each in found] == [
-        ("later", "Is imported later."),
-        ("last", "Cannot be imported at all."),
-    ]
-    assert [each.value for each in group.shell_complete(context, "--h")] == ["--help"]

@@ -15,20 +15,6 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_wrong_keys_are_told_at_once(tmp_path: Path) -> None:
-    """Every error of file and overrides is a line; the status is 1."""
-    file = tmp_path / "server.properties"
-    file.write_text("num.partitions=x\n")
-
-    result = CliRunner().invoke(
-        doorkeeper, ["serve", "--config", str(file), "--override", "delete.topic.enable=x"]
-    )
-
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    assert len(result.stderr.splitlines()) == 2
-
-
 def test_the_authorizer_is_looked_at_beside_wrong_keys(tmp_path: Path) -> None:
     """Its problems are told in the same round, with file and line."""
     file = tmp_path / "server.properties"

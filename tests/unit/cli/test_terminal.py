@@ -14,7 +14,6 @@ from doorkeeper.cli.terminal import (
     printable,
     progress_on,
     say,
-    say_once,
     show,
     show_json,
 )
@@ -68,23 +67,6 @@ def test_what_stdout_has_no_letters_for_is_no_failure(monkeypatch: pytest.Monkey
     assert json.loads(b"{" + record) == {"name": "主题\udcff"}
 
 
-def test_letters_are_letters(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where stdout has them."""
-    show_json("主题")
-
-    assert capsys.readouterr().out == '"主题"\n'
-
-
-def test_each_text_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """A reason for many retries is one line."""
-    say_new = say_once(lambda number: f"{number} away")
-
-    for number in (1, 1, 2, 1):
-        say_new(number)
-
-    assert capsys.readouterr().err == "doorkeeper: 1 away\ndoorkeeper: 2 away\n"
-
-
 def test_each_problem_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     """The lines begin with the program's name; the status is 1."""
     with pytest.raises(SystemExit) as caught:
@@ -94,19 +76,6 @@ def test_each_problem_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) 
     assert captured.err == "doorkeeper: one\ndoorkeeper: two lines\n"
     assert captured.out == ""
     assert caught.value.code == 1
-
-
-def test_what_a_server_says_moves_no_cursor(capsys: pytest.CaptureFixture[str]) -> None:
-    """Characters that do not print are written as escapes."""
-    with pytest.raises(SystemExit):
-        fail(["no \x1b[31mway"])
-
-    assert capsys.readouterr().err == "doorkeeper: no \\x1b[31mway\n"
-
-
-def test_a_file_shows_no_progress() -> None:
-    """Where stderr is no terminal there is no progress."""
-    assert progress_on(io.StringIO(), "backup") is None
 
 
 def test_each_percent_is_written_once() -> None:
@@ -119,14 +88,3 @@ def test_each_percent_is_written_once() -> None:
         show(done, whole)
 
     assert terminal.getvalue() == "\rbackup:   0 %\rbackup:  50 %\rbackup: 100 %\n"
-
-
-def test_nothing_to_do_is_all_done() -> None:
-    """An empty whole is 100 %."""
-    terminal = Terminal()
-    show = progress_on(terminal, "backup")
-    assert show is not None
-
-    show(0, 0)
-
-    assert terminal.getvalue() == "\rbackup: 100 %\n"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -15,26 +13,18 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper.cli.acls.addresses import (
     Location,
     location_options,
-    refuse_file,
-    report_unknown,
     take_location,
 )
-from doorkeeper.cli.addresses import complete_address
-from doorkeeper.config.loading import load
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.errors import RepositoryError
-from doorkeeper.repositories.repository import AclContents
-from testkit.acl import READ, allow, topic
 from testkit.stores import adding, binding, fill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
+
 
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-TABLE = (
-    "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
-    "User:a,TOPIC,LITERAL,t,READ,ALLOW,*"
-)
 
 
 def location(*words: str, others: Sequence[str] = (), **keywords: Any) -> Location:
@@ -62,7 +52,6 @@ def config(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (("acls.yaml",), ("acls.yaml",)),
         (("h:1",), ("kafka://h:1",)),
         (("--bootstrap-server", "h:1"), ("kafka://h:1",)),
         (
@@ -75,13 +64,11 @@ def config(tmp_path: Path) -> Path:
             ("--config", "f", "--override", "doorkeeper.data.dir=d"),
             ("config:f", "--override", "doorkeeper.data.dir=d"),
         ),
-        (("--override", "doorkeeper.data.dir=d"), ("store:d",)),
         (
             ("--override", "a=b", "--override", "doorkeeper.data.dir=d"),
             ("store:d", "--override", "a=b"),
         ),
         (("--override", "a=b"), ("store:data", "--override", "a=b")),
-        (("store:d",), ("store:d",)),
     ],
 )
 def test_options_are_shorthand_for_addresses(
@@ -92,11 +79,6 @@ def test_options_are_shorthand_for_addresses(
 
     assert found.words == named
     assert location(*found.words) == found
-
-
-def test_the_default_folder_is_that_of_the_server() -> None:
-    """An override that names no folder is for the store of a server without a configuration."""
-    assert location("--override", "a=b").address.target == str(load(None, ()).settings.data_dir)
 
 
 @pytest.mark.parametrize(
@@ -119,11 +101,6 @@ def test_a_command_has_one_location(words: tuple[str, ...], said: str) -> None:
         location(*words)
 
     assert said in str(caught.value)
-
-
-def test_client_properties_may_be_for_the_other_address() -> None:
-    """A plan can compare a live cluster with a file."""
-    assert location("x.yaml", "--command-config", "f", others=["h:1"]).command_config == Path("f")
 
 
 def test_a_profile_is_shorthand_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,30 +154,6 @@ def test_a_store_is_opened_by_its_configuration_or_its_folder(tmp_path: Path, co
     assert by_folder.policy.allow_everyone
 
 
-def test_a_wrong_configuration_is_an_unreadable_repository(tmp_path: Path) -> None:
-    """So each command can report it with its own status."""
-    with pytest.raises(RepositoryError, match="none: "):
-        location(f"config:{tmp_path / 'none'}").repository()
-
-
-def test_standard_input_is_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hyphen stands for it."""
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TABLE.encode())))
-
-    found = asyncio.run(location("-").repository().read())
-
-    assert found.bindings == [allow("a", READ, topic("t"))]
-
-
-def test_live_clusters_have_repositories_with_their_properties(tmp_path: Path) -> None:
-    """The file of properties is read first."""
-    found = location("h:1", "--command-config", str(tmp_path / "c.properties")).repository()
-
-    assert found.description == "the brokers at h:1"
-    with pytest.raises(RepositoryError, match=r"c\.properties"):
-        asyncio.run(found.read())
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -214,39 +167,3 @@ def test_canonical_texts_of_one_repository_are_equal(
     """Overrides are part of them: they may name another store."""
     assert location(*one).canonical() == location(*other).canonical()
     assert location("config:f").canonical() != location("config:f", "--override", "a=b").canonical()
-
-
-def test_files_are_refused_as_targets() -> None:
-    """With the addresses that can be changed."""
-    for text in ("h:1", "controllers://h:1", "config:f", "store:d"):
-        refuse_file(parse_address(text))
-    with pytest.raises(click.UsageError, match=r"x\.yaml is a file.*kafka://HOST:PORT"):
-        refuse_file(parse_address("x.yaml"))
-
-
-def test_unknown_acls_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    """Only if there are any."""
-    report_unknown(AclContents([]))
-    report_unknown(AclContents([], unknown=2))
-
-    assert capsys.readouterr().err.startswith("doorkeeper: 2 ACLs of the cluster are left out")
-
-
-def test_files_are_completed_behind_the_prefixes_of_stores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Any other address is left to the shell."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "server.properties").touch()
-    context, parameter = click.Context(click.Command("any")), click.Argument(["address"])
-
-    found = [
-        [(each.type, each.value) for each in complete_address(context, parameter, word)]
-        for word in ("config:s", "store:s", "s")
-    ]
-
-    assert found == [
-        [("plain", "config:server.properties")],
-        [("plain", "store:server.properties")],
-        [("file", "s")],
-    ]

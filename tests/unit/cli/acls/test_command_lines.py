@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from pathlib import Path
 
 import click
-import pytest
 
 from doorkeeper.acl.model import (
     CLUSTER_NAME,
@@ -86,20 +84,6 @@ def test_commands_mean_the_binding() -> None:
     assert len(bindings) > 40
 
 
-def test_removing_and_ours() -> None:
-    """The source's words name the server, or the store."""
-    binding = allow("a", READ, topic("*"), "10.0.0.1")
-
-    assert kafka_acls_command(binding, add=False) == (
-        "kafka-acls.sh --bootstrap-server HOST:PORT --remove --force --allow-principal User:a"
-        " --allow-host 10.0.0.1 --operation Read --topic '*'"
-    )
-    assert our_command(binding, add=False, location=at("config:a b")) == (
-        "doorkeeper acls remove --force 'config:a b' --allow-principal User:a"
-        " --allow-host 10.0.0.1 --operation Read --topic '*'"
-    )
-
-
 UNSAID = [
     allow("a", AclOperation.CREATE_TOKENS, topic("t")),
     allow("a", READ, topic("t ")),
@@ -110,37 +94,20 @@ UNSAID = [
 ]
 
 
-@pytest.mark.parametrize("binding", UNSAID)
-def test_what_the_tool_cannot_say_is_the_item_of_a_plan(binding: AclBinding) -> None:
-    """The shell hands it to our own command as it is, and nothing else with it."""
-    line = our_command(binding, add=False, location=at("h:1,i:2"))
+def test_bindings_without_options_are_piped_as_a_plan() -> None:
+    """The shell hands our own command a plan of this binding alone."""
+    lines = [our_command(each, add=False, location=at("h:1,i:2")) for each in UNSAID]
 
-    assert kafka_acls_command(binding, add=False) is None
-    assert line is not None
-    first, second = line.split(" | ")
-    printed = subprocess.run(["/bin/sh", "-c", first], capture_output=True, text=True, check=True)
-    assert plan_of(printed.stdout) == SavedPlan(Plan((), (binding,), 0, 0), None, None)
-    assert second == "doorkeeper acls apply - kafka://h:1,i:2 --plan --yes"
-
-
-@pytest.mark.parametrize(
-    ("location", "words"),
-    [
-        (
-            Location(parse_address("controllers://h:1"), Path("a b")),
-            "controllers://h:1 --command-config 'a b'",
-        ),
-        (Location(parse_address("config:f")), "config:f"),
-        (Location(parse_address("config:f"), None, ("a=b",)), "config:f --override a=b"),
-        (ANYWHERE, "kafka://HOST:PORT"),
-    ],
-)
-def test_a_plan_is_applied_at_the_location_of_the_acls(location: Location, words: str) -> None:
-    """With its options; ACLs of a file can be applied anywhere."""
-    line = our_command(UNSAID[0], add=True, location=location)
-
-    assert line is not None
-    assert line.endswith(f" | doorkeeper acls apply - {words} --plan --yes")
+    assert {kafka_acls_command(each, add=False) for each in UNSAID} == {None}
+    pipes = [str(line).split(" | ") for line in lines]
+    assert {second for _, second in pipes} == {
+        "doorkeeper acls apply - kafka://h:1,i:2 --plan --yes"
+    }
+    script = "; echo; ".join(first for first, _ in pipes)
+    printed = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True)
+    assert [plan_of(each) for each in printed.stdout.splitlines()] == [
+        SavedPlan(Plan((), (binding,), 0, 0), None, None) for binding in UNSAID
+    ]
 
 
 def test_a_principal_without_a_type_has_no_command() -> None:

@@ -77,15 +77,6 @@ def test_removing_asks(run: Run, answer: str, rest: str) -> None:
     )
 
 
-def test_wrong_options_are_told_in_a_line(run: Run) -> None:
-    """The status is 1, and nothing is opened."""
-    for line in ("add --topic t", "remove --force", "list --principal a"):
-        result = run(line)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert result.stderr.startswith("doorkeeper: ")
-        assert result.stderr.count("\n") == 1
-
-
 def test_a_store_in_use_is_listed_and_not_changed(run: Run, tmp_path: Path) -> None:
     """As questions read it; the message names the address of the server instead."""
     run(f"add --topic t {A}")
@@ -97,16 +88,6 @@ def test_a_store_in_use_is_listed_and_not_changed(run: Run, tmp_path: Path) -> N
     assert added.exit_code == 1
     assert "in use by" in added.stderr
     assert "kafka://HOST:PORT" in added.stderr
-
-
-def test_no_store_and_no_authorizer_are_reported(run: Run) -> None:
-    """The status is 1."""
-    absent = run("list")
-    none = run("list", "--override", "authorizer.class.name=")
-
-    assert absent.exit_code == none.exit_code == 1
-    assert "there is no such file" in absent.stderr
-    assert "authorizer.class.name names no authorizer" in none.stderr
 
 
 def test_a_file_is_listed_and_not_changed(tmp_path: Path) -> None:
@@ -182,37 +163,6 @@ def test_refusals_of_a_cluster_have_the_names_of_java(monkeypatch: pytest.Monkey
     ):
         result = CliRunner().invoke(doorkeeper, ["acls", *line.split()])
         assert (result.exit_code, result.stderr) == (1, f"{prefix}.{said}\n")
-
-
-@pytest.mark.parametrize("refused", ["the listing", "the change"])
-def test_a_refused_addition_names_its_permission(
-    monkeypatch: pytest.MonkeyPatch, refused: str
-) -> None:
-    """That of adding, also where the listing before it was refused; list names its own."""
-    denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-
-    async def describe(_client: AdminClient, _filter: object) -> list[object]:
-        if refused == "the listing":
-            raise ApiFailure(31, "Cluster authorization failed.")
-        return []
-
-    async def create(_client: AdminClient, _bindings: object) -> list[Created]:
-        return [Created(ApiError(denied, "Request is not authorized."))]
-
-    monkeypatch.setattr(AdminClient, "describe_acls", describe)
-    monkeypatch.setattr(AdminClient, "create_acls", create)
-
-    added = CliRunner().invoke(doorkeeper, ["acls", *f"add h:1 --topic t {A}".split()])
-    listed = CliRunner().invoke(doorkeeper, ["acls", "list", "h:1"])
-
-    assert added.exit_code == 1
-    assert added.stderr.splitlines()[1:] == [
-        (
-            "doorkeeper: adding ACLs needs Alter on the cluster, which includes Describe to list"
-            " them; the login does not have it"
-        )
-    ]
-    assert ("listing ACLs needs Describe" in listed.stderr) is (refused == "the listing")
 
 
 def test_what_the_authorizer_refuses_is_told(run: Run) -> None:

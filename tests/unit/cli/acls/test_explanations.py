@@ -12,7 +12,6 @@ from doorkeeper.cli.acls.explanations import (
     SHOWN_MAX,
     Answer,
     because,
-    implying_operations,
     lines_of,
     record_of,
     sentence,
@@ -94,13 +93,6 @@ def test_what_was_considered_and_what_decided() -> None:
     ]
 
 
-def test_a_super_user_is_not_turned_by_acls() -> None:
-    """There is no command for it."""
-    assert lines_of(answer(policy=SUPER))[-1] == (
-        "to reverse the decision: remove the principal from super.users; no ACL can do it"
-    )
-
-
 def test_many_are_not_all_shown() -> None:
     """People see the first, JSON has all."""
     world = [allow(f"u{number}", READ, topic("orders")) for number in range(SHOWN_MAX + 5)]
@@ -143,31 +135,3 @@ def test_a_sentence_moves_no_cursor() -> None:
     assert sentence(answer(question=question).explanation) == (
         "User:\\x1b[2J may not READ topic a\\nb from 10.0.0.1"
     )
-
-
-def test_the_record_has_everything() -> None:
-    """For programs."""
-    found = record_of(answer(EVERYTHING))
-
-    record = {
-        "resourceType": "TOPIC",
-        "name": "ord",
-        "patternType": "PREFIXED",
-        "principal": "User:a",
-        "host": "*",
-        "operation": "ALL",
-        "permissionType": "ALLOW",
-    }
-    assert (found["allowed"], found["rule"]) == (True, "MatchingAcl")
-    assert found["binding"] == record
-    assert found["considered"] == [{**record, "bearing": "ALLOWS", "says": "allows it"}]
-    assert (found["flip"]["add"], found["flip"]["remove"]) == ([], [record])
-    assert found["impliedBy"] == ["ALL"]
-
-
-def test_what_includes_an_operation() -> None:
-    """ALL always; reading, writing and so on include describing."""
-    assert implying_operations(WRITE) == [AclOperation.ALL]
-    assert [each.name for each in implying_operations(DESCRIBE)] == [
-        *("ALL", "READ", "WRITE", "DELETE", "ALTER"),
-    ]

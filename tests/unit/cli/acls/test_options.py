@@ -208,12 +208,6 @@ def test_what_does_not_go_together(action: str, line: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_what_goes_together() -> None:
-    """An operation is no fault of a list, nor a cluster of who produces and consumes."""
-    check("list", given("--operation Read --topic t --principal U:a"))
-    check("add", given(f"{A} --consumer --producer --topic t --group g --cluster"))
-
-
 def test_removing_needs_a_resource() -> None:
     """Nobody removes everything by leaving out a word."""
     with pytest.raises(ValueError, match=r"^You must provide at least one resource: "):

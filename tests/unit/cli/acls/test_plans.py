@@ -13,11 +13,11 @@ import pytest
 
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.acl.plan import NotOwned, Plan, PlanError, TooManyRemovals, plan
+from doorkeeper.acl.plan import NotOwned, Plan, PlanError, TooManyRemovals
 from doorkeeper.acl.plan_application import BATCH
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.entities import EntityPlanner
-from doorkeeper.cli.acls.plans import SavedPlan, Side, apply_plan, show_difference
+from doorkeeper.cli.acls.plans import SavedPlan, Side, apply_plan
 from doorkeeper.entities.model import EntitySet, TopicEntity
 from doorkeeper.entities.plan import EntityChange, EntityPlan
 from doorkeeper.errors import ApiError, ErrorCode
@@ -37,23 +37,6 @@ A, B = allow("a", READ, topic("t")), deny("b,c", READ, topic("u", PREFIXED), "10
 TARGET = Side("config:x", 7)
 WANTED = Side("acls.yaml", None)
 CHANGE = Plan((A,), (B,), kept=3, foreign=2)
-
-
-def test_a_plan_for_people() -> None:
-    """A row for each item, as CSV has it, and the numbers below; no colours in a pipe."""
-    assert list(acl_plans.lines(CHANGE)) == [
-        "+ User:a,TOPIC,LITERAL,t,READ,ALLOW,*",
-        '- "User:b,c",TOPIC,PREFIXED,u,READ,DENY,10.0.0.1',
-        "Plan: 1 to add, 1 to remove; 3 unchanged; 2 not owned.",
-    ]
-    assert list(acl_plans.lines(plan([A], [A]))) == ["No changes: 1 ACLs are as wanted."]
-
-
-def test_a_plan_in_a_file() -> None:
-    """What is written is read back."""
-    assert acl_plans.plan_of(acl_plans.text_of(CHANGE, TARGET, WANTED)) == SavedPlan(
-        CHANGE, *TARGET
-    )
 
 
 def test_a_plan_that_names_no_place() -> None:
@@ -82,12 +65,6 @@ def test_what_is_no_plan(changed: dict[str, object], error: str) -> None:
         acl_plans.plan_of(json.dumps(document))
 
     assert str(refused.value).startswith(error)
-
-
-def test_a_text_that_is_no_json() -> None:
-    """The line is named."""
-    with pytest.raises(FormatError, match="line 2: no JSON"):
-        acl_plans.plan_of('{"version": 1,\n]')
 
 
 def test_a_plan_that_adds_what_it_removes() -> None:
@@ -174,19 +151,6 @@ def test_a_server_that_is_lost_leaves_as_much(capsys: pytest.CaptureFixture[str]
         "doorkeeper: 1000 of 3000 changes were made, perhaps some more; run the same command again"
         " for the rest\n"
     )
-
-
-def test_before_it_begins_nothing_was_changed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Ctrl-C while the ACLs are read, or at the question."""
-
-    def interrupt(_present: list[AclBinding]) -> Plan:
-        raise KeyboardInterrupt
-
-    with pytest.raises(SystemExit) as end:
-        apply_plan(FakeRepository(), interrupt, dry_run=False, asks=True)
-
-    assert end.value.code == 130
-    assert capsys.readouterr().err == "doorkeeper: interrupted; nothing was changed\n"
 
 
 def test_each_refused_item_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,19 +244,3 @@ def test_acls_with_unknown_codes_are_no_part_of_a_plan(capsys: pytest.CaptureFix
 
     assert planned == [[A]]
     assert "1 ACLs of the cluster are left out and left alone" in capsys.readouterr().err
-
-
-def test_a_plan_is_shown_as_lines_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """The numbers end the one; the other is an object. Both have the revisions."""
-    plan = Plan(MANY[:1], (), 3, 0)
-
-    show_difference(plan, TARGET, WANTED, "table")
-    show_difference(plan, TARGET, WANTED, "json")
-    show_difference(plan, WANTED, WANTED, "table")
-
-    shown = capsys.readouterr()
-    lines, _, rest = shown.out.partition("{")
-    assert lines.splitlines()[-1] == "Plan: 1 to add, 0 to remove; 3 unchanged."
-    assert '"kept": 3' in rest
-    assert '"place": "config:x",\n "revision": 7' in rest
-    assert shown.err == "doorkeeper: from revision 7 of config:x to acls.yaml\n"

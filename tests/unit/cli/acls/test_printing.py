@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from doorkeeper.acl.formats import records
 from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
+from doorkeeper.acl.model import AclBinding, AclOperation
 from doorkeeper.cli.acls.printing import (
-    as_json,
     binding_of_row,
     binding_text,
-    java_text,
     kafka_listing,
-    names_words,
-    resource_words,
     row,
     table,
 )
@@ -62,33 +55,6 @@ def test_a_table_has_columns() -> None:
     assert odd[1].split() == ["User:a\\nb", "*", "READ", "ALLOW", "TOPIC", "LITERAL", "\\x1b[2J"]
 
 
-def test_json_is_a_set_of_acls() -> None:
-    """Which other commands take."""
-    text = as_json(BINDINGS, "config:x", 7)
-    found = json.loads(text)
-
-    assert records.read_json(text).bindings == BINDINGS
-    assert (found["place"], found["revision"]) == ("config:x", 7)
-    assert len(found["acls"]) == 3
-    assert found["acls"][1] == {
-        "resourceType": "TOPIC",
-        "name": "t",
-        "patternType": "LITERAL",
-        "principal": "User:eve",
-        "host": "10.0.0.1",
-        "operation": "WRITE",
-        "permissionType": "DENY",
-    }
-
-
-def test_errors_have_the_names_of_java() -> None:
-    """An unknown code is an ApiException."""
-    package = "org.apache.kafka.common.errors"
-
-    assert java_text(31, "no") == f"{package}.ClusterAuthorizationException: no"
-    assert java_text(999, "no") == f"{package}.ApiException: no"
-
-
 ODD = [
     allow("a", READ, topic("t")),
     deny("User:CN=a,O=b c", AclOperation.ALL, topic("a b'\"$(x)", PREFIXED), "10.0.0.1"),
@@ -103,23 +69,9 @@ def test_a_row_can_be_given_back(binding: AclBinding) -> None:
     assert binding_of_row(row(binding)) == binding
 
 
-def test_a_row_moves_no_cursor() -> None:
-    """What does not print is escaped."""
-    assert row(allow("a", READ, topic("\x1b[2J"))) == "User:a,TOPIC,LITERAL,\\x1b[2J,READ,ALLOW,*"
-
-
 def test_what_is_no_row_is_told() -> None:
     """Not one, or not of seven cells."""
     with pytest.raises(FormatError, match="found 3 cells"):
         binding_of_row("a,b,c")
     with pytest.raises(FormatError, match="found 0 rows"):
         binding_of_row("")
-
-
-def test_words() -> None:
-    """As people read them."""
-    assert resource_words(ResourceType.CLUSTER, CLUSTER_NAME) == "the cluster"
-    assert resource_words(ResourceType.USER, "User:a") == "user User:a"
-    assert names_words(allow("a", READ, topic("t"))) == "topic t"
-    assert names_words(allow("a", READ, topic("*"))) == "every topic"
-    assert names_words(allow("a", READ, group("g", PREFIXED))) == "every group that begins with 'g'"

@@ -103,16 +103,6 @@ def test_what_if_changes_the_answer_and_nothing_else(run: Run, tmp_path: Path) -
     assert (tmp_path / "acls.csv").read_bytes() == before
 
 
-def test_what_is_not_there_cannot_be_left_out(run: Run) -> None:
-    """It is told; the answer comes all the same."""
-    result = run(f"{ALICE} Read", "--without", "User:x,TOPIC,LITERAL,orders,READ,ALLOW,*")
-
-    assert result.exit_code == 0
-    assert result.stderr == (
-        "doorkeeper: --without: there is no ACL User:x,TOPIC,LITERAL,orders,READ,ALLOW,*\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("word", "text"),
     [
@@ -131,16 +121,6 @@ def test_what_is_neither_row_nor_file_is_told(run: Run, word: str, text: str) ->
 
     assert (result.exit_code, result.stdout) == (1, "")
     assert text in result.stderr
-
-
-def test_a_source_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """A line, and status 1."""
-    line = ["acls", *f"{ALICE} Read".split(), str(tmp_path / "none")]
-    result = CliRunner().invoke(doorkeeper, line)
-
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.endswith("none: No such file or directory\n")
-    assert result.stderr.count("\n") == 1
 
 
 def test_who_can(run: Run) -> None:
@@ -162,17 +142,6 @@ def test_who_can(run: Run) -> None:
         }
     ]
     assert run("who-can --operation Alter --cluster").stdout.startswith("none\n")
-
-
-def test_who_can_from_some_addresses(tmp_path: Path) -> None:
-    """They are named."""
-    file = tmp_path / "a.csv"
-    file.write_text(f"{HEADER}\n{READS[:-1]}10.0.0.1\n")
-    line = ["acls", "who-can", "--operation", "Read", "--topic", "orders"]
-
-    result = CliRunner().invoke(doorkeeper, [*line, str(file)])
-
-    assert result.stdout.startswith("User:alice  from 10.0.0.1\n")
 
 
 def test_hosts_are_escaped(tmp_path: Path) -> None:
@@ -286,13 +255,3 @@ def test_another_authorizer_is_a_note(tmp_path: Path) -> None:
 
     assert result.exit_code == 0
     assert "note: the server's authorizer is testkit.plugins.InMemory;" in result.stdout
-
-
-@pytest.mark.parametrize("name", ["explain", "who-can", "what-can", "lint"])
-def test_help_has_examples_and_statuses(name: str) -> None:
-    """For each command."""
-    output = CliRunner().invoke(doorkeeper, ["acls", name, "--help"]).output
-
-    assert "Examples:" in output
-    assert f"doorkeeper acls {name}" in output
-    assert "Exit statuses:" in output

@@ -87,27 +87,17 @@ def test_later_changes_that_overlap_are_named(config: str) -> None:
     assert "No changes" in found.output
 
 
-def test_an_undo_can_be_undone(config: str) -> None:
-    """The store is as before."""
-    run("undo", "3", config, "--yes")
-
-    run("undo", "4..5", config, "--yes")
-
-    assert rows(config) == ["B", "C"]
-
-
 @pytest.mark.parametrize(
-    ("words", "text"),
+    ("word", "text"),
     [
-        (("0",), "allowed: a revision, or FIRST..LAST"),
-        (("3..2",), "allowed: a revision, or FIRST..LAST"),
-        (("x",), "allowed: a revision, or FIRST..LAST"),
-        (("9",), "revisions 9 to 9 are not all in the log"),
+        ("0", "allowed: a revision, or FIRST..LAST"),
+        ("3..2", "allowed: a revision, or FIRST..LAST"),
+        ("9", "revisions 9 to 9 are not all in the log"),
     ],
 )
-def test_other_revisions_are_refused(config: str, words: tuple[str, ...], text: str) -> None:
+def test_other_revisions_are_refused(config: str, word: str, text: str) -> None:
     """The error says what is allowed, or what the log has."""
-    found = run("undo", *words, config)
+    found = run("undo", word, config)
 
     assert found.exit_code != 0
     assert text in found.output

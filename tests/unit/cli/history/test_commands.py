@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-    from doorkeeper.history.revisions import Revision
     from doorkeeper.repositories.addresses import Address
     from doorkeeper.storage.portable import Portable
 
@@ -102,18 +101,6 @@ def test_filters_and_pages(run: Run, data_dir: Path) -> None:
     assert numbers("--author", "User:bob") == []
     assert numbers("--limit", "3") == [4, 3, 2]
     assert numbers("--limit", "3", "--before", "2") == [1]
-
-
-def test_a_list_says_which_revisions_are_missing(run: Run, data_dir: Path) -> None:
-    """On stderr; in JSON they are a field."""
-    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
-    connection.execute("DELETE FROM change_log WHERE revision IN (2, 3)")
-    connection.close()
-
-    found = run("history", "--store", f"store:{data_dir}")
-
-    assert [line.split()[0] for line in found.stdout.splitlines()] == ["4", "1"]
-    assert "revisions 2 to 3 are missing from the log" in found.stderr
 
 
 def test_one_revision(run: Run, data_dir: Path) -> None:
@@ -274,26 +261,6 @@ def test_a_principal_has_a_type(run: Run, data_dir: Path) -> None:
         assert "type" in found.output.lower()
 
 
-def test_explanations_of_the_past_have_no_commands(
-    run: Run, data_dir: Path, tmp_path: Path
-) -> None:
-    """No command changes a backup or an earlier day; findings of lint have none either."""
-    backup(data_dir, tmp_path / "acls.backup")
-    question = ("--principal", "User:eve", "--operation", "Read", "--topic", "orders")
-    for place in (
-        (f"store:{data_dir}", *STANDARD, "--at", "2"),
-        (f"backup:{tmp_path / 'acls.backup'}",),
-    ):
-        found = run("acls", "explain", *place, *question).output
-        assert "  + User:eve,TOPIC,LITERAL,orders,READ,ALLOW,*" in found
-        assert "  $ " not in found
-        assert "note: these are ACLs of the past" in found
-        flip = json.loads(run("acls", "explain", *place, *question, "--output", "json").stdout)
-        assert (flip["flip"]["kafkaAcls"], flip["flip"]["doorkeeper"]) == ([], [])
-    now = run("acls", "explain", f"store:{data_dir}", *STANDARD, *question).output
-    assert "  $ doorkeeper acls add" in now
-
-
 def test_lists_name_the_revision(run: Run, data_dir: Path, tmp_path: Path) -> None:
     """And the address, in JSON; beside a table and an export, on stderr."""
     store = f"store:{data_dir}"
@@ -330,14 +297,6 @@ def test_other_addresses_have_no_history(run: Run, place: str, why: str) -> None
     assert found.exit_code == 1
     assert why in found.output
     assert "; --at is for config:FILE" in found.output
-
-
-def test_a_moment_that_is_not_kept_is_refused(run: Run, data_dir: Path) -> None:
-    """With the earliest possible date."""
-    found = run("acls", "export", f"store:{data_dir}", "--at", "2020-01-01", *STANDARD)
-
-    assert found.exit_code == 1
-    assert "the earliest is revision 0, of 2026-10-14T" in found.output
 
 
 def test_changes_are_watched(run: Run, data_dir: Path) -> None:
@@ -445,30 +404,3 @@ def test_a_revision_shows_where_it_is_in_force(run: Run, data_dir: Path, audit_l
     assert line in shown["1"]
     assert line in shown["2"]
     assert "in force" not in shown["3"] + shown["4"]
-
-
-def test_events_of_clusters_are_watched(
-    run: Run, data_dir: Path, audit_log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those from now on, as they are recorded; --count counts changes."""
-    real = watch._read
-    file = next(audit_log.iterdir())
-
-    async def read(store: Address, after: int | None) -> tuple[int, list[Revision]]:
-        with file.open("a", encoding="utf-8") as stream:
-            event = {**IN_FORCE, "seq": 9 + (after or 0), "revision": after, "ts_ns": 0}
-            stream.write(f"{json.dumps(event)}\n")
-        return await real(store, after)
-
-    monkeypatch.setattr(watch, "_read", read)
-    monkeypatch.setattr(watching, "AT_ONCE", 1)
-    words = ("--store", f"store:{data_dir}", "--audit-log", str(audit_log))
-
-    lines = run("watch", *words, "--from", "1", "--count", "3").output.splitlines()
-
-    assert [line.split()[0] for line in lines] == [
-        *("1", "1970-01-01T00:00:00.000Z"),
-        *("2", "1970-01-01T00:00:00.000Z"),
-        "3",
-    ]
-    assert lines[3].endswith("cluster prod: revision 1 is in force on brokers 1, 2")

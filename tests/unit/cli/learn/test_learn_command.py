@@ -37,22 +37,6 @@ NEEDED = [
 REASON = "# Produce: WRITE (1 time), Metadata: DESCRIBE (3 times); first at 2026-11-26T12:46:06Z"
 
 
-def test_rows() -> None:
-    """The reason of an ACL stands before its row."""
-    assert list(lines_of(NEEDED, "rows")) == [REASON, "User:svc,TOPIC,LITERAL,orders,WRITE,ALLOW,*"]
-
-
-def test_commands() -> None:
-    """The lines are those of kafka-acls.sh, for a cluster still to be named."""
-    assert list(lines_of(NEEDED, "commands")) == [
-        REASON,
-        (
-            "kafka-acls.sh --bootstrap-server HOST:PORT --add --allow-principal User:svc"
-            " --operation Write --topic orders"
-        ),
-    ]
-
-
 def test_yaml_is_read_by_acls_plan() -> None:
     """Comments do not matter to a reader; without ACLs it is an empty set."""
     text = "\n".join(lines_of(NEEDED, "yaml"))
@@ -81,18 +65,6 @@ def test_a_file_of_several_principals_needs_one_of_them(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert (
         "ACLs of 2 principals: User:a, User:b; name one of them with --principal" in result.output
-    )
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    """It is an error of one line."""
-    missing = tmp_path / "none.yaml"
-
-    result = CliRunner().invoke(doorkeeper, ["learn", "--check", str(missing), "--", "true"])
-
-    assert (result.exit_code, result.stderr) == (
-        1,
-        f"doorkeeper: {missing}: No such file or directory\n",
     )
 
 

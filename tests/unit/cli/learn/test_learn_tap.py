@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.acl.model import Principal
-from doorkeeper.cli.learn.shadow import readable_versions
 from doorkeeper.cli.learn.tap import Tap, principal_of
 from doorkeeper.client.config import Address
 from doorkeeper_wire.errors import Malformed
@@ -67,14 +66,6 @@ def test_the_principal_of_a_login(mechanism: str, token: bytes) -> None:
 def test_a_login_that_cannot_be_read(mechanism: str, token: bytes) -> None:
     """It has no principal, which is no error: the broker decides about it."""
     assert principal_of(mechanism, token) is None
-
-
-def test_versions_that_can_be_read() -> None:
-    """Those of handlers and of refusals; newer ones of Produce and Fetch may name brokers."""
-    assert readable_versions(0) == (0, 9)
-    assert readable_versions(1) == (4, 15)
-    assert readable_versions(22) == (0, 6)
-    assert readable_versions(999) is None
 
 
 class Observed:

@@ -34,18 +34,6 @@ async def test_a_backup_comes_back(tmp_path: Path) -> None:
     assert numbers_in(data) == [1, 2]
 
 
-async def test_the_folder_may_come_from_the_configuration(tmp_path: Path) -> None:
-    """--config says where the store is, as for serve."""
-    await fill(tmp_path / "data", adding(1))
-    file = tmp_path / "server.properties"
-    file.write_text(f"doorkeeper.data.dir={tmp_path / 'data'}\n")
-
-    result = run("store", "backup", tmp_path / "copy", "--config", file)
-
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o600
-
-
 async def test_a_backup_replaces_nothing_unasked(tmp_path: Path) -> None:
     """An existing target is an error of one line, unless --overwrite is given."""
     await fill(tmp_path / "data", adding(1))
@@ -58,19 +46,6 @@ async def test_a_backup_replaces_nothing_unasked(tmp_path: Path) -> None:
     assert (tmp_path / "copy").read_text() == "precious"
 
     assert run(*words, "--overwrite").exit_code == 0
-
-
-def test_a_running_server_keeps_its_store(tmp_path: Path) -> None:
-    """Restoring over a store in use is refused in one line."""
-    store = open_store(tmp_path / "data")
-    assert run("store", "backup", tmp_path / "copy", "--data-dir", tmp_path / "data").exit_code == 0
-
-    result = run("store", "restore", tmp_path / "copy", "--data-dir", tmp_path / "data")
-
-    assert result.exit_code == 1
-    assert "in use" in result.stderr
-    assert result.stderr.count("\n") == 1
-    store.close()
 
 
 def test_a_store_is_created_once(tmp_path: Path) -> None:
@@ -127,18 +102,3 @@ def test_what_is_not_there_is_not_accepted(tmp_path: Path) -> None:
     assert missing.exit_code == in_use.exit_code == 1
     store.close()
     open_store(tmp_path / "data").close()
-
-
-def test_the_identity_file_may_lie_elsewhere(tmp_path: Path) -> None:
-    """The configuration says where: each command uses it."""
-    data, identity = tmp_path / "data", tmp_path / "identity"
-    file = tmp_path / "server.properties"
-    file.write_text(f"doorkeeper.data.dir={data}\ndoorkeeper.store.identity.file={identity}\n")
-
-    for words in (("create",), ("backup", tmp_path / "copy"), ("restore", tmp_path / "copy")):
-        assert run("store", *words, "--config", file).exit_code == 0
-    identity.unlink()
-    assert run("store", "accept", "--config", file).exit_code == 0
-
-    assert identity.exists()
-    assert not (data / "doorkeeper.identity").exists()

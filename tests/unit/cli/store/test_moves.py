@@ -56,19 +56,6 @@ def test_check_says_what_is_wrong(tmp_path: Path) -> None:
     ]
 
 
-def test_check_says_which_revision_was_modified(tmp_path: Path) -> None:
-    """Also where the state does not depend on it: an author, a time."""
-    data = prepared(tmp_path / "data")
-    connection = apsw.Connection(str(data / DATABASE_NAME))
-    connection.execute("UPDATE change_log SET author_principal = 'User:x' WHERE revision = 2")
-    connection.close()
-
-    result = run("check", "--store", f"store:{data}")
-
-    assert result.exit_code == 1
-    assert result.stderr.startswith("doorkeeper: change_log: revision 2 was modified")
-
-
 def test_copy_says_what_it_did(tmp_path: Path) -> None:
     """A copy is told with its rows and revision; a second one must be asked to overwrite."""
     source, target = prepared(tmp_path / "source"), tmp_path / "target"

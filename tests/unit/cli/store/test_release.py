@@ -43,16 +43,6 @@ def level_in(data: Path) -> list[int]:
     return found
 
 
-def test_an_old_store_follows_4_3(tmp_path: Path) -> None:
-    """It says nothing; showing the release changes nothing."""
-    asyncio.run(fill(tmp_path, adding(1)))
-
-    result = release(tmp_path)
-
-    assert (result.exit_code, result.output) == (0, "the rules of Kafka 4.3\n")
-    assert level_in(tmp_path) == []
-
-
 def test_what_changes_is_listed_before_it_is_asked(tmp_path: Path) -> None:
     """An ALLOW gains, a DENY loses; what is no network is named; no is the default."""
     asyncio.run(fill(tmp_path, ACLS))
@@ -145,16 +135,6 @@ def test_a_key_that_names_another_release_is_mentioned(tmp_path: Path) -> None:
         "doorkeeper.kafka.release is 4.3 in the configuration: the server starts when it is 4.4,"
         " or not set\n"
     )
-    assert level_in(tmp_path) == [33]
-
-
-def test_without_networks_nothing_changes(tmp_path: Path) -> None:
-    """It says so."""
-    asyncio.run(fill(tmp_path, adding(1)))
-
-    result = release(tmp_path, "4.4", "--yes")
-
-    assert "no ACL has a network for a host: no decision changes" in result.output
     assert level_in(tmp_path) == [33]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -15,6 +14,8 @@ from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
 from doorkeeper.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from doorkeeper.client.admin import AdminClient
 
 REFUSED = Altered(ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "no"))
@@ -87,12 +88,3 @@ def test_retries_are_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == (
         "doorkeeper: 127.0.0.1:1: Connection refused; trying again\n"
     )
-
-
-def test_an_address_with_a_syntax_error_is_reported_first() -> None:
-    """By a ValueError."""
-    with (
-        pytest.raises(ValueError, match="an address is host:port"),
-        open_users(ClientConfig(bootstrap="nonsense")),
-    ):
-        pass
