@@ -86,15 +86,3 @@ async def test_one_that_never_shook_hands_is_forgotten() -> None:
 
     assert inner.told == []
     assert lost == [connection]
-
-
-async def test_the_timer_goes_with_the_connection() -> None:
-    """Nothing of a connection stays in the loop."""
-    pipe = Pipe()
-    connection = OneRequest(Inner(), "peer", lambda _: None, most_s=60)
-
-    connection.connection_made(pipe)
-    connection.connection_lost(None)
-
-    assert connection._deadline is not None
-    assert connection._deadline.cancelled()

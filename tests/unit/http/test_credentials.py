@@ -91,12 +91,3 @@ def test_a_file_of_users_that_is_wrong(tmp_path: Path, line: str) -> None:
 
     with pytest.raises(ValueError, match="line 2: allowed: name:password"):
         read_credentials(None, file)
-
-
-def test_a_file_of_bytes(tmp_path: Path) -> None:
-    """What is no text is refused."""
-    file = tmp_path / "users"
-    file.write_bytes(b"\xff\xfe")
-
-    with pytest.raises(ValueError, match="not UTF-8"):
-        read_credentials(None, file)

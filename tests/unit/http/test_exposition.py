@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from doorkeeper.http.exposition import Exposition
 from doorkeeper.metrics import table
@@ -60,21 +59,10 @@ async def test_openmetrics_where_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("kind", ["application/openmetrics-text", "text/plain"])
-@pytest.mark.parametrize("version", ["abc", "1.x", "", ".", "9" * 5000, "1.0.0.\udcff", "1.0.0.ü"])
+@pytest.mark.parametrize("version", ["abc", "9" * 5000, "1.0.0.\udcff"])
 async def test_versions_that_are_none_are_answered(kind: str, version: str) -> None:
     """In a format that the library has; what was asked for with odd bytes is not quoted."""
     text, content_type = await Exposition(Meters()).text(f"{kind}; version={version}")
 
     assert text.startswith(b"# HELP doorkeeper_requests")
     assert content_type.isascii()
-
-
-async def test_the_process_is_there() -> None:
-    """The library reads memory, time, descriptors and the collector."""
-    text, _ = await Exposition(Meters()).text("")
-
-    families = {each.name: each for each in text_string_to_metric_families(text.decode())}
-    assert families["process_resident_memory_bytes"].samples[0].value > 1_000_000
-    assert [each.labels for each in families["python_gc_collections"].samples] == [
-        {"generation": str(number)} for number in range(3)
-    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -55,12 +54,3 @@ def test_a_beat_that_does_not_come_is_seen() -> None:
     loop.now_s = 100 + BEAT_S + 7
 
     assert heart.lag_s == 7
-
-
-async def test_it_stops() -> None:
-    """Nothing is left in the loop."""
-    heart = Heartbeat(asyncio.get_running_loop())
-
-    heart.stop()
-
-    assert heart._timer.cancelled()
