@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,9 +31,7 @@ OTHER = BINDING._replace(entry=BINDING.entry._replace(principal="User:bob"))
     ("how", "name"),
     [
         (Format.YAML, "acls.yaml"),
-        (Format.JSON, "acls.json"),
         (Format.CSV, "acls.csv"),
-        (Format.CSV_KAFKA_UI, "acls"),
         (Format.KAFKA, "acls.txt"),
     ],
 )
@@ -58,13 +55,6 @@ def test_the_same_binding_of_two_files_is_one_row(tmp_path: Path) -> None:
     found = acl_sets.read([str(tmp_path / "a.yaml"), str(tmp_path / "b.csv")])
 
     assert len(found) == 1
-
-
-def test_a_time_for_a_whole_set() -> None:
-    """Who knows since when a set is in force may say so."""
-    at = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-
-    assert acl_sets.table_of([BINDING], "yaml", at)["valid_from"].to_list() == [at]
 
 
 @pytest.mark.parametrize(

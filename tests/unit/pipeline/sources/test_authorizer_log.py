@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.formats.authorizer_message import Message
@@ -34,16 +33,11 @@ def record(name: str = "orders", time: str = "2024-10-25 10:11:12,345", user: st
     )
 
 
-def parsed(folder: Path, text: str | bytes, zone: str = "UTC", how: str = "") -> Parsed:
+def parsed(folder: Path, text: str | bytes, zone: str = "UTC") -> Parsed:
     """Return what a file with this text says."""
     path = folder / "kafka-authorizer.log"
-    data = text.encode() if isinstance(text, str) else text
-    if how == "gz":
-        data = gzip.compress(data)
-    elif how == "zst":
-        data = zstandard.compress(data)
-    path.write_bytes(data)
-    return sum_parts(authorizer_log.parse_parts(path, how, zone))
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return sum_parts(authorizer_log.parse_parts(path, "", zone))
 
 
 def names(found: Parsed) -> list[str]:
@@ -62,22 +56,6 @@ def test_equal_records_of_a_minute_are_one_row(tmp_path: Path) -> None:
         dt.datetime(2024, 10, 25, 10, 11, 12, 345000, tzinfo=dt.UTC),
         dt.datetime(2024, 10, 25, 10, 11, 59, 999000, tzinfo=dt.UTC),
     )
-
-
-def test_reference_counts_make_no_difference(tmp_path: Path) -> None:
-    """Records that differ in their reference count alone are one decision."""
-    other = record().replace("resourceRefCount = 1", "resourceRefCount = 7")
-    found = parsed(tmp_path, record() + "\n" + other + "\n")
-
-    assert found.decisions["count"].to_list() == [2]
-
-
-@pytest.mark.parametrize("how", ["", "gz", "zst"])
-def test_compressed_or_not(tmp_path: Path, how: str) -> None:
-    """A compressed log says what it says uncompressed."""
-    found = parsed(tmp_path, record("a") + "\n" + record("b") + "\n", how=how)
-
-    assert names(found) == ["a", "b"]
 
 
 def test_times_are_of_the_zone(tmp_path: Path) -> None:
@@ -134,7 +112,7 @@ def test_a_record_inside_of_another(tmp_path: Path) -> None:
     assert "torn" in found.quarantine["reason"][0]
 
 
-@pytest.mark.parametrize("size", [30, 45, 90, 105, 120])
+@pytest.mark.parametrize("size", [30, 45, 120])
 def test_a_record_that_is_torn_for_certain(tmp_path: Path, size: int) -> None:
     """A record that stops where no name can be costs itself alone, not the record behind it."""
     torn = record("torn")[:size]
@@ -154,14 +132,6 @@ def test_a_torn_end(tmp_path: Path) -> None:
     assert found.quarantine.select("byte_offset", "byte_length").rows() == [
         (len(record("a")) + 1, 100)
     ]
-
-
-def test_garbage_does_not_take_a_record_with_it(tmp_path: Path) -> None:
-    """What stands before a record is quarantined alone."""
-    found = parsed(tmp_path, "java.lang.Oops: no\n\tat Main\n" + record("a") + "\n")
-
-    assert names(found) == ["a"]
-    assert found.quarantine["text"].to_list() == ["java.lang.Oops: no\n\tat Main"]
 
 
 def test_a_bad_message_has_its_place(tmp_path: Path) -> None:
@@ -201,23 +171,7 @@ def test_line_ends_of_windows(tmp_path: Path) -> None:
     assert found.quarantine.is_empty()
 
 
-@pytest.mark.parametrize("size", [1, 50, 300, 1000])
-def test_blocks_of_any_size_say_the_same(
-    tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where a file is cut into blocks makes no difference."""
-    text = "".join(
-        record(f"n{number}\nx" if number % 3 else f"n{number}") + "\n" for number in range(9)
-    )
-    whole = parsed(tmp_path, text)
-
-    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, size))
-    cut = parsed(tmp_path, text)
-
-    assert names(cut) == names(whole) == sorted(whole.decisions["resource_name"])
-    assert len(names(cut)) == 9
-
-
+@settings(max_examples=50)
 @given(
     st.lists(
         st.builds(
@@ -270,8 +224,7 @@ def test_a_mark_of_windows(tmp_path: Path) -> None:
     assert found.quarantine.select("byte_offset", "text").rows() == [(offset, "bad")]
 
 
-@pytest.mark.parametrize("year", ["0000", "0001", "1969", "9999"])
-@pytest.mark.parametrize("name", ["x", "two\nlines"])
+@pytest.mark.parametrize(("year", "name"), [("0000", "x"), ("1969", "two\nlines"), ("9999", "x")])
 def test_times_of_no_age(tmp_path: Path, year: str, name: str) -> None:
     """A line of a year without computers, forged or not, is quarantined: it must not be a day."""
     text = record(name, time=f"{year}-12-31 23:59:59,999") + "\n" + record("b") + "\n"
@@ -283,10 +236,10 @@ def test_times_of_no_age(tmp_path: Path, year: str, name: str) -> None:
 
 def test_a_file_that_unpacks_to_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be read is not kept: memory does not grow with what a small file unpacks to."""
-    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 1 << 20))
-    monkeypatch.setattr(authorizer_log, "RECORD_BYTES_MAX", 1 << 20)
+    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 1 << 18))
+    monkeypatch.setattr(authorizer_log, "RECORD_BYTES_MAX", 1 << 18)
     path = tmp_path / "bomb.log.gz"
-    path.write_bytes(gzip.compress(record("a").encode() + b"\n" + bytes(40 << 20), 1))
+    path.write_bytes(gzip.compress(record("a").encode() + b"\n" + bytes(10 << 20), 1))
 
     tracemalloc.start()
     try:
@@ -296,38 +249,23 @@ def test_a_file_that_unpacks_to_no_end(tmp_path: Path, monkeypatch: pytest.Monke
         tracemalloc.stop()
 
     assert names(found) == ["a"]
-    assert found.quarantine["byte_length"].sum() == 40 << 20
-    assert peak < 30 << 20
+    assert found.quarantine["byte_length"].sum() == 10 << 20
+    assert peak < 8 << 20
 
 
-def test_parts_of_any_size_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a range is parsed in parts, equal decisions of a minute are one row all the same."""
+@pytest.mark.parametrize("size", [1, 50, 300])
+def test_blocks_and_parts_of_any_size(
+    tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a file is cut makes no difference; equal decisions of a minute are one row."""
     records = [record("a"), record("b\nx"), record("a"), "not a record", record("a"), record("c")]
     text = "".join(f"{each}\n" for each in records * 3)
     whole = parsed(tmp_path, text)
 
-    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 300))
+    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, size))
     monkeypatch.setattr(reading, "PART_BYTES", 1)
     cut = parsed(tmp_path, text)
 
     assert cut.decisions.sort("resource_name").equals(whole.decisions.sort("resource_name"))
     assert cut.quarantine.equals(whole.quarantine)
     assert (cut.lines, cut.ignored, cut.quarantined) == (21, whole.ignored, whole.quarantined)
-
-
-def test_a_large_file_is_parsed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lines of a compressed file, which has no ranges, are not all held until its end."""
-    monkeypatch.setattr(reading.blocks, "__defaults__", (0, None, 1000))
-    monkeypatch.setattr(reading, "UNPACKED_PART_BYTES", 4000)
-    together: list[int] = []
-    parse = authorizer_log._parse
-
-    def counted(frame: authorizer_log._Frame, odd: Parsed, zone: str) -> Parsed:
-        together.append(frame.physical)
-        return parse(frame, odd, zone)
-
-    monkeypatch.setattr(authorizer_log, "_parse", counted)
-    found = parsed(tmp_path, (record("a") + "\n") * 400, how="gz")
-
-    assert sum(together) == found.decisions["count"].sum() == 400
-    assert max(together) < 40

@@ -12,7 +12,6 @@ from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.state.store import LogEntry
-from doorkeeper.storage import schema
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import acl_sets, change_log
 from testkit.old_stores import create_old_store
@@ -85,17 +84,6 @@ def test_a_log_with_a_gap_is_refused(store: Path) -> None:
 
     with pytest.raises(Unreadable, match=r"3 of the revisions 3 to 6 .* doorkeeper history verify"):
         change_log.read(store)
-
-
-def test_a_store_by_its_folder(store: Path) -> None:
-    """A data folder is as good as the file in it."""
-    assert len(acl_sets.read([str(store.parent)])) == 4
-
-
-def test_the_names_are_those_of_the_server() -> None:
-    """Whose database it is, and which rows are ACLs."""
-    assert ACL.name == change_log.ACL
-    assert change_log.APPLICATION_ID == schema.APPLICATION_ID
 
 
 def test_an_older_store_is_refused(tmp_path: Path) -> None:

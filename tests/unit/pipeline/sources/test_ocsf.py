@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation, ResourceType
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper_pipeline.sources import ocsf
 
 
@@ -119,11 +117,3 @@ def test_what_cannot_be_read(changed: dict[str, object]) -> None:
     """A request that nobody knows, or no decision in it, is an error, for quarantine."""
     with pytest.raises(ValueError, match=r".+"):
         line(**changed)
-
-
-def test_every_request_asks_for_operations_of_its_resources() -> None:
-    """Words of Kafka's, and operations that its ACLs have for such a resource."""
-    for request, asked in ocsf.OPERATIONS.items():
-        assert request == request.lower()
-        for kind, operation in asked.items():
-            assert AclOperation[operation] in SUPPORTED_OPERATIONS[ResourceType[kind]], request

@@ -25,30 +25,18 @@ def record(number: int) -> str:
 def test_ranges_hold_every_record_once(tmp_path: Path) -> None:
     """Whatever the size of a range, each record is in one of them, whole."""
     path = tmp_path / "a.log"
-    path.write_text("".join(map(record, range(40))))
+    path.write_text("".join(map(record, range(20))))
     file = identify(path)
     assert file is not None
 
-    for size in (1, 100, 333, 1000, 1 << 20):
+    for size in (1, 333, 1 << 20):
         ranges = slices(file, size)
         parts = [authorizer_log.parse_parts(path, "", "UTC", *each) for each in ranges]
         found = list(map(sum_parts, parts))
         names = [name for each in found for name in each.decisions["resource_name"]]
-        assert len(names) == len(set(names)) == 40
+        assert len(names) == len(set(names)) == 20
         assert all(each.quarantine.is_empty() for each in found)
         assert len(ranges) > 1 or size > 5000
-
-
-def test_compressed_files_are_one_range(tmp_path: Path) -> None:
-    """Nobody can begin in the middle of a compressed file."""
-    import gzip  # noqa: PLC0415
-
-    path = tmp_path / "a.log.gz"
-    path.write_bytes(gzip.compress("".join(map(record, range(40))).encode()))
-    file = identify(path)
-
-    assert file is not None
-    assert slices(file, 10) == [(0, None)]
 
 
 def test_lines_of_json(tmp_path: Path) -> None:

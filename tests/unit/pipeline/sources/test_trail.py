@@ -102,7 +102,7 @@ def test_probes_are_what_kafka_logs_at_trace(
     assert found.probe is probe
 
 
-@pytest.mark.parametrize("kind", ["change", "login", "start", "stop", "recovered", "novel"])
+@pytest.mark.parametrize("kind", ["change", "novel"])
 def test_other_events_are_no_decisions(kind: str) -> None:
     """Changes, logins, and what a newer server tells besides, are counted and left out."""
     assert line(kind=kind) is None
@@ -121,8 +121,6 @@ def test_dropped_decisions_are_told() -> None:
         {"operation": "FROB"},
         {"count": 0},
         {"first_ns": 0},
-        {"resource_name": ""},
-        {"principal": ""},
         {"host": 7},
     ],
 )
