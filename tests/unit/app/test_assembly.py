@@ -92,19 +92,6 @@ async def test_the_release_of_a_store_is_that_of_the_configuration(tmp_path: Pat
         assert metadata_level(server.node.state.features) == 30
 
 
-async def test_the_catalog_is_there(tmp_path: Path) -> None:
-    """Topics and groups of the catalog are the node's."""
-    file = tmp_path / "catalog.yaml"
-    file.write_text("topics:\n- name: orders\ngroups:\n- id: readers\n")
-
-    async with assembly(tmp_path, f"doorkeeper.catalog.file={file}") as server:
-        await server.start()
-
-        assert server.authorizer is None
-        assert server.node.topics.get("orders") is not None
-        assert list(server.node.groups) == ["readers"]
-
-
 class Held(StandardAuthorizer):
     """Opens the listeners when the test says so."""
 
@@ -169,17 +156,6 @@ async def test_an_awaitable_that_fails_stops_the_start(
     open_store(tmp_path / "data").close()
 
 
-async def test_a_store_in_use_stops_the_start(tmp_path: Path) -> None:
-    """A second server on the same folder learns that it is in use."""
-    store = open_store(tmp_path / "data")
-
-    async with assembly(tmp_path, "") as server:
-        with pytest.raises(StartError, match="in use by process"):
-            await server.start()
-
-    store.close()
-
-
 async def test_a_port_in_use_stops_the_start(tmp_path: Path) -> None:
     """The line names listener and port; the store is free again."""
     async with assembly(tmp_path, "") as first:
@@ -215,21 +191,3 @@ async def test_an_authorizer_that_does_not_close(
 
     assert "still busy" in (tmp_path / "log").read_text()
     open_store(tmp_path / "data").close()
-
-
-async def test_problems_are_told_together(tmp_path: Path) -> None:
-    """A start that fails for its authorizer tells what is wrong with catalog and doors too."""
-    text = (
-        f"authorizer.class.name=no.such\ndoorkeeper.catalog.file={tmp_path / 'none.yaml'}\n"
-        "listener.security.protocol.map=PLAINTEXT:SSL,CONTROLLER:PLAINTEXT\n"
-        f"ssl.keystore.type=PEM\nssl.keystore.location={tmp_path / 'none.pem'}\n"
-    )
-
-    async with assembly(tmp_path, text) as server:
-        with pytest.raises(StartError) as caught:
-            await server.start()
-
-    authorizer, catalog, door = caught.value.problems
-    assert " line 3: authorizer.class.name=no.such: " in authorizer
-    assert catalog.startswith(f"{tmp_path / 'none.yaml'}: ")
-    assert " line 7: ssl.keystore.location: " in door

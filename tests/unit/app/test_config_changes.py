@@ -58,16 +58,6 @@ async def test_a_change_counts_at_once_and_after_a_restart(tmp_path: Path) -> No
     ]
 
 
-async def test_levels_and_admission_change(tmp_path: Path) -> None:
-    """What is not the authorizer's is used too."""
-    async with running(tmp_path, "") as server:
-        levels = ("doorkeeper.log.levels", SET, "x=DEBUG")
-        assert await server.alter("1", levels, ("max.connections", SET, "7")) == [None]
-
-        assert server.log.logs.logger("x").is_enabled(10)
-        assert server.assembly.node.settings.max_connections == 7
-
-
 async def test_what_is_wrong_is_refused_as_a_whole(tmp_path: Path) -> None:
     """The good key beside the wrong one stays as it was, in use and in the store."""
     async with running(tmp_path, "super.users=User:file") as server:
@@ -135,14 +125,6 @@ async def test_requests_at_the_same_time_come_one_after_the_other(tmp_path: Path
 
         assert len(server.assembly.node.settings.dynamic.broker) == 20
         assert not server.assembly.config_changes.turn.locked()
-
-
-async def test_a_topic_that_is_absent(tmp_path: Path) -> None:
-    """A controller's code and text."""
-    async with running(tmp_path, "") as server:
-        assert await server.alter("absent", ("retention.ms", SET, "5"), is_topic=True) == [
-            "3: The topic 'absent' does not exist."
-        ]
 
 
 async def test_listeners_and_unknown_keys_have_values_too(tmp_path: Path) -> None:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.app.config_check import (
-    catalog_file_of,
     check_configuration,
     problems_of,
     with_further_problems,
 )
-from doorkeeper.config.entry import Entry
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import STANDARD_AUTHORIZER, load
 from doorkeeper.construction.errors import StartError
@@ -88,28 +86,12 @@ def test_a_plug_in_is_checked_beside_wrong_keys(tmp_path: Path, name: str, said:
     assert said in told[1]
 
 
-def test_a_key_that_two_know_is_told_once(tmp_path: Path) -> None:
-    """The key's own rule has said it; the authorizer need not."""
-    told = problems(tmp_path / "F", f"{STANDARD}doorkeeper.authorizer.log.format=9\n")
-
-    assert len(told) == 1
-
-
 def test_what_is_no_file_names_nothing(tmp_path: Path) -> None:
     """There is one line; what the overrides would be without the file is not told."""
     with pytest.raises(ConfigError) as caught:
         load(tmp_path / "none", ["listeners=X://localhost:1"])
 
     assert len(with_further_problems(caught.value)) == 1
-
-
-def test_the_last_catalog_counts() -> None:
-    """As for every key; an empty value is none."""
-    key = "doorkeeper.catalog.file"
-    first, second, empty = (Entry(key, value, "f") for value in ("a", " b", " "))
-
-    assert str(catalog_file_of([first, second])) == "b"
-    assert catalog_file_of([first, empty]) is None
 
 
 SASL = """

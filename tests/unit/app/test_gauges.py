@@ -6,20 +6,15 @@ import platform
 from typing import Any, cast
 
 from doorkeeper.app.operations_port import (
-    read_authorizer,
-    read_counts,
     read_edge,
     read_node,
     read_store,
 )
-from doorkeeper.authorizer.guard import GuardedAuthorizer
-from doorkeeper.connection.exchange import Counts
 from doorkeeper.limits import Limits
-from doorkeeper.metrics import table
 from doorkeeper.metrics.hooks import StoreStatus
 from doorkeeper.metrics.series import Meters
 from doorkeeper.version import __version__
-from testkit.edge import HandAuthorizer, edge
+from testkit.edge import edge
 
 
 def values(meters: Meters) -> dict[str, dict[tuple[str, ...], Any]]:
@@ -47,41 +42,6 @@ async def test_the_edge_is_read() -> None:
         assert found["doorkeeper_delayed_operations"]["acl-update",] == 0
         assert found["doorkeeper_purgatory_size"]["topics",] == 0
         assert found["doorkeeper_purgatory_size_max"] == {("acl-update",): 7}
-
-
-def test_what_connections_count_is_read() -> None:
-    """Logins by mechanism and result; one that agreed on no mechanism is "none"."""
-    meters, counts = Meters(), Counts()
-    counts.authentications["PLAIN", True] += 2
-    counts.authentications["PLAIN", False] += 1
-    counts.authentications["", False] += 4
-    counts.killed_by_expiry, counts.trailing_bytes, counts.withheld_acls = 5, 6, 7
-
-    read_counts(meters, counts)
-
-    found = values(meters)
-    assert found["doorkeeper_authentications_total"] == {
-        ("PLAIN", "succeeded"): 2,
-        ("PLAIN", "failed"): 1,
-        ("none", "failed"): 4,
-    }
-    assert found["doorkeeper_sessions_expired_total"] == {(): 5}
-    assert found["doorkeeper_request_trailing_bytes_total"] == {(): 6}
-    assert found["doorkeeper_withheld_acls_total"] == {(): 7}
-
-
-def test_the_authorizer_is_read() -> None:
-    """Decisions by result; an authorizer that does not count its ACLs has no number."""
-    meters, guard = Meters(), GuardedAuthorizer(HandAuthorizer(lambda _: []))
-    guard.allowed, guard.denied, guard.faults, guard.slow_calls = 1, 2, 3, 4
-
-    read_authorizer(meters, guard)
-
-    found = values(meters)
-    assert found["doorkeeper_decisions_total"] == {("allowed",): 1, ("denied",): 2}
-    assert found["doorkeeper_authorizer_faults_total"] == {(): 3}
-    assert found["doorkeeper_authorizer_slow_calls_total"] == {(): 4}
-    assert found["doorkeeper_acls"] == {}
 
 
 def test_the_store_is_read_as_it_is_seen_now() -> None:
@@ -134,13 +94,3 @@ def test_the_node_is_read() -> None:
     node.controller_id = 4
     assert values(meters)["doorkeeper_is_controller"] == {(): 0}
     assert found["doorkeeper_build_info"] == {(__version__, platform.python_version()): 1}
-
-
-async def test_all_that_parts_know_is_declared() -> None:
-    """Nothing is read under a metric that the table does not have."""
-    limits = Limits()
-    async with edge(limits=limits) as running:
-        meters = Meters()
-        read_edge(meters, running.server, limits)
-
-        assert set(values(meters)) == {each.name for each in table.METRICS if not each.foreign}

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.app.node import LiveNode
 from doorkeeper.cluster.model import Broker, Member
-from doorkeeper.handlers import registry
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.state.log import StateLog
@@ -46,17 +45,6 @@ def node_of(
         random_bytes=random_bytes,
         now_ms=lambda: 0,
     )
-
-
-async def test_the_node_is_its_own_controller() -> None:
-    """It is the only broker, under the id of the configuration."""
-    node = node_of(settings_of(TEXT))
-
-    assert node.node_id == node.controller_id == 7
-    assert node.cluster_id == "c" * 22
-    assert node.authorizer is None
-    assert node.topics.names() == ()
-    assert node.scram_users.names() == ["alice"]
 
 
 async def test_addresses_are_those_that_clients_dial() -> None:
@@ -137,31 +125,6 @@ async def test_a_node_says_what_others_shall_know() -> None:
     assert node.as_member(b"\xab") == Member(
         7, {"ALL": ("host.example", 31000), "FIXED": ("door.example", 19092)}, "r1", "ab"
     )
-
-
-async def test_apis_are_those_of_the_registry() -> None:
-    """What is listed depends on the kind of listener."""
-    node = node_of(settings_of(""))
-
-    for controller in (False, True):
-        assert node.api_ranges(controller=controller) == registry.api_ranges(controller=controller)
-
-
-async def test_what_old_clients_need_is_listed_where_that_is_configured() -> None:
-    """doorkeeper.clients.join.group lists JoinGroup."""
-    node = node_of(settings_of("doorkeeper.clients.join.group=true"))
-
-    assert 11 in {each.api_key for each in node.api_ranges(controller=False)}
-
-
-async def test_settings_are_replaced() -> None:
-    """A reload gives handlers the new settings."""
-    node = node_of(settings_of(""))
-    new = settings_of("num.partitions=3")
-
-    node.replace_settings(new)
-
-    assert node.settings is new
 
 
 async def test_whatever_changes_is_another_version() -> None:

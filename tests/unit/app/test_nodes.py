@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.construction.errors import StartError
 from testkit.edge import PATIENCE_S
 from testkit.reconfigured import Running, running
 
@@ -85,36 +84,4 @@ async def test_nodes_come_and_go(tmp_path: Path, database: Database) -> None:
     await becomes(lambda: listed(two), [2])
 
     assert two.assembly.node.controller_id == 2
-    await cluster.close()
-
-
-@pytest.mark.interop
-async def test_an_id_belongs_to_one(tmp_path: Path, database: Database) -> None:
-    """A second process with the id of one that lives is refused, in one line."""
-    cluster = Cluster(tmp_path, database)
-    await cluster.start(1)
-
-    with pytest.raises(StartError, match="another process is node 1 of this cluster") as caught:
-        await cluster.start(1)
-
-    assert "\n" not in str(caught.value)
-    await cluster.close()
-
-
-@pytest.mark.interop
-async def test_secrets_are_compared_between_nodes(tmp_path: Path, database: Database) -> None:
-    """Also before there is any token: a node says at its start whose secret is another."""
-    # A third of the session limits each connection to the database: a busy machine needs more.
-    cluster = Cluster(tmp_path, database, TIMES.replace("=1000", "=9000"))
-    for node_id, secret in ((1, "shared"), (2, "shared"), (3, "other")):
-        last = await cluster.start(node_id, f"delegation.token.secret.key={secret}\n")
-
-    def told() -> list[object]:
-        return sorted(
-            line["node_id"]
-            for line in last.log.lines()
-            if "delegation.token.secret.key differs from that of this node" in str(line["event"])
-        )
-
-    await becomes(told, [1, 2])
     await cluster.close()

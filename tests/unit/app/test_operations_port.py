@@ -71,15 +71,6 @@ def test_a_server_where_all_is_well_is_ready() -> None:
     }
 
 
-def test_a_test_broker_says_that_it_is_one() -> None:
-    """It is ready all the same."""
-    world = World()
-    world.notice = "records are in memory"
-
-    assert world.verdicts()["records"] == (True, "records are in memory")
-    assert world.wrong() == []
-
-
 def test_each_check_fails_by_itself() -> None:
     """One thing that is wrong is one check that says no."""
     draining, closed, loading, keyless = World(), World(), World(), World()
@@ -92,14 +83,6 @@ def test_each_check_fails_by_itself() -> None:
     assert closed.wrong() == ["listeners"]
     assert loading.wrong() == ["acls"]
     assert keyless.wrong() == ["tls"]
-
-
-def test_without_an_authorizer_there_is_nothing_to_load() -> None:
-    """The check holds from the beginning."""
-    world = World()
-    world.is_loaded, world.authorizer = False, None
-
-    assert world.verdicts()["acls"] == (True, "no authorizer")
 
 
 def test_a_shared_store_that_is_away_is_tolerated_for_a_time() -> None:
@@ -126,14 +109,6 @@ def test_an_own_store_that_is_lost_is_not_tolerated() -> None:
         False,
         "not reachable: data/doorkeeper.db was removed; revision 4 of 4, 0.0 s old",
     )
-
-
-def test_a_shared_store_that_was_replaced_is_not_tolerated() -> None:
-    """Waiting does not bring back what the node has acknowledged: it is not ready at once."""
-    world = World()
-    world.unavailable, world.is_lost = "it is another store", True
-
-    assert world.wrong() == ["store"]
 
 
 async def test_the_port_opens_and_closes() -> None:

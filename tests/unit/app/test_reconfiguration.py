@@ -95,15 +95,3 @@ async def test_hosts_are_looked_up_beside_the_loop(
         await reload(server.file, (), server.assembly)
 
     assert looked_up == ["doorkeeper-names"] * 2
-
-
-async def test_an_unknown_host_is_refused(tmp_path: Path) -> None:
-    """Its number of connections could never be counted."""
-    async with running(tmp_path, "") as server:
-        (refusal,) = await server.alter(
-            "1", ("max.connections.per.ip.overrides", SET, "no.such.host.invalid:5")
-        )
-
-        assert refusal == (
-            "42: max.connections.per.ip.overrides: no.such.host.invalid: the host is unknown"
-        )

@@ -58,13 +58,3 @@ async def test_nodes_are_unregistered() -> None:
     with pytest.raises(ApiError) as caught:
         await services.unregister_broker(3)
     assert caught.value.code is ErrorCode.KAFKA_STORAGE_ERROR
-
-
-async def test_nothing_to_change_is_done(tmp_path: Path) -> None:
-    """A request without resources has no results."""
-    async with running(tmp_path, "") as server:
-        results = await server.assembly.config_changes.alter_configs(
-            [], CONTEXT, validate_only=False
-        )
-
-        assert list(results.values) == []

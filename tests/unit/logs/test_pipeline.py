@@ -33,15 +33,6 @@ def test_events_carry_level_and_logger(tmp_path: Path) -> None:
     assert lines[2]["x"] == 1
 
 
-def test_bound_fields_stay(tmp_path: Path) -> None:
-    """A bound logger adds its fields to each event."""
-    with readable_logs(tmp_path / "log") as log:
-        structlog.get_logger("a").bind(connection="c").info("i", x=1)
-        (line,) = log.lines()
-
-    assert (line["connection"], line["x"]) == ("c", 1)
-
-
 def test_exceptions_have_their_traceback(tmp_path: Path) -> None:
     """What goes wrong is logged with the traceback, in one line."""
     with readable_logs(tmp_path / "log") as log:
@@ -91,12 +82,3 @@ def test_the_audit_logger_writes_kafkas_lines(tmp_path: Path) -> None:
     assert [(line["level"], line["logger"], line["event"]) for line in lines] == [
         ("DEBUG", "kafka.authorizer.logger", "Principal = User:a is Allowed")
     ]
-
-
-def test_lost_lines_are_told(tmp_path: Path) -> None:
-    """The line about lost lines has their number."""
-    with readable_logs(tmp_path / "log") as log:
-        line = log.logs.lost_line(17)
-
-    assert b'"lines": 17' in line
-    assert b'"level": "WARN"' in line

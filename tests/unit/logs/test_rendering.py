@@ -81,11 +81,6 @@ def test_json_has_no_control_characters() -> None:
     assert b"\\u009b2J" in line
 
 
-def test_kafkas_form_appends_fields() -> None:
-    """Events of ours have fields, which follow their text."""
-    assert b"INFO started ms=7 (a.b)\n" in as_kafka(None, "", event("started", ms=7))
-
-
 def test_the_console_form_cannot_be_forged() -> None:
     """Control characters in names that clients choose are shown, not sent to the terminal."""
     line = console(colors=False)(None, "", event("bad \x1b[2J\nname", client="a\nb", peer="x"))
@@ -93,19 +88,6 @@ def test_the_console_form_cannot_be_forged() -> None:
     assert line.count(b"\n") == 1
     assert b"\x1b" not in line
     assert b"bad \\x1b[2J\\nname client='a\\nb' peer=x (a.b)" in line
-
-
-def test_the_console_form_shows_tracebacks() -> None:
-    """An exception's traceback follows the line."""
-    line = console(colors=False)(None, "", event("failed", exception="Traceback:\n  x"))
-
-    assert line.endswith(b"failed (a.b)\n\tTraceback:\n\t  x\n")
-
-
-def test_colours_are_for_terminals() -> None:
-    """A terminal gets colours, by level."""
-    assert b"\x1b[1mok\x1b[0m" in console(colors=True)(None, "", event("ok"))
-    assert b"\x1b[31m" in console(colors=True)(None, "", event("no") | {"level": "ERROR"})
 
 
 @pytest.mark.parametrize(

@@ -43,16 +43,3 @@ def test_levels_hold_for_records_too(tmp_path: Path) -> None:
         lines = log.lines()
 
     assert [(line["level"], line["event"]) for line in lines] == [("DEBUG", "one"), ("INFO", "two")]
-
-
-def test_a_record_that_cannot_be_formatted_disturbs_nobody(tmp_path: Path) -> None:
-    """Its error goes where Python's logging sends such errors."""
-    before, logging.raiseExceptions = logging.raiseExceptions, False
-    try:
-        with readable_logs(tmp_path / "log") as log:
-            logging.getLogger("a").info("%d", "no number")
-            lines = log.lines()
-    finally:
-        logging.raiseExceptions = before
-
-    assert lines == []

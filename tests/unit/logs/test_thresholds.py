@@ -12,11 +12,6 @@ def test_a_logger_has_its_parents_level() -> None:
     assert thresholds.of("kafkaesque").level == 20
 
 
-def test_root_stands_above_all() -> None:
-    """The level of root is that of every logger without a nearer one."""
-    assert Thresholds({"root": 40}).of("doorkeeper.net").level == 40
-
-
 def test_levels_change_for_loggers_in_use() -> None:
     """A threshold that somebody holds follows when levels are set anew."""
     thresholds = Thresholds({})

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from doorkeeper.metrics import table
-from doorkeeper.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
+from doorkeeper.metrics.hooks import AuditMeter, ReloadMeter
 from doorkeeper.metrics.series import Meters
 
 
 def value_of(meters: Meters, metric: table.Metric, *labels: str) -> float:
     return meters.counter(metric, *labels).value
-
-
-def test_a_store_tells_its_transactions() -> None:
-    """What is stored has a time and a number of changes; what fails has neither."""
-    meters = Meters()
-    meter = StoreMeter(meters)
-
-    meter.record_commit(3, 0.004)
-    meter.record_commit(1, 0.001)
-    meter.record_failure()
-    meter.record_reconnect()
-
-    assert value_of(meters, table.STORE_COMMITS, "stored") == 2
-    assert value_of(meters, table.STORE_COMMITS, "failed") == 1
-    assert value_of(meters, table.STORE_CHANGES) == 4
-    assert value_of(meters, table.STORE_RECONNECTS) == 1
-    assert meters.histogram(table.COMMIT_SECONDS).count == 2
 
 
 def test_the_trail_tells_its_events() -> None:
@@ -63,9 +44,3 @@ def test_reloads_tell_how_the_last_one_went() -> None:
     assert seen == [1, 1, 0, 0, 1]
     assert value_of(meters, table.RELOADS, "applied") == 2
     assert value_of(meters, table.RELOADS, "refused") == 2
-
-
-@pytest.mark.parametrize("kind", [StoreMeter, AuditMeter, ReloadMeter])
-def test_a_part_alone_counts_for_nobody(kind: type) -> None:
-    """Without Meters a hook works, and shares nothing with another."""
-    assert kind() is not kind()

@@ -6,7 +6,6 @@ import pytest
 
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import (
-    CHANGING,
     RequestMeter,
     Waited,
     api_name,
@@ -68,17 +67,6 @@ def test_reads_have_their_total_time_only() -> None:
     values = {family.metric: family.values for family in meters.families()}
     assert list(values[table.REQUEST_SECONDS]) == [("DescribeAcls",)]
     assert values[table.LOCAL_SECONDS] == values[table.REMOTE_SECONDS] == {}
-
-
-def test_the_apis_that_change_are_those_that_may_wait() -> None:
-    """Each API whose handler can have an update as its outcome is among them."""
-    names = {api_name(key) for key in CHANGING}
-
-    assert names == {
-        *("CreateTopics", "DeleteTopics", "CreateAcls", "DeleteAcls"),
-        *("AlterConfigs", "IncrementalAlterConfigs", "AlterUserScramCredentials"),
-        *("CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken"),
-    }
 
 
 def test_what_had_no_room_and_no_time_is_counted() -> None:

@@ -10,11 +10,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_this_process_is_some_time_old() -> None:
-    """The age is positive, and less than a day."""
-    assert 0 < process_age_ms() < 86_400_000
-
-
 def test_a_command_may_hold_anything(tmp_path: Path) -> None:
     """Brackets and spaces in the command do not shift the fields."""
     stat = tmp_path / "stat"
