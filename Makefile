@@ -2,12 +2,15 @@
 # PYTHON=/path/to/python chooses the interpreter; ARGS="..." goes on to what is started.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-system serve test test-pythons test-all test-containers interop-quick conformance check docs generate wheel wheel-extras \
-        bench bench-quick bench-parts pipeline-demo lock image clean
+# The parts of test-all beside "make test" and "make interop"; each can be run alone.
+PARTS := test-brokers test-clients test-logins test-nodes test-clusters test-pipeline test-pages test-conformance test-long test-containers
+.PHONY: help setup setup-system serve test test-pythons test-all $(PARTS) coverage check generate site check-site wheel wheel-extras \
+        bench bench-quick bench-parts pipeline-demo lock image clean interop
 
 py := .venv/bin/python
 ARGS ?=
 export PYTHON
+parallel := --numprocesses auto --dist loadgroup
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,43 +25,68 @@ serve:  ## start Doorkeeper; ARGS="--config server.properties --override key=val
 	@scripts/environment run
 	@exec $(py) -m doorkeeper serve $(ARGS)
 
-test:  ## run all tests but those that need real Kafka, foreign clients or a long time
+test:  ## run the unit, property and end-to-end tests: all that need no foreign part and no long time
 	@scripts/environment test
-	@$(py) -m pytest --numprocesses auto --dist loadfile -m "not interop and not slow" $(ARGS)
+	@$(py) -m pytest $(parallel) -m "not interop and not slow" $(ARGS)
 
-test-pythons:  ## run the unit and end-to-end tests with Python 3.12 and 3.13, if they are here
-	@scripts/environment test
+interop:  ## run the quick tests with a real Kafka broker, its tools, foreign clients, and Spark
+	@scripts/environment interop
+	@$(py) -m pytest $(parallel) -m "interop and not slow" $(ARGS)
+
+test-pythons:  ## try the other supported Pythons that are here: imports, serve, some hundred tests
 	@scripts/test-pythons $(ARGS)
 
-test-all:  ## run all tests: the slow ones, those with real Kafka and with containers too
-	@scripts/setup-system containers
-	@scripts/environment containers
-	@$(py) -m pytest $(ARGS)
+test-all: test interop $(PARTS)  ## run all tests; each part (make test-nodes ...) can be run alone
+
+test-brokers:  ## answers beside real brokers: frames, conversations, audits, configurations
+test-clients:  ## Kafka's tools, foreign clients and applications
+test-logins:  ## SASL, Kerberos, OAuth and TLS with real clients and a KDC
+test-nodes:  ## several nodes of one store, under fire; two versions of the code
+test-clusters:  ## real clusters that are kept equal to a Doorkeeper, under fire
+test-pipeline:  ## Spark, object stores, topics, killed runs
+test-pages:  ## the pages whose commands need foreign parts; the site and the report in a browser
+test-brokers test-clients test-logins test-nodes test-clusters test-pipeline test-pages:
+	@scripts/setup-system
+	@scripts/environment interop
+	@$(py) -m pytest tests/interop/$(@:test-%=%) $(ARGS)
+
+test-conformance:  ## Kafka's own classes and test suites as judges; prints totals
+	@scripts/setup-system
+	@scripts/environment interop
+	@$(py) -m pytest tests/conformance $(ARGS)
+
+test-long:  ## the slow tests that need no foreign part
+	@scripts/environment test
+	@$(py) -m pytest $(parallel) -m "slow and not interop" $(ARGS)
 
 test-containers:  ## build the image, run both stacks of docker/ with podman (as root)
 	@scripts/setup-system containers
 	@scripts/environment containers
 	@$(py) -m pytest tests/interop/containers $(ARGS)
 
-interop-quick:  ## run the quick tests with Kafka's own tools and foreign clients
-	@scripts/environment interop
-	@$(py) -m pytest -m "interop and not slow" $(ARGS)
+coverage:  ## run "make test" and record which test reaches which line, in .cache/coverage
+	@scripts/environment bench
+	@mkdir -p .cache/coverage
+	@COVERAGE_FILE=.cache/coverage/data $(py) -m pytest $(parallel) -m "not interop and not slow" \
+	    --cov --cov-context=test --cov-report= --junitxml=.cache/coverage/junit.xml $(ARGS)
+	@$(py) benchmarks/mutants.py times .cache/coverage/junit.xml
+	@COVERAGE_FILE=.cache/coverage/data $(py) -m coverage report --skip-covered
 
-conformance:  ## compare with Kafka's code, its broker and its tools; print totals
-	@scripts/environment interop
-	@$(py) -m pytest -m "not slow" tests/conformance tests/interop/test_same_*.py $(ARGS)
-
-check:  ## lint, formatting, types, import directions, docker/, generated code current
+check:  ## lint, formatting, types, import directions, docker/, generated code and pages current
 	@scripts/environment check
 	@scripts/check
 
-generate:  ## write the generated code anew from schemas/
+generate:  ## write the generated code and pages anew
 	@scripts/environment test
 	@$(py) -m doorkeeper_schemas
+	@PYTHONPATH=tools:tests $(py) -m pages
 
-docs:  ## build the documentation site into build/site; check its links, words and commands
+site:  ## build the documentation site into build/site
 	@scripts/environment docs
-	@scripts/docs
+	@scripts/site
+
+check-site: site  ## check the site: links, spelling, and in a browser
+	@scripts/check-site
 
 wheel:  ## build wheel, source distribution and SBOM twice, compare, and try the wheel elsewhere
 	@scripts/environment release

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import json
 import os
 import random
@@ -32,7 +33,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from queue import Queue
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "mutants.json"
@@ -184,7 +186,11 @@ def choose(mutants: int, seed: int) -> list[dict[str, Any]]:
                 count += 1
                 chosen.append({"subject": subject, **place._asdict()})
     order = list(SUBJECTS)
-    return sorted(chosen, key=lambda each: (order.index(each["subject"]), each["path"], each["line"]))
+
+    def in_order(mutant: dict[str, Any]) -> tuple[int, str, int]:
+        return order.index(mutant["subject"]), mutant["path"], mutant["line"]
+
+    return sorted(chosen, key=in_order)
 
 
 # --- which tests reach a line ---
@@ -233,10 +239,8 @@ class Reached:
 
 def seconds_of(junit: Path) -> dict[str, float]:
     """Return the seconds of each test of a file that pytest wrote with ``--junitxml``."""
-    from xml.etree import ElementTree  # noqa: PLC0415, S405 - pytest wrote it
-
     found = {}
-    for case in ElementTree.parse(junit).iter("testcase"):  # noqa: S314
+    for case in ET.parse(junit).iter("testcase"):
         path = case.get("classname", "").replace(".", "/") + ".py"
         found[f"{path}::{case.get('name')}"] = float(case.get("time", 0))
     return found
@@ -299,15 +303,13 @@ def try_mutant(place: Place, tests: list[str], copy: Path) -> tuple[str, str]:
         return "killed", "(a test did not end)"
     finally:
         # Also the servers that the tests have started.
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         process.communicate()
         path.write_text(source, encoding="utf-8")
     if process.returncode == 0:
         return "survived", ""
-    noticed = re.search(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+    noticed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
     return "killed", noticed[1] if noticed else f"(status {process.returncode})"
 
 
@@ -341,7 +343,8 @@ def run(mutants: list[dict[str, Any]], jobs: int) -> None:
             finally:
                 copies.put(copy)
         mutant["outcome"], mutant["test"] = outcome, test
-        print(f"{outcome}: {mutant['path']}:{mutant['line']} {mutant['function']} {test}", flush=True)
+        where = f"{mutant['path']}:{mutant['line']} {mutant['function']}"
+        print(f"{outcome}: {where} {test}", flush=True)
 
     try:
         with ThreadPoolExecutor(jobs) as pool:

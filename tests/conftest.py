@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from testkit.load import scaled
 from testkit.oracle_totals import TOTALS, Totals
 from testkit.postgres import Database, Postgres
 
@@ -29,10 +31,13 @@ settings.register_profile(
 settings.load_profile("doorkeeper")
 
 REASONS = {
-    "interop": "needs real Kafka or foreign clients: make interop-quick, make test-all",
+    "interop": "needs real Kafka or foreign clients: make interop, make test-all",
     "slow": "takes long: make test-all",
 }
 _left_out: Counter[tuple[str, str]] = Counter()
+
+TEST_S = 120
+"""The time-out of a test on an idle machine."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,6 +45,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cluster-rounds", type=int, default=50, help="rounds of faults")
     parser.addoption("--cluster-acls", type=int, default=100_000, help="ACLs on each cluster")
     parser.addoption("--spark-kills", type=int, default=20, help="kills of each part of Spark")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Scale the time-out of the test with the load of the machine at its start."""
+    marker = item.get_closest_marker("timeout")
+    seconds = float(marker.args[0]) if marker is not None and marker.args else TEST_S
+    item.add_marker(pytest.mark.timeout(scaled(seconds)), append=False)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
@@ -75,6 +88,8 @@ def pytest_testnodedown(node: WorkerController) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what was compared with Kafka, and each file of which tests were left out, and why."""
+    if path := os.environ.get("DOORKEEPER_TEST_TIMES"):
+        write_times(terminalreporter, Path(path))
     totals = terminalreporter.config.stash.get(TOTALS, None)
     if totals is not None:
         terminalreporter.section("compared with Kafka")
@@ -85,6 +100,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("not run here")
     for (path, reason), count in sorted(_left_out.items()):
         terminalreporter.write_line(f"{path}: {count} ({reason})")
+
+
+def write_times(reporter: pytest.TerminalReporter, path: Path) -> None:
+    """Append a line for each test: its seconds, with set-up and tear-down, and its name."""
+    seconds: Counter[str] = Counter()
+    for reports in reporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid] += report.duration
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(f"{time:8.2f} {name}\n" for name, time in seconds.items())
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,14 @@
 """Clients send what docs/reference/clients.md says of them.
 
-Where one does not, and rightly so: ``PYTHONPATH=tests python -m testkit.clients_page``.
+Where one does not, and rightly so: ``PYTHONPATH=tools:tests python -m pages.clients``.
 """
 
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from pages.clients import Scene, load, scene, watch_client, watch_tools
 from testkit.clients import CLIENTS, Client, WrongPython
-from testkit.clients_page import Scene, load, scene, watch_client, watch_tools
 from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_tools import KafkaTools
 

@@ -22,8 +22,8 @@ from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import is_without_effect
 from doorkeeper.config.sasl import MODULES
 from testkit.java_lines import JavaLines
-from testkit.kafka_jars import VERSIONS, Unavailable, cannot, jars
-from testkit.kafka_keys_list import FILE, asked, written
+from testkit.kafka_jars import VERSIONS, jars
+from testkit.or_skip import or_skip
 from testkit.settings import problems_of, settings_of
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ REFERENCE = VERSIONS[0]
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[JavaLines]:
     """Give Kafka's configuration classes, ready for questions."""
-    try:
-        found = jars(REFERENCE, PROGRAM)
-    except Unavailable as error:
-        cannot(str(error))
+    found = or_skip(lambda: jars(REFERENCE, PROGRAM))
     lines = JavaLines(found, "ConfigurationOracle")
     yield lines
     lines.close()
@@ -64,27 +61,13 @@ def test_the_keys_are_those_of_a_broker(kafka: JavaLines) -> None:
 def test_the_keys_of_3_9_1_are_known() -> None:
     """Each key of the last release with the older tools is one of ours, or accepted in silence."""
     older = VERSIONS[1]
-    try:
-        lines = JavaLines(jars(older, PROGRAM), "ConfigurationOracle")
-    except Unavailable as error:
-        cannot(str(error))
+    lines = or_skip(lambda: JavaLines(jars(older, PROGRAM), "ConfigurationOracle"))
     theirs = lines.ask({"ask": "keys"})
     lines.close()
 
     unknown = sorted(name for name in theirs if name not in KEYS and not is_without_effect(name))
     assert unknown == []
     assert len(theirs) > 300
-
-
-def test_the_list_is_what_the_program_writes(kafka: JavaLines) -> None:
-    """Of both releases; nothing in it is written by hand."""
-    try:
-        older = asked(VERSIONS[1])
-    except Unavailable as error:
-        cannot(str(error))
-    text = FILE.read_text(encoding="utf-8")
-
-    assert written(text, kafka.ask({"ask": "keys"}), older) == text
 
 
 def test_dynamic_keys_are_those_of_a_broker(kafka: JavaLines) -> None:

@@ -6,17 +6,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from testkit import diagrams
-from testkit.browser import Page, connected, started
+from testkit.browser import Tab, opened
 from testkit.checkout import ROOT
-from testkit.site_tools import node_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from website import diagrams
+from website.node import node_file
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(1800)]
 
@@ -39,19 +36,12 @@ def site() -> Path:
     subprocess.run(
         [
             *(sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning"),
-            *("--conf-dir", "scripts/site", "docs", str(folder)),
+            *("--conf-dir", "tools/website/sphinx", "docs", str(folder)),
         ],
         cwd=ROOT,
         check=True,
     )
     return folder
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[str]:
-    """Give the address of a browser; each test gets a tab of its own."""
-    with started() as address:
-        yield address
 
 
 def pages_of(site: Path) -> list[Path]:
@@ -64,46 +54,45 @@ def of_each_kind(site: Path) -> list[Path]:
     return sorted({site / name for name in KINDS} | set(largest))
 
 
-async def violations(chromium: str, pages: list[Path], screen: str) -> dict[str, Any]:
+async def violations(pages: list[Path], screen: str) -> dict[str, Any]:
     """Return what axe finds on each page that is not accessible."""
     axe = node_file("axe-core/axe.min.js").read_text(encoding="utf-8")
     width, height, phone = SCREENS[screen]
     found = {}
-    async with connected(chromium) as browser, browser.page() as page:
-        await page.size(width, height, phone=phone)
+    async with opened(width=width, height=height, phone=phone) as tab:
         for path in pages:
-            await page.open(path.as_uri())
-            await page.value(f"{axe}; 0")
-            if texts := await page.value(AUDIT):
+            await tab.page.goto(path.as_uri())
+            await tab.page.evaluate(f"{axe}; 0")
+            if texts := await tab.page.evaluate(AUDIT):
                 found[str(path)] = texts
-        assert elsewhere(page) == []
-        assert page.complaints == []
+        assert elsewhere(tab) == []
+        assert tab.complaints == []
     return found
 
 
-def elsewhere(page: Page) -> list[str]:
+def elsewhere(tab: Tab) -> list[str]:
     """Return what was asked for that is no file of this machine."""
-    return [url for url in page.requests if not url.startswith(("file:", "data:"))]
+    return [url for url in tab.requests if not url.startswith(("file:", "data:"))]
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-async def test_pages_of_each_kind_are_accessible(chromium: str, site: Path, screen: str) -> None:
+async def test_pages_of_each_kind_are_accessible(site: Path, screen: str) -> None:
     """axe finds nothing against WCAG 2.2 A and AA; nothing is asked of the network."""
-    assert await violations(chromium, of_each_kind(site), screen) == {}
+    assert await violations(of_each_kind(site), screen) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("screen", SCREENS)
-async def test_all_pages_are_accessible(chromium: str, site: Path, screen: str) -> None:
+async def test_all_pages_are_accessible(site: Path, screen: str) -> None:
     """As above, for each page."""
-    assert await violations(chromium, pages_of(site), screen) == {}
+    assert await violations(pages_of(site), screen) == {}
 
 
-async def test_search_works_from_files(chromium: str, site: Path) -> None:
+async def test_search_works_from_files(site: Path) -> None:
     """A word of a page leads to it, without a server and without a network."""
-    async with connected(chromium) as browser, browser.page() as page:
-        await page.open((site / "search.html").as_uri() + "?q=receipt")
-        found = await page.value(
+    async with opened() as tab:
+        await tab.page.goto((site / "search.html").as_uri() + "?q=receipt")
+        found = await tab.page.evaluate(
             "new Promise((done) => { const look = () => {"
             " const links = [...document.querySelectorAll('#search-results li a')];"
             " if (document.querySelector('#search-results .search-summary')?.innerText"
@@ -112,5 +101,5 @@ async def test_search_works_from_files(chromium: str, site: Path) -> None:
         )
 
         assert any(re.match(r"how-to/clusters\.html", link) for link in found)
-        assert elsewhere(page) == []
-        assert page.complaints == []
+        assert elsewhere(tab) == []
+        assert tab.complaints == []

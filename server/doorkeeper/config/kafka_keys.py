@@ -2,7 +2,7 @@
 
 ``name: (type, default)``, from ``KafkaConfig.configDef()`` of Kafka 4.3.1; a default of None is
 null or required. Then keys of earlier releases. Both lists are written by
-``testkit.kafka_keys_list``.
+``kafka_keys_list``.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ argument and binds the series that it writes once, in its constructor:
 
 For a number that exists anyway, register a reader, which is called in the loop's thread at each
 scrape: ``meters.read(table.ACLS, authorizer.acl_count)``. Then generate
-``docs/reference/metrics.md`` with ``PYTHONPATH=tests python -m testkit.metrics_page``. Labels are
+``docs/reference/metrics.md`` with ``make generate``. Labels are
 never principals, clients, addresses or resources: clients choose those, and each value would be a
 series for ever. Without ``Meters`` a part creates its own, which are not published.
 

@@ -27,7 +27,6 @@ from doorkeeper.connection.session import (
 )
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from testkit import session_page
 from testkit.edge import plain
 
 METADATA, HANDSHAKE, API_VERSIONS, AUTHENTICATE = 3, 17, 18, 36
@@ -196,11 +195,6 @@ def test_tables_are_whole(state: SessionState) -> None:
 
     assert state in ADMISSIONS
     assert (state in TRANSITIONS) == bool(moving & set(ADMISSIONS[state].values()))
-
-
-def test_the_page_of_states_is_current() -> None:
-    """docs/reference/session.md is what the tables give."""
-    assert session_page.PAGE.read_text(encoding="utf-8") == session_page.page()
 
 
 def test_a_stranger_may_ask_versions_and_choose() -> None:

@@ -12,7 +12,7 @@ from doorkeeper.kinds.declared import KINDS
 from doorkeeper.kinds.kind import Item
 from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.states import StateKind, declared_state_source, read_states
-from testkit import state_page
+from testkit.checkout import ROOT
 
 ODD = """
 kind: odd
@@ -106,14 +106,9 @@ def test_the_declared_kinds_are_those_of_the_files() -> None:
     """What the server has is what the schemas say, to the last column."""
     declared = {
         kind.name: [(column.name, column.type, column.secret) for column in kind.columns]
-        for kind in read_states(state_page.SOURCE)
+        for kind in read_states(ROOT / "schemas" / "state")
     }
 
     assert declared == {
         name: [tuple(column) for column in kind.columns] for name, kind in KINDS.items()
     }
-
-
-def test_the_page_is_current() -> None:
-    """If not: PYTHONPATH=tests python -m testkit.state_page."""
-    assert state_page.PAGE.read_text(encoding="utf-8") == state_page.page()

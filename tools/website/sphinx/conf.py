@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
 DIAGRAMS = ROOT / "build" / "diagrams"
 
@@ -97,7 +97,7 @@ def read_source(_app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 class Diagram(SphinxDirective):
-    """A Mermaid text: the picture that testkit.diagrams made of it, under its title and text."""
+    """A Mermaid text: the picture that ``website.diagrams`` made, under its title and text."""
 
     has_content = True
 

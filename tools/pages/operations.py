@@ -1,0 +1,113 @@
+"""Writes docs/reference/operations.md.
+
+The rows are those of ``schemas/operations.yaml``, by way of the module that the server asks; the
+notes, which the server has no use for, come from the file itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from doorkeeper.api.operations import REQUIRED, Requirement
+from doorkeeper.handlers.registry import APIS
+from doorkeeper_wire.api_keys import API_NAMES
+from testkit.checkout import ROOT
+
+PAGE = ROOT / "docs" / "reference" / "operations.md"
+SOURCE = ROOT / "schemas" / "operations.yaml"
+
+KEYS_A_SECTION = 20
+
+REFUSALS = {
+    29: "TOPIC_AUTHORIZATION_FAILED",
+    30: "GROUP_AUTHORIZATION_FAILED",
+    31: "CLUSTER_AUTHORIZATION_FAILED",
+    53: "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+    65: "DELEGATION_TOKEN_AUTHORIZATION_FAILED",
+}
+"""The names of the codes that the rows give."""
+
+HEAD = """\
+# What each API of Kafka asks for
+
+All APIs of Kafka, with the operation and the resource that each asks its authorizer for. Made from
+`schemas/operations.yaml` by `make generate`; `make check` keeps it current. Released code decides
+where Kafka's documentation says something else; those cases are in
+[compatibility.md](compatibility.md). Keys 93 and 94 are from Kafka 4.4, the others from 4.3.1.
+
+- **here** is the range of versions served by Doorkeeper, `-` where it is a broker's affair.
+  The APIs that are served have a section each in [apis.md](apis.md).
+- Checks stand in the order in which they are made. Those that begin with "without" are made only
+  where the one before was denied.
+- **denied** is what the caller sees: a code, for the whole request, or in the row of the thing that
+  was asked about ("for each"). "next" leaves it to the next check. "left out" is an answer without
+  the thing, and without an error.
+- The resource CLUSTER is always called `kafka-cluster`; the other names come from the request.
+- The authorizer log has denials at INFO, allowed accesses at DEBUG, and "quiet" denials at TRACE.
+
+"""
+
+
+def page() -> str:
+    """Return the text of docs/reference/operations.md."""
+    told = _notes()
+    codes = "".join(f"| {code} | {name} |\n" for code, name in REFUSALS.items())
+    sections = "".join(
+        _section([key for key in sorted(REQUIRED) if first <= key < first + KEYS_A_SECTION], told)
+        for first in range(0, max(REQUIRED) + 1, KEYS_A_SECTION)
+    )
+    return f"{HEAD}## Codes\n\n| code | name |\n|---|---|\n{codes}{sections}"
+
+
+def _section(keys: list[int], told: dict[int, str]) -> str:
+    rows = "".join(line for key in keys for line in _lines(key, REQUIRED[key], told.get(key, "")))
+    return (
+        f"\n## Keys {keys[0]} to {keys[-1]}\n\n"
+        f"| key | API | here | needs | on | when | denied | notes |\n"
+        f"|---|---|---|---|---|---|---|---|\n{rows}"
+    )
+
+
+def _notes() -> dict[int, str]:
+    entries = yaml.safe_load(SOURCE.read_text(encoding="utf-8"))
+    return {entry["key"]: entry["note"] for entry in entries if "note" in entry}
+
+
+def _lines(key: int, needs: tuple[Requirement, ...], note: str) -> list[str]:
+    head = f"| {key} | {API_NAMES[key]} | {_served(key)} |"
+    if not needs:
+        return [f"{head} nothing | | | | {note} |\n"]
+    lines = []
+    for place, need in enumerate(needs):
+        later = needs[place + 1] if place + 1 < len(needs) else None
+        lines.append(
+            f"{head} {need.operation} | {need.resource} | {need.when} |"
+            f" {_denied(need, later)} | {note} |\n"
+        )
+        head, note = "| | | |", ""
+    return lines
+
+
+def _served(key: int) -> str:
+    api = APIS.get(key)
+    if api is None:
+        return "-"
+    lowest, highest = api.min_version, api.max_version
+    return str(lowest) if lowest == highest else f"{lowest}-{highest}"
+
+
+def _denied(need: Requirement, later: Requirement | None) -> str:
+    if need.refusal:
+        seen = str(need.refusal)
+    elif later is not None and "without" in later.when:
+        seen = "next"
+    else:
+        seen = "left out"
+    return seen if need.log_if_denied else f"{seen} (quiet)"
+
+
+def pages() -> dict[Path, str]:
+    """Return the text of each page."""
+    return {PAGE: page()}

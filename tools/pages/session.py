@@ -1,0 +1,85 @@
+"""Writes docs/reference/session.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from doorkeeper.connection.session import (
+    ADMISSIONS,
+    TRANSITIONS,
+    Arrival,
+    Result,
+    SessionAction,
+    SessionState,
+)
+from testkit.checkout import ROOT
+
+PAGE = ROOT / "docs" / "reference" / "session.md"
+
+HEAD = """\
+# The states of a session
+
+How a client authenticates, drawn from the tables in `server/doorkeeper/connection/session.py` by
+`make generate`; `make check` keeps it current.
+
+A listener without SASL begins in OPEN, one with SASL in INITIAL. Re-authentication (KIP-368)
+leads from LIMITED or EXPIRED through the same states; the client is who it was until it succeeds.
+A failure is answered, and the connection closed, after `connection.failed.authentication.delay.ms`.
+
+"""
+
+
+def page() -> str:
+    """Return the text of the page."""
+    return "".join([HEAD, *_diagram(), "\n", *_meanings(), "\n", *_admissions()])
+
+
+def _diagram() -> list[str]:
+    edges: dict[tuple[SessionState, SessionState], list[Result]] = {}
+    for state, moves in TRANSITIONS.items():
+        for result, after in moves.items():
+            edges.setdefault((state, after), []).append(result)
+    return [
+        "```mermaid\nstateDiagram-v2\n",
+        "    accTitle: States of a session\n",
+        "    accDescr: The moves between the states in the table below, each with its cause.\n",
+        "    [*] --> INITIAL: SASL\n",
+        "    [*] --> OPEN: no SASL\n",
+        *(
+            f"    {before.name} --> {after.name}: {'; '.join(result.value for result in results)}\n"
+            for (before, after), results in edges.items()
+        ),
+        "    LIMITED --> EXPIRED: the time is over\n",
+        "    CLOSED --> [*]\n```\n",
+    ]
+
+
+def _meanings() -> list[str]:
+    return [
+        "| state | meaning |\n|---|---|\n",
+        *(f"| {state.name} | {state.value} |\n" for state in SessionState),
+    ]
+
+
+def _admissions() -> list[str]:
+    rows = [
+        f"| {state.name} | "
+        + " | ".join(
+            ADMISSIONS[state].get(arrival, SessionAction.CLOSE).name for arrival in Arrival
+        )
+        + " |\n"
+        for state in SessionState
+    ]
+    return [
+        "What is done with what arrives:\n\n",
+        "| state | " + " | ".join(arrival.value for arrival in Arrival) + " |\n",
+        "|---" * (len(Arrival) + 1) + "|\n",
+        *rows,
+        "\n",
+        *(f"- {action.name}: {action.value}\n" for action in SessionAction),
+    ]
+
+
+def pages() -> dict[Path, str]:
+    """Return the text of each page."""
+    return {PAGE: page()}
