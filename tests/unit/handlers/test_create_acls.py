@@ -10,11 +10,10 @@ from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.api.codes import UnknownElements
 from doorkeeper.api.node import Update
 from doorkeeper.authorizer.contract import AclCreateResult
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_acls import API
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from testkit.acl import READ, allow, topic
-from testkit.nodes import CLUSTER, answer, arguments, node_of, on_the_wire, outcome
+from testkit.nodes import answer, arguments, node_of, on_the_wire, outcome
 
 GOOD: dict[str, Any] = {
     "resource_type": 2,
@@ -48,17 +47,6 @@ async def test_code_0_in_any_row_closes_the_connection(field: str) -> None:
     with pytest.raises(UnknownElements, match="CreatableAcls contain unknown elements"):
         outcome(API, asking({}, {field: 0}), node, 3, user="nobody")
     assert node.lines() == []
-
-
-async def test_it_needs_alter_on_the_cluster() -> None:
-    """31 in every row with the broker's text."""
-    node = await node_of(allow("alice", AclOperation.DESCRIBE, CLUSTER))
-
-    refused = answer(API, asking({}, {"resource_type": 1}), node, 3, user="alice")
-
-    text = "Request Request(described) needs ALTER permission."
-    assert rows_of(refused) == [(31, text), (31, text)]
-    assert node.lines() == ["INFO Denied ALTER Cluster:LITERAL:kafka-cluster 1"]
 
 
 async def test_without_an_authorizer_security_is_disabled() -> None:
@@ -110,23 +98,6 @@ async def test_bad_names_refuse_their_own_row() -> None:
         only_name,
         (42, "Invalid empty resource name"),
         (0, ""),
-    ]
-
-
-async def test_rows_keep_the_order_of_the_request() -> None:
-    """What the authorizer says of an item stands in its row; success has an empty text."""
-    node = await node_of()
-    request = asking({"principal": "bad"}, {"resource_name": ""}, {}, {})
-
-    made = outcome(API, request, node, 3)
-
-    refusal = AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST, "no"))
-    broken = AclCreateResult(ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "internal"))
-    assert rows_of(made.respond([refusal, AclCreateResult(), broken])) == [
-        (42, "no"),
-        (42, "Invalid empty resource name"),
-        (0, ""),
-        (-1, None),
     ]
 
 

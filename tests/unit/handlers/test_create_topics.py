@@ -93,16 +93,6 @@ async def test_versions_tell_more_and_more(version: int) -> None:
     assert (good.topic_id != bytes(16)) == (version >= 7)
 
 
-async def test_validate_only_makes_nothing() -> None:
-    """The answer is that of a creation."""
-    node = await node_of()
-
-    answered = answer(API, asking(wanting("a"), validate_only=True), node, 7)
-
-    (row,) = answered.topics
-    assert (row.error_code, row.num_partitions) == (0, 1)
-
-
 async def test_create_on_the_cluster_or_on_the_topic() -> None:
     """The cluster is asked quietly, and then no topic; others get 29, after those to be created."""
     node = await node_of(allow("alice", CREATE, topic("b")), allow("bob", CREATE, CLUSTER))

@@ -42,18 +42,6 @@ async def test_code_0_closes_the_connection(field: str) -> None:
     assert node.lines() == []
 
 
-async def test_it_needs_describe_on_the_cluster() -> None:
-    """31 at the top with the broker's text, no resources, and one line of audit."""
-    node = await node_of(allow("alice", READ, topic("a")))
-
-    refused = answer(API, EVERYTHING, node, 3, user="alice")
-
-    assert refused.error_code == 31
-    assert refused.error_message == "Request Request(described) needs DESCRIBE permission."
-    assert refused.resources == ()
-    assert node.lines() == ["INFO Denied DESCRIBE Cluster:LITERAL:kafka-cluster 1"]
-
-
 async def test_without_an_authorizer_security_is_disabled() -> None:
     """54 with the broker's text, which has no full stop."""
     node = await node_of(secured=False)

@@ -45,19 +45,6 @@ async def test_a_stable_group_tells_everything(version: int) -> None:
     )
 
 
-@pytest.mark.parametrize("version", [5, 6])
-async def test_groups_of_the_newer_protocol_are_not_found(version: int) -> None:
-    """ConsumerGroupDescribe has them."""
-    node = await node_of(groups=[a_group("g", "Reconciling", group_type="consumer")])
-
-    (row,) = answer(API, asking("g", masks=True), node, version).groups
-
-    assert (row.error_code, row.group_state, row.members) == (69 if version > 5 else 0, "Dead", ())
-    if version > 5:
-        assert row.error_message == "Group g is not a classic group."
-        assert row.authorized_operations == UNASKED
-
-
 @pytest.mark.parametrize(
     ("version", "code", "text", "mask"),
     [(0, 0, None, UNASKED), (5, 0, None, 3400), (6, 69, "Group g not found.", UNASKED)],

@@ -95,13 +95,3 @@ async def test_other_partitions_are_unknown(request_: DescribeQuorumRequest) -> 
     assert [(each.topic_name, len(each.partitions)) for each in response.topics] == [
         (each.topic_name, len(each.partitions)) for each in request_.topics
     ]
-
-
-async def test_describe_on_the_cluster_is_needed() -> None:
-    """A refusal has the stock text from version 2 on."""
-    node = await node_of()
-
-    response = answer(API, LOG, node, 2, user="bob")
-
-    assert (response.error_code, response.topics) == (31, ())
-    assert response.error_message == "Cluster authorization failed."

@@ -90,17 +90,6 @@ async def test_share_groups(version: int, user: str, key: str, code: int, text: 
     assert (row.error_code, row.error_message) == (code, text)
 
 
-async def test_an_unknown_key_type_refuses_all_keys() -> None:
-    """42 with the stock text in every row; without keys there is no row."""
-    node = await node_of()
-
-    refused = answer(API, FindCoordinatorRequest(key_type=7, coordinator_keys=("a", "b")), node, 6)
-
-    rows = [(row.key, row.error_code, row.error_message) for row in refused.coordinators]
-    assert rows == [("a", 42, LONG_TEXT), ("b", 42, LONG_TEXT)]
-    assert answer(API, FindCoordinatorRequest(key_type=7), node, 6).coordinators == ()
-
-
 async def test_one_of_several_nodes_is_the_coordinator() -> None:
     """Whoever is asked names the same node; 15 where it has not the listener of the client."""
     node = await node_of()

@@ -36,14 +36,3 @@ async def test_an_unknown_type_refuses_the_request(wanted: int) -> None:
     response = answer(API, ListConfigResourcesRequest(resource_types=(2, wanted)), node, 1)
 
     assert (response.error_code, response.config_resources) == (35, ())
-
-
-async def test_describe_configs_on_the_cluster_is_needed() -> None:
-    """In version 0 as well, which lists client metrics only."""
-    node = await node_of(topics=[a_topic("a")])
-
-    denied = answer(API, ListConfigResourcesRequest(), node, 0, user="bob")
-    listed = answer(API, ListConfigResourcesRequest(), node, 0, user="admin")
-
-    assert (denied.error_code, listed.error_code) == (31, 0)
-    assert listed.config_resources == ()

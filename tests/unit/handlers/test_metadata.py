@@ -225,19 +225,6 @@ async def test_masks_are_computed_for_topics_that_may_be_described() -> None:
     assert unasked.topics[0].topic_authorized_operations == UNASKED
 
 
-@pytest.mark.parametrize("version", [8, 10])
-@pytest.mark.parametrize(
-    ("user", "asked", "mask"),
-    [("admin", True, 8096), ("nobody", True, 0), ("admin", False, UNASKED)],
-)
-async def test_the_mask_of_the_cluster(version: int, user: str, asked: Any, mask: int) -> None:
-    """0 for a caller without DESCRIBE on the cluster; the lowest number where nobody asked."""
-    node = await world()
-    request = asking(include_cluster_authorized_operations=asked)
-
-    assert answer(API, request, node, version, user=user).cluster_authorized_operations == mask
-
-
 async def test_a_missing_topic_is_created_and_answered_as_missing() -> None:
     """With the server's defaults; the answer does not wait. An illegal name is not created."""
     node = await world(properties="num.partitions=4\n")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper import handlers
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.registry import (
     APIS,
     OPTIONAL,
@@ -23,7 +22,6 @@ from doorkeeper.handlers.registry import (
     apis,
     by_key,
 )
-from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
@@ -98,18 +96,6 @@ def test_rare_handlers_are_imported_when_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize("each", ALL, ids=names)
-def test_an_api_serves_the_versions_of_its_messages(each: Api) -> None:
-    """Key, name and versions are those of the codec, for the request and for the refusal."""
-    error = ApiError(ErrorCode.INVALID_REQUEST)
-    refused: Any = each.refuse(sample(each), each.max_version, error)
-
-    for message in (each.request, refused):
-        assert each.key == message.API_KEY
-        assert (each.min_version, each.max_version) == (message.MIN_VERSION, message.MAX_VERSION)
-    assert API_NAMES[each.key] == each.name
-
-
-@pytest.mark.parametrize("each", ALL, ids=names)
 def test_every_refusal_can_be_sent_in_every_version(each: Api) -> None:
     """An error in a request that decodes to nothing much is answered, and never leaks a text."""
     for version in range(each.min_version, each.max_version + 1):
@@ -156,3 +142,11 @@ def test_controllers_offer_what_kafkas_tools_ask_of_them() -> None:
         17, 18, 19, 20, 29, 30, 31, 32, 33, 36, 37, 38, 39, 40, 41, 43, 44, 45,
         46, 49, 51, 55, 57, 60, 64,
     ]  # fmt: skip
+
+
+def test_requests_find_their_api() -> None:
+    """One that is usual, one that is rare, and none; again too."""
+    find = apis().finder()
+
+    for _ in range(2):
+        assert [find(key) for key in (29, 37, 1)] == [APIS[29], APIS[37], None]

@@ -22,8 +22,6 @@ from testkit.unserved import filled
 REMOVED = {4, 5, 6, 7}
 """What went with Kafka 4.0."""
 
-ALTER = AclOperation.ALTER
-
 
 def transaction(name: str) -> ResourcePattern:
     return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, PatternType.LITERAL)
@@ -211,21 +209,6 @@ async def test_partitions_of_a_transaction() -> None:
     assert newer["ErrorCode"] == 31
 
 
-async def test_either_of_two_permissions_will_do() -> None:
-    """WriteTxnMarkers takes ALTER or CLUSTER_ACTION; the denial of the first is quiet."""
-    topics = [{"Name": "a", "PartitionIndexes": [4]}]
-    asked: Values = {"Markers": [{"ProducerId": 9, "Topics": topics}]}
-    node = await node_of(allow("alice", ALTER, CLUSTER))
-    nothing = await node_of()
-
-    passed = refused(27, 1, asked, node)
-    denied = refused(27, 1, asked, nothing)
-
-    assert passed["Markers"][0]["Topics"][0]["Partitions"][0]["ErrorCode"] == 35
-    assert (denied["Markers"][0]["ProducerId"], list(found("ErrorCode", denied))) == (9, [31])
-    assert [line.split()[0] for line in nothing.lines()] == ["TRACE", "INFO"]
-
-
 @pytest.mark.parametrize("key", UNSERVED)
 def test_a_request_that_is_cut_short_is_malformed(key: int) -> None:
     """Wherever it is cut: the connection then ends, as for any API."""
@@ -238,3 +221,18 @@ def test_a_request_that_is_cut_short_is_malformed(key: int) -> None:
     for size in (0, len(whole) // 2, len(whole) - 1):
         with pytest.raises(Malformed):
             api.request.decode(whole[:size], 0, version)
+
+
+async def test_either_of_two_permissions_will_do() -> None:
+    """WriteTxnMarkers takes ALTER or CLUSTER_ACTION; the denial of the first is quiet."""
+    topics = [{"Name": "a", "PartitionIndexes": [4]}]
+    asked: Values = {"Markers": [{"ProducerId": 9, "Topics": topics}]}
+    node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
+    nothing = await node_of()
+
+    passed = refused(27, 1, asked, node)
+    denied = refused(27, 1, asked, nothing)
+
+    assert passed["Markers"][0]["Topics"][0]["Partitions"][0]["ErrorCode"] == 35
+    assert (denied["Markers"][0]["ProducerId"], list(found("ErrorCode", denied))) == (9, [31])
+    assert [line.split()[0] for line in nothing.lines()] == ["TRACE", "INFO"]

@@ -48,7 +48,10 @@ async def test_the_present_level_is_accepted(release: str, level: int, kind: int
     [
         (update(30, 0), ("Invalid update version 30 for feature metadata.version."
          " The controller does not support the given upgrade type.")),
-                        (update(33), ("Invalid update version 33 for feature metadata.version."
+                        (update(-1), ("Invalid update version -1 for feature metadata.version."
+         " A feature version cannot be less than 0.")),
+        (update(0, name="odd"), "Invalid update version 0 for feature odd. Feature odd not found."),
+        (update(33), ("Invalid update version 33 for feature metadata.version."
          " Local controller 1 only supports versions 7-30")),
         (update(29), ("Invalid update version 29 for feature metadata.version. Can't downgrade the"
          " version of this feature without setting the upgrade type to either safe or unsafe"
@@ -71,14 +74,3 @@ async def test_other_levels_are_refused(wanted: FeatureUpdateKey, text: str) -> 
 
         assert (response.error_code, response.results) == (95, ())
         assert response.error_message == FAILED + text
-
-
-async def test_alter_on_the_cluster_is_needed() -> None:
-    """Before any update is looked at."""
-    node = await follower("4.3")
-
-    request = UpdateFeaturesRequest(feature_updates=(update(99),))
-    response = answer(API, request, node, 2, user="bob")
-
-    assert response.error_code == 31
-    assert response.error_message == "Request Request(described) needs ALTER permission."

@@ -1,15 +1,18 @@
-"""DescribeCluster: endpoint types, masks, who may ask."""
+"""DescribeCluster and UnregisterBroker."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.cluster.model import Broker
-from doorkeeper.handlers.describe_cluster import API
+from doorkeeper.api.node import Update
+from doorkeeper.handlers import describe_cluster, unregister_broker
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest
+from doorkeeper_wire.messages.unregister_broker import UnregisterBrokerRequest
 from testkit.acl import allow
-from testkit.nodes import CLUSTER, CLUSTER_ID, answer, brokers_of, node_of
+from testkit.nodes import CLUSTER, CLUSTER_ID, answer, brokers_of, node_of, on_the_wire, outcome
 
 UNASKED = -(2**31)
 
@@ -18,7 +21,7 @@ async def test_anybody_may_ask_a_broker() -> None:
     """Cluster id, controller and nodes without a permission, and without a word in the audit."""
     node = await node_of()
 
-    answered = answer(API, DescribeClusterRequest(), node, 2, user="nobody")
+    answered = answer(describe_cluster.API, DescribeClusterRequest(), node, 2, user="nobody")
 
     assert (answered.error_code, answered.error_message) == (0, None)
     assert (answered.cluster_id, answered.controller_id) == (CLUSTER_ID, 1)
@@ -39,7 +42,10 @@ async def test_the_mask_needs_describe_on_the_cluster(user: str, mask: int, leve
     node = await node_of(allow("alice", AclOperation.DESCRIBE, CLUSTER))
     request = DescribeClusterRequest(include_cluster_authorized_operations=True)
 
-    assert answer(API, request, node, 0, user=user).cluster_authorized_operations == mask
+    assert (
+        answer(describe_cluster.API, request, node, 0, user=user).cluster_authorized_operations
+        == mask
+    )
     assert node.lines()[0].startswith(f"{level} ")
 
 
@@ -59,7 +65,7 @@ async def test_a_listener_answers_its_own_kind(wanted: int, own: str, code: int,
     if code == 114:
         text = f"The request was sent to an endpoint of type {own}, but we {text}"
 
-    refused = answer(API, request, node, 2, controller=own == "CONTROLLER")
+    refused = answer(describe_cluster.API, request, node, 2, controller=own == "CONTROLLER")
 
     assert (refused.error_code, refused.error_message) == (code, text)
     assert (refused.cluster_id, refused.brokers) == ("", ())
@@ -70,19 +76,10 @@ async def test_a_controller_asks_for_alter() -> None:
     node = await node_of(allow("alice", AclOperation.DESCRIBE, CLUSTER))
     request = DescribeClusterRequest(endpoint_type=9)
 
-    refused = answer(API, request, node, 2, user="alice", controller=True)
+    refused = answer(describe_cluster.API, request, node, 2, user="alice", controller=True)
 
     assert refused.error_code == 31
     assert refused.error_message == "Request Request(described) needs ALTER permission."
-
-
-async def test_a_controller_describes_controllers() -> None:
-    """Endpoint type 2 and this node as the controller."""
-    node = await node_of()
-
-    answered = answer(API, DescribeClusterRequest(endpoint_type=2), node, 2, controller=True)
-
-    assert (answered.endpoint_type, answered.controller_id) == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -101,15 +98,37 @@ async def test_fenced_nodes_are_listed_on_request(
     node.listed = brokers_of(1, fenced=[2])
     request = DescribeClusterRequest(include_fenced_brokers=bool(wanted))
 
-    answered = answer(API, request, node, version)
+    answered = answer(describe_cluster.API, request, node, version)
 
     assert [(each.broker_id, each.is_fenced) for each in answered.brokers] == nodes
     assert answered.controller_id == 1
 
 
-async def test_a_controller_that_is_not_listed_is_none() -> None:
-    """-1 rather than an id that clients cannot look up."""
-    node = await node_of()
-    node.listed = (Broker(2, "other.example", 9092),)
+REQUEST = UnregisterBrokerRequest(broker_id=7)
 
-    assert answer(API, DescribeClusterRequest(), node, 2).controller_id == -1
+
+class Removals:
+    """Services that keep the ids of the nodes to remove."""
+
+    def __init__(self) -> None:
+        self.removed: list[int] = []
+
+    async def unregister_broker(self, node_id: int) -> None:
+        self.removed.append(node_id)
+
+
+@pytest.mark.parametrize("controller", [False, True])
+async def test_the_node_is_removed(controller: object) -> None:
+    """With ALTER on the cluster, on listeners of both kinds."""
+    node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
+    services: Any = Removals()
+
+    made = outcome(
+        unregister_broker.API, REQUEST, node, 0, user="alice", controller=bool(controller)
+    )
+
+    assert isinstance(made, Update)
+    results = await made.apply(services)
+    assert services.removed == [7]
+    answered: Any = on_the_wire(made.respond(results.values), 0)
+    assert (answered.error_code, answered.error_message) == (0, None)

@@ -1,0 +1,308 @@
+"""CreateDelegationToken and DescribeDelegationToken: who gets a token, and who sees which."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acl.model import ANONYMOUS, AclOperation, Principal
+from doorkeeper.api.node import Update
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.handlers import create_delegation_token, describe_delegation_token
+from doorkeeper.tokens.model import NewToken
+from doorkeeper_wire.messages.create_delegation_token import (
+    CreatableRenewers,
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from doorkeeper_wire.messages.describe_delegation_token import (
+    DescribeDelegationTokenOwner,
+    DescribeDelegationTokenRequest,
+)
+from testkit.acl import allow, token, user
+from testkit.delegation_tokens import (
+    ALICE,
+    BOB,
+    CAROL,
+    DAVE,
+    NOT_ALLOWED,
+    TOKEN,
+    asked,
+    context_of,
+    signed,
+)
+from testkit.nodes import ANode, arguments, node_of, on_the_wire
+
+VERSIONS = (0, 3)
+
+
+def wanting(*renewers: Principal, **fields: Any) -> CreateDelegationTokenRequest:
+    rows = tuple(
+        CreatableRenewers(principal_type=each.principal_type, principal_name=each.name)
+        for each in renewers
+    )
+    return CreateDelegationTokenRequest(renewers=rows, **fields)
+
+
+def for_(owner: Principal, *renewers: Principal) -> CreateDelegationTokenRequest:
+    return wanting(
+        *renewers, owner_principal_type=owner.principal_type, owner_principal_name=owner.name
+    )
+
+
+def times(answer: CreateDelegationTokenResponse) -> set[int]:
+    return {answer.issue_timestamp_ms, answer.expiry_timestamp_ms, answer.max_timestamp_ms}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_caller_gets_a_token_of_its_own(version: int) -> None:
+    """It needs no permission."""
+    made = asked(
+        create_delegation_token.API, wanting(CAROL, max_lifetime_ms=77), await node_of(), version
+    )
+
+    assert isinstance(made, Update)
+    assert arguments(made)[0] == NewToken(ALICE, ALICE, (CAROL,), 77)
+
+
+async def test_a_token_for_somebody_else_needs_a_permission() -> None:
+    """CREATE_TOKENS on the user by its whole principal; its name alone grants nothing."""
+    granted = await node_of(allow("bob", AclOperation.CREATE_TOKENS, user("User:alice")))
+    by_name = await node_of(allow("bob", AclOperation.CREATE_TOKENS, user("alice")))
+
+    made = asked(create_delegation_token.API, for_(ALICE, CAROL), granted, 3, BOB)
+    refused = asked(create_delegation_token.API, for_(ALICE, CAROL), by_name, 3, BOB)
+
+    assert arguments(made)[0] == NewToken(ALICE, BOB, (CAROL,), 0)
+    assert refused == CreateDelegationTokenResponse(
+        error_code=65,
+        principal_type="User",
+        principal_name="alice",
+        token_requester_principal_type="User",
+        token_requester_principal_name="bob",
+        issue_timestamp_ms=-1,
+        expiry_timestamp_ms=-1,
+        max_timestamp_ms=-1,
+    )
+    assert len(granted.lines()) == len(by_name.lines()) == 1
+
+
+async def test_a_name_without_a_type_fails() -> None:
+    """As inside a broker, which then names ANONYMOUS."""
+    request = wanting(owner_principal_type=None, owner_principal_name="bob")
+
+    answer = asked(create_delegation_token.API, request, await node_of(), 3)
+
+    assert (answer.error_code, answer.principal_name) == (-1, ANONYMOUS.name)
+    assert answer.token_requester_principal_name == ANONYMOUS.name
+    assert times(answer) == {-1}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_only_users_renew(version: int) -> None:
+    """That is asked before there must be a secret; on a controller listener after it."""
+    node = await node_of()
+    node.tokens.is_enabled = False
+    request = wanting(CAROL, Principal("Group", "admins"))
+
+    answer = asked(create_delegation_token.API, request, node, version)
+    of_controller = asked(create_delegation_token.API, request, node, version, controller=True)
+
+    assert (answer.error_code, times(answer)) == (67, {-1})
+    assert (of_controller.error_code, times(of_controller)) == (61, {0})
+    node.tokens.is_enabled = True
+    of_controller = asked(create_delegation_token.API, request, node, version, controller=True)
+    assert (of_controller.error_code, times(of_controller)) == (67, {0})
+
+
+@pytest.mark.parametrize("circumstances", NOT_ALLOWED)
+async def test_who_has_proved_nothing_is_refused_first(circumstances: dict[str, Any]) -> None:
+    """Before any permission is looked at."""
+    node = await node_of()
+    node.tokens.is_enabled = False
+
+    answer = asked(
+        create_delegation_token.API, for_(BOB, Principal("Group", "x")), node, 3, **circumstances
+    )
+
+    assert (answer.error_code, times(answer)) == (64, {-1})
+    assert node.lines() == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_the_token_is_told(version: int) -> None:
+    """With its HMAC; from version 3 on with who asked for it."""
+    made = asked(create_delegation_token.API, wanting(), await node_of(), version)
+
+    answer = on_the_wire(made.respond([signed(TOKEN)]), version)
+    failed = on_the_wire(made.respond([ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "x")]), version)
+
+    assert (answer.error_code, answer.token_id) == (0, TOKEN.token_id)
+    assert answer.hmac == signed(TOKEN).hmac
+    assert times(answer) == {TOKEN.issue_ms, TOKEN.expiry_ms, TOKEN.max_ms}
+    assert answer.token_requester_principal_name == ("alice" if version == 3 else "")
+    assert (failed.error_code, failed.hmac, failed.principal_name) == (56, b"", "alice")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_names_that_no_answer_carries_are_refused(version: int) -> None:
+    """A byte that is no UTF-8 is read as a character of three: no token is made with it."""
+    grown = Principal("User", "\ufffd" * 10_923)
+    longest = Principal("User", "x" * 32_767)
+    node = await node_of(allow("alice", AclOperation.CREATE_TOKENS, user("*")))
+    context = context_of(create_delegation_token.API, version, ALICE)
+
+    for request in (wanting(CAROL, grown), for_(grown, CAROL)):
+        with pytest.raises(ApiError) as caught:
+            create_delegation_token.API.handle(request, context, node)
+        assert caught.value.code is ErrorCode.INVALID_REQUEST
+    assert isinstance(asked(create_delegation_token.API, wanting(longest), node, version), Update)
+
+
+OTHER = TOKEN._replace(token_id="id-of-daves", owner=DAVE, requester=DAVE, renewers=())
+
+
+def owners(*principals: Principal) -> DescribeDelegationTokenRequest:
+    rows = tuple(
+        DescribeDelegationTokenOwner(principal_type=each.principal_type, principal_name=each.name)
+        for each in principals
+    )
+    return DescribeDelegationTokenRequest(owners=rows)
+
+
+ALL = DescribeDelegationTokenRequest(owners=None)
+
+
+async def world(*bindings: Any) -> ANode:
+    node = await node_of(*bindings)
+    node.tokens.given = [signed(TOKEN), signed(OTHER)]
+    return node
+
+
+def ids(answer: Any) -> list[str]:
+    assert answer.error_code == 0
+    return [each.token_id for each in answer.tokens]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_token_is_told_with_all_it_has(version: int) -> None:
+    """The HMAC in clear; from version 3 on who asked for it."""
+    (row,) = asked(describe_delegation_token.API, ALL, await world(), version).tokens
+
+    assert (row.principal_type, row.principal_name, row.token_id) == (
+        "User",
+        "alice",
+        TOKEN.token_id,
+    )
+    assert row.hmac == signed(TOKEN).hmac
+    assert (row.issue_timestamp, row.expiry_timestamp, row.max_timestamp) == TOKEN[4:]
+    assert [(each.principal_type, each.principal_name) for each in row.renewers] == [
+        ("User", "carol")
+    ]
+    requester = (row.token_requester_principal_type, row.token_requester_principal_name)
+    assert requester == (("User", "bob") if version == 3 else ("", ""))
+
+
+@pytest.mark.parametrize("caller", [ALICE, BOB, CAROL])
+async def test_whom_a_token_concerns_sees_it(caller: Principal) -> None:
+    """The owner, who asked for it, and who may renew it; nobody has to be asked."""
+    node = await world()
+
+    assert ids(asked(describe_delegation_token.API, owners(caller), node, 3, caller)) == [
+        TOKEN.token_id
+    ]
+    assert node.lines() == []
+
+
+async def test_others_need_a_permission() -> None:
+    """DESCRIBE on the token's id, else DESCRIBE_TOKENS on the owner's whole principal."""
+    node = await world(
+        allow("by-id", AclOperation.DESCRIBE, token(OTHER.token_id)),
+        allow("by-owner", AclOperation.DESCRIBE_TOKENS, user("User:dave")),
+        allow("by-name", AclOperation.DESCRIBE_TOKENS, user("dave")),
+    )
+
+    seen = [
+        ids(asked(describe_delegation_token.API, ALL, node, 3, Principal("User", name)))
+        for name in ("by-id", "by-owner", "by-name", "eve")
+    ]
+
+    assert seen == [[OTHER.token_id], [OTHER.token_id], [], []]
+
+
+async def test_owners_narrow_what_is_told() -> None:
+    """None asks for all, an empty list for none; one of them must be concerned."""
+    node = await world()
+    admin = Principal("User", "admin")
+
+    assert ids(asked(describe_delegation_token.API, ALL, node, 3, admin)) == [
+        TOKEN.token_id,
+        OTHER.token_id,
+    ]
+    assert ids(asked(describe_delegation_token.API, owners(), node, 3, admin)) == []
+    assert ids(asked(describe_delegation_token.API, owners(DAVE), node, 3, admin)) == [
+        OTHER.token_id
+    ]
+    assert ids(asked(describe_delegation_token.API, owners(CAROL, DAVE), node, 3, admin)) == [
+        TOKEN.token_id,
+        OTHER.token_id,
+    ]
+    assert (
+        ids(
+            asked(describe_delegation_token.API, owners(Principal("Group", "dave")), node, 3, admin)
+        )
+        == []
+    )
+
+
+class CountedName(str):
+    """A name that counts how often one looks at it, by its hash or by comparing it."""
+
+    __slots__ = ()
+    looks = 0
+
+    def __hash__(self) -> int:
+        CountedName.looks += 1
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.looks += 1
+        return super().__eq__(other)
+
+
+@pytest.mark.parametrize("owner_count", [1, 1_000])
+async def test_many_owners_cost_no_more_than_few(owner_count: int) -> None:
+    """A hostile request names many owners; each name in the tokens is looked at once."""
+    node = await world()
+    renewers = tuple(Principal("User", CountedName(f"renewer-{n}")) for n in range(20))
+    many = [TOKEN._replace(token_id=f"id-{n}", owner=DAVE, renewers=renewers) for n in range(200)]
+    node.tokens.given = [signed(each) for each in many]
+    request = owners(*(Principal("User", f"owner-{number}") for number in range(owner_count)))
+
+    CountedName.looks = 0
+    assert ids(asked(describe_delegation_token.API, request, node, 3, ALICE)) == []
+    assert CountedName.looks == 200 * 20
+
+
+@pytest.mark.parametrize("request_", [ALL, owners()])
+async def test_refusals_before_any_token_is_looked_at(
+    request_: DescribeDelegationTokenRequest,
+) -> None:
+    """64 for who may not ask here, before 61 for a node without a secret."""
+    node = await world()
+    node.tokens.is_enabled = False
+
+    for circumstances in NOT_ALLOWED:
+        assert (
+            asked(describe_delegation_token.API, request_, node, 3, **circumstances).error_code
+            == 64
+        )
+    assert asked(describe_delegation_token.API, request_, node, 3).error_code == 61
+
+
+async def test_a_controller_fails() -> None:
+    """It lists the describe_delegation_token.API and does not know it."""
+    answer = asked(describe_delegation_token.API, ALL, await world(), 3, controller=True)
+
+    assert (answer.error_code, answer.tokens) == (-1, ())
