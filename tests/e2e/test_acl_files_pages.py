@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from testkit.acls_command import acls
 from testkit.checkout import ROOT
+from testkit.e2e import acls
 from testkit.kafka_target import doorkeeper_target
 from testkit.page_commands import Reader, commands, comparable, page
 

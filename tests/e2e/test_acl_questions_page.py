@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.lint import CODES
 from testkit.checkout import ROOT
 from testkit.page_commands import Command, Reader, commands, page
 
@@ -34,20 +32,3 @@ SHOWN = [
 def test_what_is_shown_is_printed(command: str, shown: str, tmp_path: Path) -> None:
     """Letter by letter, stderr too, in a shell at the top of the checkout."""
     assert Reader(ROOT, tmp_path).run(command).strip("\n") == shown.strip("\n")
-
-
-def test_each_command_is_shown() -> None:
-    """On the page; explain in the README too, beside a plan."""
-    words = [command.split()[2] for command, _ in REFERENCE]
-
-    assert sorted(words) == [
-        *("explain", "explain", "explain", "explain"),
-        *("lint", "plan", "what-can", "who-can", "who-can"),
-    ]
-
-
-def test_the_page_names_every_code() -> None:
-    """With its title, in the order of the codes."""
-    rows = re.findall(r"(?m)^\| ([EW]\d{3}) \| (.*?) \|", PAGE)
-
-    assert dict(rows) == CODES

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.audit.verifying import verify_log
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
-from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
-from testkit.interrupts import pythons_own_handler
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.e2e import EVERYTHING, STANDARD, configured, principals_of
 from testkit.serving import Conversation, Serving, creation
 from testkit.trails import lines_in
 
@@ -25,26 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PROPERTIES = """\
-listeners=PLAINTEXT://localhost:0
-authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
-"""
-EVERYTHING = DescribeAclsRequest(
-    resource_type_filter=1,
-    resource_name_filter=None,
-    pattern_type_filter=1,
-    principal_filter=None,
-    host_filter=None,
-    operation=1,
-    permission_type=1,
-)
 CLIENTS = 4
 
 
 def started(folder: Path, audit: Path, text: str = "super.users=User:ANONYMOUS\n") -> Serving:
-    file = folder / "server.properties"
-    file.write_text(f"{PROPERTIES}doorkeeper.audit.dir={audit}\n{text}")
-    return Serving(folder, "--config", str(file))
+    listeners = "listeners=PLAINTEXT://localhost:0\n"
+    return configured(folder, f"{listeners}{STANDARD}doorkeeper.audit.dir={audit}\n{text}")
 
 
 def added(audit: Path) -> list[str]:
@@ -68,7 +52,7 @@ def ask_until_the_end(port: int, name: str, acknowledged: list[str]) -> None:
                 acknowledged.append(principal)
 
 
-@pytest.mark.parametrize("sync", ["strict", "interval", "none"])
+@pytest.mark.parametrize("sync", ["strict", "none"])
 def test_killed_under_load(tmp_path: Path, sync: str) -> None:
     """After kill -9 every change that was answered is in the trail, once, and the trail is whole:
     an answer leaves when its event is in the file."""
@@ -148,8 +132,7 @@ def outcomes(server: Serving, name: str, count: int) -> dict[str, tuple[int, str
 
 def principals(server: Serving) -> set[str]:
     with server.connect() as conversation:
-        answer = conversation.call(EVERYTHING, DescribeAclsResponse, 3)
-    return {acl.principal for resource in answer.resources for acl in resource.acls}
+        return principals_of(conversation)
 
 
 def test_a_full_disk_with_strict(tmp_path: Path) -> None:
@@ -228,33 +211,3 @@ def test_from_the_trail_to_the_request(tmp_path: Path) -> None:
         line["version"],
         "CLUSTER_AUTHORIZATION_FAILED",
     )
-    assert line["logger"] == "kafka.request.logger"
-
-
-def test_the_commands(tmp_path: Path) -> None:
-    """tail follows a server from file to file, and verify says that nothing is missing."""
-    audit = tmp_path / "audit"
-    text = "super.users=User:ANONYMOUS\ndoorkeeper.audit.file.bytes=1500\n"
-    program = [sys.executable, "-m", "doorkeeper", "audit"]
-    with started(tmp_path, audit, text) as server:
-        server.port()
-        words = ["tail", str(audit), "--from-start", "--kind", "change", "--output", "json"]
-        with pythons_own_handler():
-            following = subprocess.Popen([*program, *words], stdout=subprocess.PIPE)
-        assert following.stdout is not None
-        try:
-            outcomes(server, "a", 12)
-            seen: list[Any] = [json.loads(following.stdout.readline()) for _ in range(12)]
-        finally:
-            following.send_signal(signal.SIGINT)
-            following.stdout.close()
-        assert following.wait(20) == 130
-        assert server.stop() == 0
-
-    names = [event["added"][0]["principal"] for event in seen]
-    checked = subprocess.run(
-        [*program, "verify", str(audit), "--output", "json"], capture_output=True, check=False
-    )
-    assert names == [f"User:a-{number}" for number in range(12)]
-    assert checked.returncode == 0
-    assert json.loads(checked.stdout)["files"] > 2

@@ -8,21 +8,15 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import pytest
-
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
-from doorkeeper_wire.messages.metadata import (
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-)
 from testkit import logins
 from testkit.certificates import Authority
 from testkit.checkout import ROOT
+from testkit.e2e import ended_well, topic_code, until
+from testkit.kafka_broker import free_port
 from testkit.serving import Conversation, Serving, creation
 
 if TYPE_CHECKING:
@@ -35,7 +29,6 @@ WRONG = "Authentication failed: Invalid username or password"
 GENERAL = (
     "Authentication failed during authentication due to invalid credentials with SASL mechanism "
 )
-COMING_S = 20
 
 
 def serving(folder: Path, example: str, **changed: str) -> Serving:
@@ -52,32 +45,22 @@ def serving(folder: Path, example: str, **changed: str) -> Serving:
     return Serving(folder, *options, environment={"PYTHONPATH": str(ROOT / found[1])})
 
 
+def is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("localhost", port)) == 0
+
+
 @contextmanager
 def demonstration(example: str) -> Iterator[int]:
     """Start the service that an example brings for trying it out."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen([sys.executable, FOLDER / f"{example}.py", str(port)])
-    deadline = time.monotonic() + COMING_S
     try:
-        while True:
-            try:
-                socket.create_connection(("localhost", port)).close()
-                break
-            except OSError:
-                assert time.monotonic() < deadline, "it did not come"
-                time.sleep(0.02)
+        until(lambda: is_open(port))
         yield port
     finally:
         process.kill()
         process.wait()
-
-
-def ended_well(server: Serving) -> None:
-    """Stop it: status 0 and nothing on stderr."""
-    assert server.stop() == 0
-    assert server.errors() == ""
 
 
 def text_of(server: Serving, name: str, password: str) -> str | None:
@@ -105,20 +88,9 @@ def test_passwords_of_a_web_service(tmp_path: Path) -> None:
         assert "hush-hush" not in str(server.lines)
 
 
-def test_a_web_service_without_an_address(tmp_path: Path) -> None:
-    """The handler's own text is the line that the operator reads."""
-    with serving(tmp_path, "web_passwords", web_passwords_url="nowhere") as server:
-        assert server.process.wait(COMING_S) == 1
-        assert server.errors() == (
-            "doorkeeper: --override: web.passwords.url: found no URL; allowed: http://... or"
-            " https://...\n"
-        )
-
-
-@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_credentials_of_a_file(tmp_path: Path, mechanism: str) -> None:
-    """Users log in with both mechanisms; a new line counts at once, a wrong one for nobody."""
-    file = tmp_path / "credentials.txt"
+def test_credentials_of_a_file(tmp_path: Path) -> None:
+    """Users log in; a new line counts at once, a wrong one for nobody."""
+    file, mechanism = tmp_path / "credentials.txt", "SCRAM-SHA-512"
 
     def add(name: str) -> None:
         made = subprocess.run(
@@ -205,16 +177,7 @@ def test_roles_of_certificates(tmp_path: Path) -> None:
             refusal = granted(other, "Role:x")
             assert refusal is not None
             assert refusal.endswith("needs ALTER permission.")
-        assert topic_code(connected("bob")) == 3
-        assert topic_code(connected("carol")) == 29
+        for name, code in (("bob", 3), ("carol", 29)):
+            with connected(name) as conversation:
+                assert topic_code(conversation) == code
         ended_well(server)
-
-
-def topic_code(conversation: Conversation) -> int:
-    """Return the code that Metadata has for the topic orders: 29 refused, 3 allowed, unknown."""
-    request = MetadataRequest(
-        topics=(MetadataRequestTopic(name="orders"),), allow_auto_topic_creation=False
-    )
-    with conversation:
-        code: int = conversation.call(request, MetadataResponse, 12).topics[0].error_code
-    return code

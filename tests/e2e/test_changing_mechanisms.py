@@ -7,19 +7,13 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-import pytest
-
-from doorkeeper_wire.messages.alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-    AlterUserScramCredentialsResponse,
-    ScramCredentialUpsertion,
-)
 from doorkeeper_wire.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from testkit import logins
+from testkit.credential_cases import alter_users
 from testkit.scram import salted_password
 from testkit.serving import Serving
 
@@ -120,15 +114,9 @@ def is_served(connection: Conversation) -> bool:
 def make_credential(connection: Conversation) -> None:
     """Give alice a password for SCRAM."""
     salt = b"a salt of the client"
-    credential = ScramCredentialUpsertion(
-        name="alice",
-        mechanism=2,
-        iterations=4096,
-        salt=salt,
-        salted_password=salted_password(SCRAM, "alice-scram", salt),
-    )
-    request = AlterUserScramCredentialsRequest(upsertions=(credential,))
-    answer = connection.call(request, AlterUserScramCredentialsResponse, 0)
+    salted = salted_password(SCRAM, "alice-scram", salt)
+    step = alter_users(upsertions=[("alice", 2, 4096, salt, salted)])
+    answer = connection.call(step.request, step.response, step.version)
     assert [row.error_code for row in answer.results] == [0]
 
 
@@ -163,33 +151,3 @@ def test_from_plain_to_scram(tmp_path: Path) -> None:
         assert server.stop() == 0
         assert "secret" not in str(server.lines)
         assert "a-brokers-own" not in str(server.lines)
-
-
-def test_a_broken_jaas_file_changes_nothing(tmp_path: Path) -> None:
-    """The log names file and line, and nothing of what stands there."""
-    operator = Operator(tmp_path)
-    with operator.server as server:
-        server.port("SASL")
-        operator.configure("PLAIN", PLAIN_MODULE.replace('"alice-secret"', "'alice-secret'"))
-        server.process.send_signal(signal.SIGHUP)
-
-        problem = server.line("not reloaded")["problem"]
-
-        assert problem == (
-            f"{tmp_path}/jaas.conf line 5: expected: a value, in double quotes where it is more"
-            " than a word"
-        )
-        with server.connect("SASL") as connection:
-            assert login(connection, "PLAIN") is None
-        assert server.stop() == 0
-
-
-@pytest.mark.parametrize("name", ["broker", "a-brokers-own"])
-def test_a_brokers_own_login_is_no_user(tmp_path: Path, name: str) -> None:
-    """``username`` and ``password`` of a module are for its logins elsewhere."""
-    operator = Operator(tmp_path)
-    with operator.server as server, server.connect("SASL") as connection:
-        answer = logins.plain(connection, name, "a-brokers-own")
-
-        assert answer.error_message == "Authentication failed: Invalid username or password"
-        assert server.stop() == 0

@@ -10,9 +10,7 @@ import pytest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.frame_steps import describe
-from testkit.frames import FrameClient
 from testkit.kafka_target import Target, doorkeeper_target
-from testkit.scram import scram_login
 from testkit.token_cases import Ask, TokenSide
 
 SECRET_KEY = "delegation.token.secret.key"
@@ -102,48 +100,3 @@ def test_tokens_are_there_after_a_restart(target: Target) -> None:
     data = b"".join(path.read_bytes() for path in (target.server.folder / "data").iterdir())
     assert side.word_of("kept").encode() not in data
     assert b"the-first-secret" not in data
-
-
-def test_nobody_can_tell_who_exists(target: Target) -> None:
-    """A name that nobody has gets a salt, the same after a restart, and fails in the end."""
-
-    def challenged(name: str) -> bytes:
-        with FrameClient(target.sasl) as client:
-            answers: list[bytes] = []
-            done = scram_login(client, "SCRAM-SHA-256", name, "x", on_challenge=answers.append)
-            assert (done.error_code, done.error_message) == (58, REFUSED)
-        return answers[0].partition(b",")[2]
-
-    first = challenged("nobody")
-    target.server.stop()
-    target.server.start()
-
-    assert challenged("nobody") == first
-    assert challenged("somebody") != first
-    assert first.endswith(b",i=4096")
-
-
-def test_what_has_expired_is_swept_away() -> None:
-    """Without anybody asking; the log has the id and the owner."""
-    running = doorkeeper_target(
-        **{SECRET_KEY: "a-secret", "delegation.token.expiry.check.interval.ms": "200"}
-    )
-    side = TokenSide(running)
-    try:
-        side.ask(Ask("create", "alice", 3, token="stays"))
-        side.ask(Ask("create", "alice", 3, token="goes"))
-        side.ask(Ask("expire", "alice", 2, hours=0, token="goes"))
-        everything = Ask("describe", "alice", 3, principals=None)
-        deadline = time.monotonic() + REACHED_S
-        while len(side.ask(everything)["tokens"]) > 1:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        (left,) = side.ask(everything)["tokens"]
-        log = running.server.log.read_text()
-    finally:
-        side.close()
-        running.close()
-
-    assert left["token_id"] == "<id of stays>"
-    assert f'"delegation token expired", "id": "{side.id_of("goes")}"' in log
-    assert side.id_of("stays") not in log

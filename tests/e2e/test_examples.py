@@ -6,40 +6,23 @@ import http.server
 import json
 import re
 import shlex
-import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
-from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
-from doorkeeper_wire.messages.metadata import (
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-)
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.checkout import ROOT
+from testkit.e2e import EVERYTHING, ended_well, refusal, topic_code, until
 from testkit.serving import Serving, creation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from testkit.serving import Conversation
 
 EXAMPLES = ROOT / "examples" / "authorizers"
-EVERYTHING = DescribeAclsRequest(
-    resource_type_filter=1,
-    resource_name_filter=None,
-    pattern_type_filter=1,
-    principal_filter=None,
-    host_filter=None,
-    operation=1,
-    permission_type=1,
-)
-COMING_S = 20
 
 
 def serving(folder: Path, example: str, **changed: str) -> Serving:
@@ -60,41 +43,6 @@ def commanded(text: str) -> list[tuple[str, dict[str, str]]]:
         commands.append((path, dict(word.split("=", 1) for word in words if word != "--override")))
     assert commands
     return commands
-
-
-def topic_code(conversation: Conversation, name: str) -> int:
-    """Return the code that Metadata has for a topic: 29 refused, 3 allowed but unknown."""
-    request = MetadataRequest(
-        topics=(MetadataRequestTopic(name=name),), allow_auto_topic_creation=False
-    )
-    code: int = conversation.call(request, MetadataResponse, 12).topics[0].error_code
-    return code
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + COMING_S
-    while not true():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.02)
-
-
-def ended_well(server: Serving) -> None:
-    """Stop it: status 0, and none of the example's threads is left."""
-    assert server.stop() == 0
-    assert not server.of("threads outlive the authorizer")
-    assert server.errors() == ""
-
-
-def test_the_page_has_their_commands() -> None:
-    """Each of the three, as the example's own header has it."""
-    headers = [
-        command
-        for name in ("policy_file", "http_policy", "recorder")
-        for command in commanded((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))
-    ]
-
-    page = ROOT / "docs" / "how-to" / "writing-an-authorizer.md"
-    assert commanded(page.read_text(encoding="utf-8")) == headers
 
 
 def test_the_policy_file(tmp_path: Path) -> None:
@@ -128,29 +76,12 @@ def test_the_policy_file(tmp_path: Path) -> None:
         ended_well(server)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (None, "No such file or directory"),
-        ("- who: User:a\n  may: [FLY]\n  resource: topic t\n", "rule 1 is wrong: 'FLY'"),
-        ("- who: User:a\n  resource: topic t\n- 7\n", "rule 2 is wrong: "),
-        ("7", "found no list of rules"),
-        ("a: [", "while parsing"),
-    ],
-)
-def test_a_policy_file_that_is_wrong_stops_the_start(
-    tmp_path: Path, text: str | None, said: str
-) -> None:
-    """One line, which names the file."""
+def test_a_policy_file_that_is_wrong_stops_the_start(tmp_path: Path) -> None:
+    """One line, which names the file and the rule."""
     file = tmp_path / "wrong.yaml"
-    if text is not None:
-        file.write_text(text)
-    with serving(tmp_path, "policy_file", policy_file=str(file)) as server:
-        assert server.process.wait(30) == 1
-        (line,) = server.errors().splitlines()
-
-    assert line.startswith(f"doorkeeper: {file}: ")
-    assert said in line
+    file.write_text("- who: User:a\n  may: [FLY]\n  resource: topic t\n")
+    line = refusal(serving(tmp_path, "policy_file", policy_file=str(file)))
+    assert line.startswith(f"doorkeeper: {file}: rule 1 is wrong: 'FLY'")
 
 
 class Policy(http.server.BaseHTTPRequestHandler):
@@ -204,43 +135,6 @@ def test_the_http_policy(tmp_path: Path, policy_server: tuple[str, type[Policy]]
         ended_well(server)
 
 
-def test_the_http_policy_without_its_server(tmp_path: Path) -> None:
-    """Everything is denied, nothing waits, and it ends at once."""
-    gone = "http://127.0.0.1:1/allowed"
-    with (
-        serving(tmp_path, "http_policy", http_policy_url=gone) as server,
-        server.connect() as conversation,
-    ):
-        assert [topic_code(conversation, "orders") for _ in range(3)] == [29] * 3
-        ended_well(server)
-
-
-def test_the_sample_policy_server(tmp_path: Path) -> None:
-    """The second command of the header is a policy server that allows ANONYMOUS everything."""
-    import subprocess  # noqa: PLC0415
-
-    from testkit.kafka_broker import free_port, wait_for_port  # noqa: PLC0415
-
-    port = free_port()
-    log = tmp_path / "log"
-    with log.open("wb") as output:
-        sample = subprocess.Popen(
-            [sys.executable, EXAMPLES / "http_policy.py", str(port)], stdout=output, stderr=output
-        )
-    try:
-        wait_for_port(port, sample, log)
-        url = f"http://localhost:{port}/allowed"
-        with (
-            serving(tmp_path, "http_policy", http_policy_url=url) as server,
-            server.connect() as conversation,
-        ):
-            until(lambda: topic_code(conversation, "orders") == 3)
-            ended_well(server)
-    finally:
-        sample.kill()
-        sample.wait()
-
-
 def test_the_recorder(tmp_path: Path) -> None:
     """What it wraps decides and keeps ACLs in the store; each decision is a line."""
     with serving(tmp_path, "recorder") as server, server.connect() as conversation:
@@ -265,19 +159,7 @@ def test_the_recorder(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"recorder_file": "/no/such/folder/file"}, "recorder.file: "),
-        ({"recorder_wraps": "nobody"}, "recorder.wraps: authorizer.class.name=nobody: "),
-    ],
-)
-def test_a_recorder_that_cannot_record_stops_the_start(
-    tmp_path: Path, changed: dict[str, str], said: str
-) -> None:
+def test_a_recorder_that_cannot_record_stops_the_start(tmp_path: Path) -> None:
     """One line, which names the key."""
-    with serving(tmp_path, "recorder", **changed) as server:
-        assert server.process.wait(30) == 1
-        (line,) = server.errors().splitlines()
-
-    assert line.startswith(f"doorkeeper: --override: {said}")
+    line = refusal(serving(tmp_path, "recorder", recorder_file="/no/such/folder/file"))
+    assert line.startswith("doorkeeper: --override: recorder.file: ")

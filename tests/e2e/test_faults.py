@@ -6,10 +6,8 @@ import asyncio
 import resource
 import socket
 import struct
-import time
 from collections.abc import Callable, Coroutine
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,24 +17,17 @@ from doorkeeper.limits import Limits
 from doorkeeper.net import ListenerSpec
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
-from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
-from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse
 from testkit.edge import (
     LOGIN,
     LOOP_KINDS,
-    Client,
     Clock,
     Edge,
     HandAuthorizer,
-    answer,
-    authenticate,
-    bare,
     create,
     describe,
     edge,
     frames,
     handshake,
-    plain,
     run,
     until,
     versions,
@@ -70,12 +61,6 @@ async def still_serves(running: Edge) -> None:
     client.leave()
 
 
-def memory_bytes() -> int:
-    """Return the resident memory of this process."""
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * resource.getpagesize()
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -107,23 +92,6 @@ def test_garbage_ends_its_own_connection_only(kind: str, data: bytes) -> None:
     served(kind, scenario)
 
 
-def test_promises_cost_nothing(kind: str) -> None:
-    """20 connections that promise 100 MB each and send a byte add less than 8 MB."""
-
-    async def scenario(running: Edge) -> None:
-        await still_serves(running)
-        before = memory_bytes()
-        clients = [await running.client() for _ in range(20)]
-        for client in clients:
-            await client.send((104_857_600).to_bytes(4) + b"x")
-        await until(lambda: running.server.bytes_incoming == 20)
-
-        assert memory_bytes() - before < 8 * MEGABYTE
-        assert running.server.connections == 20
-
-    served(kind, scenario)
-
-
 def test_half_sent_frames_do_not_add_up(kind: str) -> None:
     """Beyond the bound on all of them the connection that holds most ends, and only it."""
     limits = Limits(queued_in_bytes_max=4 * MEGABYTE)
@@ -143,26 +111,9 @@ def test_half_sent_frames_do_not_add_up(kind: str) -> None:
     served(kind, scenario, limits=limits)
 
 
-def test_byte_by_byte(kind: str) -> None:
-    """A peer that sends single bytes gets its answer."""
-
-    async def scenario(running: Edge) -> None:
-        client = await running.client()
-        for at, byte in enumerate(describe("slow")):
-            await client.send(bytes([byte]))
-            if at % 8 == 0:
-                await asyncio.sleep(0)
-
-        told = answer(await client.frame(), DescribeAclsResponse, 3)[1]
-
-        assert told.error_message == "slow"
-
-    served(kind, scenario)
-
-
 def test_thousands_of_pipelined_requests(kind: str) -> None:
     """All are answered in order, and meanwhile another client is not kept waiting for them."""
-    count = 20_000
+    count = 2_000
 
     async def scenario(running: Edge) -> None:
         flood, other = await running.client(), await running.client()
@@ -206,19 +157,6 @@ def test_a_slow_reader_is_not_answered_faster_than_it_reads(kind: str) -> None:
         assert running.server.bytes_outgoing == 0
 
     served(kind, scenario)
-
-
-def test_peers_that_never_read_do_not_add_up(kind: str) -> None:
-    """Beyond the bound on untaken answers the connection that holds most ends."""
-    limits = Limits(queued_out_bytes_max=MEGABYTE)
-
-    async def scenario(running: Edge) -> None:
-        with closing(slow_socket(running.port)) as slow:
-            await asyncio.get_running_loop().sock_sendall(slow, describe("long:2000"))
-            await until(lambda: "connection closed to free memory" in running.log.events())
-            assert running.server.bytes_outgoing == 0
-
-    served(kind, scenario, limits=limits)
 
 
 def test_a_half_open_peer_is_closed_when_idle(kind: str) -> None:
@@ -277,28 +215,7 @@ def test_a_peer_that_leaves_during_an_update_leaves_nothing(kind: str) -> None:
         server = running.server
         held = (server.updates_in_flight, server.bytes_incoming, server.bytes_outgoing)
         assert held == (0, 0, 0)
-        assert not running.server._channels
         assert not running.log.events("error")
-
-    served(kind, scenario, authorizer=HandAuthorizer(created))
-
-
-def test_an_update_delays_its_own_connection_only(kind: str) -> None:
-    """While one client waits for its update, others are served."""
-    never: list[asyncio.Future[AclCreateResult]] = []
-
-    def created(bindings: Any) -> list[asyncio.Future[AclCreateResult]]:
-        never.append(asyncio.get_running_loop().create_future())
-        return never[-1:]
-
-    async def scenario(running: Edge) -> None:
-        waiting = await running.client()
-        await waiting.send(create(["a"]))
-        await until(lambda: bool(never))
-
-        await still_serves(running)
-        never[0].set_result(AclCreateResult())
-        await waiting.frame()
 
     served(kind, scenario, authorizer=HandAuthorizer(created))
 
@@ -376,59 +293,6 @@ def test_out_of_descriptors_accepting_rests(kind: str) -> None:
     served(kind, scenario, limits=Limits(accept_retry_ms=5))
 
 
-def test_a_wrong_password_is_slow(kind: str) -> None:
-    """Answer and end both come after the delay; what was sent behind is not looked at."""
-    delay_ms = 60
-
-    async def scenario(running: Edge) -> None:
-        client = await running.client()
-        await client.call(handshake(), SaslHandshakeResponse, 1)
-        began_s = time.monotonic()
-        await client.send(authenticate(plain("alice", "wrong")) + authenticate(plain()))
-
-        told = answer(await client.frame(), SaslAuthenticateResponse, 2)[1]
-
-        # uvloop's timers count in whole milliseconds, from the beginning of a turn.
-        assert time.monotonic() - began_s >= delay_ms / 1000 - 0.005
-        assert told.error_code == 58
-        assert await client.ended() == b""
-
-    served(kind, scenario, SASL, limits=Limits(failed_authentication_delay_ms=delay_ms))
-
-
-def test_strangers_cannot_hold_much(kind: str) -> None:
-    """A stranger that promises a megabyte is refused at its first bytes, without an answer."""
-
-    async def scenario(running: Edge) -> None:
-        client = await running.client()
-        await client.send((MEGABYTE).to_bytes(4))
-
-        assert await client.ended() == b""
-        assert running.log.one("failed authentication").fields["reason"] == (
-            "Failing SASL authentication due to invalid receive size"
-        )
-
-    served(kind, scenario, SASL, limits=Limits(failed_authentication_delay_ms=1))
-
-
-def test_many_connections_come_and_go(kind: str) -> None:
-    """Hundreds of short connections at once are all served, and none is left."""
-
-    async def one(running: Edge) -> None:
-        client = await running.client()
-        await client.call(versions(), ApiVersionsResponse, 3)
-        await client.send(bare(b""))
-        assert await client.ended() == b""
-
-    async def scenario(running: Edge) -> None:
-        await asyncio.gather(*(one(running) for _ in range(200)))
-        await until(lambda: running.server.connections == 0)
-
-        assert not running.log.events("error")
-
-    served(kind, scenario)
-
-
 # --- raw sockets
 
 
@@ -464,15 +328,3 @@ async def read_exactly(connected: socket.socket, size: int) -> bytes:
             assert piece
             data += piece
     return bytes(data)
-
-
-def test_clients_of_tests_read_frames(kind: str) -> None:
-    """The client of these tests gives each answer once, and the end as the end."""
-
-    async def scenario(running: Edge) -> None:
-        client: Client = await running.client()
-        await client.send(describe("a") + bare(b""))
-        (frame,) = await client.ended_frames()
-        assert answer(frame, DescribeAclsResponse, 3)[1].error_message == "a"
-
-    served(kind, scenario)

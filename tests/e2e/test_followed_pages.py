@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOG_LINE = re.compile(r"(?ms)^```text\n(Principal = .*?)\n```$")
-SLOW = pytest.mark.slow  # A run of pytest, or of the pipeline, for each step.
+SLOW = (
+    *("acl-sets.md", "audit.md", "history.md", "acls-in-git.md", "production.md", "report.md"),
+    *("pipeline.md", "pipeline-answers.md", "clean-up-grants.md", "remove-unused-grants.md"),
+    *("test-your-application.md", "migrate-from-a-cluster.md"),
+)
+"""They run a process of Python, of pytest or of the pipeline for each of many steps."""
 AUTHOR = {
     f"GIT_{role}_{part}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -25,22 +30,8 @@ AUTHOR = {
 @pytest.mark.parametrize(
     "name",
     [
-        "first-acls.md",
-        "monitor.md",
-        "acl-sets.md",
-        "audit.md",
-        "history.md",
-        "operations-port.md",
-        "pipeline.md",
-        "acls-in-git.md",
-        "an-authorizer-of-your-own.md",
-        pytest.param("test-your-application.md", marks=SLOW),
-        pytest.param("clean-up-grants.md", marks=SLOW),
-        pytest.param("pipeline-answers.md", marks=SLOW),
-        pytest.param("remove-unused-grants.md", marks=SLOW),
-        pytest.param("report.md", marks=SLOW),
-        pytest.param("production.md", marks=SLOW),
-        pytest.param("migrate-from-a-cluster.md", marks=SLOW),
+        *("first-acls.md", "monitor.md", "operations-port.md", "an-authorizer-of-your-own.md"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
     ],
 )
 def test_what_is_shown_is_printed(name: str, tmp_path: Path) -> None:

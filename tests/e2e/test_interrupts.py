@@ -6,8 +6,6 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 from testkit.terminals import at_terminal
 
 if TYPE_CHECKING:
@@ -17,12 +15,6 @@ DOORKEEPER = (sys.executable, "-m", "doorkeeper")
 ROWS = """KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
 User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
 """
-ASKS = {
-    "explain": "--principal User:alice --operation Read --topic orders",
-    "who-can": "--operation Read --topic orders",
-    "what-can": "--principal User:alice",
-    "lint": "",
-}
 
 
 def test_at_the_question_of_apply(tmp_path: Path) -> None:
@@ -42,12 +34,11 @@ def test_at_the_question_of_apply(tmp_path: Path) -> None:
     assert terminal.shown.endswith(b"doorkeeper: interrupted; nothing was changed\r\n")
 
 
-@pytest.mark.parametrize("command", ASKS)
-def test_while_acls_are_awaited(tmp_path: Path, command: str) -> None:
-    """What reads a pipe to which nobody writes ends, and shows no traceback."""
+def test_while_acls_are_awaited(tmp_path: Path) -> None:
+    """A command that reads a pipe without a writer ends, and shows no traceback."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    words = (*DOORKEEPER, "acls", command, *ASKS[command].split(), str(pipe))
+    words = (*DOORKEEPER, "acls", "lint", str(pipe))
     with at_terminal(words, os.environ, tmp_path) as terminal, pipe.open("wb"):  # it reads now
         terminal.interrupt()
 

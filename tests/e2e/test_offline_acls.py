@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
-from testkit import acls_command
-from testkit.serving import Serving, creation
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from testkit import e2e
+from testkit.frame_steps import ALL, CLUSTER, DENY, create, creation
+from testkit.serving import Serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +17,7 @@ STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 def acls(folder: Path, *words: str) -> tuple[int, str, str]:
     """Run the command beside the server's file."""
-    return acls_command.acls(folder, *words, "--config", "server.properties")
+    return e2e.acls(folder, *words, "--config", "server.properties")
 
 
 def test_the_way_back_after_a_lock_out(tmp_path: Path) -> None:
@@ -27,22 +28,18 @@ def test_the_way_back_after_a_lock_out(tmp_path: Path) -> None:
     )
     everything = ("--cluster", "--operation", "All", "--allow-principal", "User:ANONYMOUS")
     assert acls(tmp_path, "add", *everything)[0] == 0
-    denied = CreateAclsRequest(
-        creations=(
-            AclCreation(
-                resource_type=4,
-                resource_name="kafka-cluster",
-                resource_pattern_type=3,
-                principal="User:*",
-                host="*",
-                operation=2,
-                permission_type=2,
-            ),
+    denied = create(
+        creation(
+            resource_type=CLUSTER,
+            resource_name="kafka-cluster",
+            principal="User:*",
+            operation=ALL,
+            permission_type=DENY,
         )
-    )
+    ).request
     config = ("--config", "server.properties")
     with Serving(tmp_path, *config) as server, server.connect() as conversation:
-        for request, code in ((denied, 0), (creation("User:a"), 31)):
+        for request, code in ((denied, 0), (create(creation()).request, 31)):
             answer = conversation.call(request, CreateAclsResponse, 3)
             assert [row.error_code for row in answer.results] == [code]
         status, _, said = acls(tmp_path, "add", *everything)
@@ -55,6 +52,6 @@ def test_the_way_back_after_a_lock_out(tmp_path: Path) -> None:
     assert acls(tmp_path, "remove", *wrong) == (0, "", "")
 
     with Serving(tmp_path, *config) as server, server.connect() as conversation:
-        answer = conversation.call(creation("User:a"), CreateAclsResponse, 3)
+        answer = conversation.call(create(creation()).request, CreateAclsResponse, 3)
         assert [row.error_code for row in answer.results] == [0]
         assert server.line("started")["acls"] == 1

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pytest
 
 from doorkeeper.audit.events import Event
 from doorkeeper.authorizer.standard_keys import POLICY_DEFAULTS
 from doorkeeper_pipeline.sources import trail as pipeline_trail
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
+from testkit.e2e import command
 from testkit.serving import Serving, creation
 from testkit.trails import lines_in
 
@@ -30,21 +27,6 @@ doorkeeper.audit.dir=audit
 """
 CONFIG = ("--config", "server.properties")
 ADD = ("acls", "add", "--operation", "Read", "--topic", "orders", "--allow-principal")
-
-
-def command(folder: Path, *words: str, typed: str = "") -> tuple[int, str, str]:
-    """Run a command line beside the server's file."""
-    done = subprocess.run(
-        [sys.executable, "-m", "doorkeeper", *words],
-        cwd=folder,
-        env=os.environ,
-        input=typed,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
 
 
 def live(folder: Path, principal: str) -> None:
@@ -74,11 +56,10 @@ def told(event: dict[str, Any]) -> tuple[int, str, str, list[str]]:
     return event["revision"], event["principal"], event["subject"], what
 
 
-@pytest.mark.parametrize("sync", ["strict", "interval"])
-def test_one_trail_of_the_server_and_its_commands(tmp_path: Path, sync: str) -> None:
+def test_one_trail_of_the_server_and_its_commands(tmp_path: Path) -> None:
     """Every change is there, in the order of revisions, from whoever made it; numbers have no gap,
     and the server goes on behind them."""
-    (tmp_path / "server.properties").write_text(f"{PROPERTIES}doorkeeper.audit.sync={sync}\n")
+    (tmp_path / "server.properties").write_text(f"{PROPERTIES}doorkeeper.audit.sync=strict\n")
     (tmp_path / "wanted.csv").write_text(
         "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
         "User:imported,TOPIC,LITERAL,orders,READ,ALLOW,*\n"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +13,7 @@ from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersion
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
 from testkit.certificates import world
+from testkit.e2e import STANDARD, configured, doorkeeper, until
 from testkit.http_port import Reply, ask
 from testkit.serving import Serving, creation
 from testkit.tls import client_context
@@ -22,20 +21,16 @@ from testkit.tls import client_context
 if TYPE_CHECKING:
     from pathlib import Path
 
-STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 TOKEN = "a-token-of-some-length"
 
 
 def serving(folder: Path, *lines: str) -> Serving:
     whole = (
-        "listeners=PLAINTEXT://localhost:0",
-        STANDARD,
-        "super.users=User:ANONYMOUS",
+        f"listeners=PLAINTEXT://localhost:0\n{STANDARD}super.users=User:ANONYMOUS",
         "doorkeeper.http.listener=http://127.0.0.1:0",
         *lines,
     )
-    (folder / "server.properties").write_text("".join(f"{line}\n" for line in whole))
-    return Serving(folder, "--config", "server.properties")
+    return configured(folder, "".join(f"{line}\n" for line in whole))
 
 
 def port_of(server: Serving) -> int:
@@ -79,28 +74,6 @@ def test_what_happens_is_counted(tmp_path: Path) -> None:
         assert server.stop() == 0
 
 
-def test_reloads_are_counted(tmp_path: Path) -> None:
-    """One that is refused is seen until one is applied."""
-    with serving(tmp_path) as server:
-        port, file = port_of(server), tmp_path / "server.properties"
-        server.port()
-        right = file.read_text()
-
-        file.write_text(f"{right}num.partitions=x\n")
-        server.process.send_signal(signal.SIGHUP)
-        server.line("not reloaded")
-        refused = asked(port, "/metrics")
-        file.write_text(right)
-        server.process.send_signal(signal.SIGHUP)
-        server.line("reloaded")
-        applied = asked(port, "/metrics")
-
-        assert refused.value("doorkeeper_last_reload_successful") == 0
-        assert refused.value("doorkeeper_reloads_total", result="refused") == 1
-        assert applied.value("doorkeeper_last_reload_successful") == 1
-        assert applied.value("doorkeeper_reloads_total", result="applied") == 1
-
-
 def test_a_server_that_drains_is_alive_and_not_ready(tmp_path: Path) -> None:
     """Between the signal and the end /readyz is 503 and /livez 200; then nobody answers."""
     slow = tmp_path / "slow_authorizer.py"
@@ -112,13 +85,8 @@ def test_a_server_that_drains_is_alive_and_not_ready(tmp_path: Path) -> None:
         with server.connect() as client:
             assert asked(port, "/readyz").status == 200
             client.send(creation("User:x"), 3)
-            while (
-                asked(port, "/metrics").value(
-                    "doorkeeper_delayed_operations", operation="acl-update"
-                )
-                != 1
-            ):
-                pass
+            name, labels = "doorkeeper_delayed_operations", {"operation": "acl-update"}
+            until(lambda: asked(port, "/metrics").value(name, **labels) == 1)
             server.process.send_signal(signal.SIGTERM)
             server.line("stopping")
 
@@ -180,47 +148,12 @@ def test_tls_and_a_login_where_others_reach_it(tmp_path: Path) -> None:
         assert TOKEN not in str(server.lines)
 
 
-@pytest.mark.parametrize("command", [("serve", "--config"), ("config", "check")])
-def test_a_port_that_is_open_to_others_stops_the_start(
-    tmp_path: Path, command: tuple[str, ...]
-) -> None:
-    """One line for each thing that is missing, with file and line, and status 1."""
-    file = tmp_path / "server.properties"
-    file.write_text(
-        "listeners=PLAINTEXT://localhost:0\ndoorkeeper.http.listener=http://0.0.0.0:1\n"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-m", "doorkeeper", *command, str(file)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-
-    told = (done.stdout + done.stderr).splitlines()
-    assert done.returncode == 1
-    needs = [line for line in told if "other machines can reach this address: it requires" in line]
-    assert len(needs) == 2
+def test_a_port_that_is_open_to_others_stops_the_start(tmp_path: Path) -> None:
+    """One line for each missing key, with file and line, and status 1."""
+    text = "listeners=PLAINTEXT://localhost:0\ndoorkeeper.http.listener=http://0.0.0.0:1\n"
+    (tmp_path / "server.properties").write_text(text)
+    done = doorkeeper(tmp_path, "serve", "--config", "server.properties")
+    lines = done.stderr.splitlines()
+    needs = [line for line in lines if "other machines can reach this address: it requires" in line]
+    assert (done.returncode, len(needs)) == (1, 2)
     assert all("server.properties line 2: doorkeeper.http.listener" in line for line in needs)
-
-
-def test_files_of_the_port_are_checked_before_a_start(tmp_path: Path) -> None:
-    """``doorkeeper config check`` reads what the port would read."""
-    file = tmp_path / "server.properties"
-    file.write_text(
-        "listeners=PLAINTEXT://localhost:0\n"
-        "doorkeeper.http.listener=http://127.0.0.1:0\n"
-        "doorkeeper.http.users.file=nobody\n"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-m", "doorkeeper", "config", "check", str(file)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-
-    assert done.returncode == 1
-    assert "the login cannot be used: nobody: No such file" in done.stdout + done.stderr

@@ -9,20 +9,16 @@ import shlex
 import subprocess
 import sys
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
-from doorkeeper_wire.messages.create_topics import (
-    CreatableTopic,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-)
 from testkit import command_lines
 from testkit.checkout import ROOT
+from testkit.e2e import serving
+from testkit.frame_steps import make_topics, new_topic
 from testkit.page_commands import BLOCK, page
-from testkit.serving import Serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,45 +52,16 @@ def test_the_policy_of_the_page_refuses(tmp_path: Path) -> None:
     """A topic with more partitions than its key allows, with its text."""
     (code,) = blocks(page("policies.md"), "python")
     (tmp_path / "few.py").write_text(code, encoding="utf-8")
-    settings = (
-        "listeners=PLAINTEXT://localhost:0",
-        "create.topic.policy.class.name=few.FewPartitions",
-        "few.partitions=2",
+    keys = ("create.topic.policy.class.name=few.FewPartitions", "few.partitions=2")
+    made = make_topics(
+        new_topic("orders", num_partitions=2), new_topic("wide", num_partitions=3), version=7
     )
-    words = [word for setting in settings for word in ("--override", setting)]
-    topics = tuple(
-        CreatableTopic(name=name, num_partitions=count, replication_factor=1)
-        for name, count in (("orders", 2), ("wide", 3))
-    )
-
-    server = Serving(tmp_path, *words, environment={"PYTHONPATH": "."})
-    with server, server.connect() as talk:
-        request = CreateTopicsRequest(topics=topics, timeout_ms=9000)
-        made: Any = talk.call(request, CreateTopicsResponse, 7)
-
-    assert [(each.error_code, each.error_message) for each in made.topics] == [
+    with serving(tmp_path, *keys) as server, server.connect() as conversation:
+        answer = conversation.call(made.request, made.response, made.version)
+    assert [(each.error_code, each.error_message) for each in answer.topics] == [
         (0, None),
         (44, "wide: at most 2 partitions."),
     ]
-
-
-def test_the_settings_of_the_policies_page_are_accepted(tmp_path: Path) -> None:
-    """The keys name the classes of the example."""
-    (settings,) = blocks(page("policies.md"), "")
-    file = tmp_path / "server.properties"
-    file.write_text(settings, encoding="utf-8")
-
-    done = subprocess.run(
-        [sys.executable, "-m", "doorkeeper", "config", "check", str(file)],
-        env={"PYTHONPATH": str(ROOT / "examples" / "policies")},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "the server can start with it" in done.stdout
 
 
 def test_the_script_of_managed_spark_is_the_command(tmp_path: Path) -> None:

@@ -9,19 +9,11 @@ from doorkeeper.cli.commands import doorkeeper
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.frame_steps import (
-    DESCRIBE,
-    READ,
     Step,
-    ask_metadata,
-    create,
-    creation,
-    describe,
-    named,
 )
 from testkit.kafka_target import doorkeeper_target
 from testkit.side_by_side import Side
 
-GRANTED = 1 << READ | 1 << DESCRIBE
 """READ, and DESCRIBE, which it implies."""
 
 VERSIONS = ApiVersionsRequest(client_software_name="a", client_software_version="1")
@@ -37,38 +29,6 @@ def level_of(side: Side) -> int:
     ]
     [level] = levels
     return level
-
-
-@pytest.mark.parametrize(
-    ("release", "version", "code", "mask"), [("4.4", 33, 42, GRANTED), ("4.3", 30, 0, 0)]
-)
-def test_a_new_server_has_the_rules_of_its_key(
-    release: str, version: int, code: int, mask: int
-) -> None:
-    """Networks let the client in, and broken ones are refused; or hosts are texts."""
-    target = doorkeeper_target(doorkeeper_kafka_release=release)
-    side = Side(target)
-    try:
-        side.make(("t",))
-        rows = [
-            creation(resource_name="t", host=host)
-            for host in ("127.0.0.0/8", "::/0", "10.0.0.0/33")
-        ]
-        created = side.ask(create(*rows))
-        asked = ask_metadata(8, named("t"), include_topic_authorized_operations=True)
-        [topic] = side.ask(asked._replace(user="alice"))["topics"]
-        level = level_of(side)
-        stored = side.ask(describe())["resources"]
-    finally:
-        side.close()
-        target.close()
-
-    assert [row["error_code"] for row in created["results"]] == [0, 0, code]
-    assert (topic["error_code"], topic["topic_authorized_operations"] & GRANTED) == (
-        (0, mask) if mask else (29, 0)
-    )
-    assert level == version
-    assert sum(len(resource["acls"]) for resource in stored) == (2 if code else 3)
 
 
 def test_only_the_command_changes_the_release_of_a_store() -> None:

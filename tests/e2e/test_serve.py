@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
-from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
 )
-from doorkeeper_wire.messages.sasl_authenticate import (
-    SaslAuthenticateRequest,
-    SaslAuthenticateResponse,
-)
-from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from testkit import logins
+from testkit.e2e import STANDARD, command, doorkeeper, principals_of
 from testkit.serving import Conversation, Serving, creation
 
 FREE_PORT = "listeners=PLAINTEXT://localhost:0\n"
-STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
-EVERYTHING = DescribeAclsRequest(
-    resource_type_filter=1,
-    resource_name_filter=None,
-    pattern_type_filter=1,
-    principal_filter=None,
-    host_filter=None,
-    operation=1,
-    permission_type=1,
-)
-
-
-def principals_of(conversation: Conversation) -> set[str]:
-    """Return the principals of all ACLs."""
-    answer = conversation.call(EVERYTHING, DescribeAclsResponse, 3)
-    return {acl.principal for resource in answer.resources for acl in resource.acls}
 
 
 def refused(folder: Path, *arguments: str) -> list[str]:
     """Start a server that must not start; return what it printed on stderr."""
-    run = subprocess.run(
-        [sys.executable, "-m", "doorkeeper", "serve", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert run.returncode == 1, run
-    assert "Traceback" not in run.stderr + run.stdout
-    assert "started" not in run.stdout
-    return run.stderr.splitlines()
+    done = doorkeeper(folder, "serve", *arguments)
+    assert done.returncode == 1, done
+    assert "Traceback" not in done.stderr + done.stdout
+    assert "started" not in done.stdout
+    return done.stderr.splitlines()
 
 
 def file_of(folder: Path, text: str) -> tuple[str, str]:
@@ -75,15 +46,6 @@ def test_without_a_file_acls_work_at_once(tmp_path: Path) -> None:
 
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o777 for file in (tmp_path / "data").iterdir()} == {0o600}
-
-
-def test_with_a_file_nothing_is_added(tmp_path: Path) -> None:
-    """No authorizer is configured: ACLs answer SECURITY_DISABLED."""
-    with Serving(tmp_path, *file_of(tmp_path, FREE_PORT)) as server:
-        with server.connect() as conversation:
-            answer = conversation.call(EVERYTHING, DescribeAclsResponse, 3)
-
-        assert answer.error_code == 54
 
 
 def test_port_0_is_advertised_as_the_port_it_became(tmp_path: Path) -> None:
@@ -114,11 +76,8 @@ def test_a_wrong_file_is_one_line_for_each_error(tmp_path: Path) -> None:
             "doorkeeper.data.dir=server.properties/data",
             "server.properties/data: the data folder is not a folder",
         ),
-        ("authorizer.class.name=no.such.Class", "authorizer.class.name=no.such.Class: cannot"),
         (f"{STANDARD}super.users=alice", "super.users: expected a string in format"),
-        ("doorkeeper.catalog.file=none.yaml", "none.yaml: cannot be read: No such file"),
         ("listeners=PLAINTEXT://192.0.2.1:0", "cannot bind 192.0.2.1:0: this machine has no"),
-        ("listeners=SSL://localhost:0", "listener SSL speaks SSL and needs a certificate"),
     ],
 )
 def test_what_cannot_start_is_one_line(tmp_path: Path, text: str, said: str) -> None:
@@ -127,13 +86,6 @@ def test_what_cannot_start_is_one_line(tmp_path: Path, text: str, said: str) -> 
 
     assert error.startswith("doorkeeper: ")
     assert said in error
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    """The line names the file."""
-    assert refused(tmp_path, "--config", "none.properties") == [
-        "doorkeeper: none.properties: cannot be read: No such file or directory"
-    ]
 
 
 def test_one_store_and_one_port_serve_one_process(tmp_path: Path) -> None:
@@ -225,33 +177,6 @@ def test_a_stopped_reader_of_the_log_delays_no_request(tmp_path: Path) -> None:
     assert b"log lines were lost because nobody read them" in rest
 
 
-def test_no_password_is_ever_printed(tmp_path: Path) -> None:
-    """Neither a start, nor a login, nor a wrong password, nor a reload shows a secret."""
-    file = file_of(
-        tmp_path,
-        "listeners=SASL://localhost:0\nlistener.security.protocol.map=SASL:SASL_PLAINTEXT\n"
-        "sasl.enabled.mechanisms=PLAIN\ndoorkeeper.log.levels=root=TRACE\n"
-        "com.example.password=s3cret-1\nssl.key.password=s3cret-2\n"
-        "listener.name.sasl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain."
-        'PlainLoginModule required user_alice="s3cret-3";\n',
-    )
-    with Serving(tmp_path, *file) as server:
-        for password, code in (("s3cret-3", 0), ("s3cret-4", 58)):
-            with server.connect("SASL") as conversation:
-                conversation.call(SaslHandshakeRequest(mechanism="PLAIN"), SaslHandshakeResponse, 1)
-                token = f"\0alice\0{password}".encode()
-                answer = conversation.call(
-                    SaslAuthenticateRequest(auth_bytes=token), SaslAuthenticateResponse, 2
-                )
-                assert answer.error_code == code
-        server.process.send_signal(1)
-        server.line("reloaded")
-        assert server.stop() == 0
-        printed = str(server.lines) + server.errors()
-
-    assert "s3cret" not in printed
-
-
 def test_asyncio_serves_where_there_is_no_uvloop(tmp_path: Path) -> None:
     """Without uvloop the server runs on asyncio's own loop."""
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['uvloop'] = None\n")
@@ -267,20 +192,14 @@ def test_asyncio_serves_where_there_is_no_uvloop(tmp_path: Path) -> None:
 
 def test_the_sample_configuration_starts_as_written(tmp_path: Path) -> None:
     """``config init`` writes it, a server starts with it, and its user logs in; ports are free."""
-    sample = [sys.executable, "-m", "doorkeeper", "config", "init", "server.properties"]
-    subprocess.run(sample, cwd=tmp_path, check=True, capture_output=True)
+    assert command(tmp_path, "config", "init", "server.properties")[0] == 0
     free_ports = "listeners=SASL://localhost:0,CONTROLLER://localhost:0"
-
     with (
         Serving(tmp_path, "--config", "server.properties", "--override", free_ports) as server,
         server.connect("SASL") as conversation,
     ):
-        conversation.call(SaslHandshakeRequest(mechanism="PLAIN"), SaslHandshakeResponse, 1)
-        login = SaslAuthenticateRequest(auth_bytes=b"\0admin\0change-me")
-        answer = conversation.call(login, SaslAuthenticateResponse, 2)
+        assert logins.plain(conversation, "admin", "change-me").error_code == 0
         created = conversation.call(creation("User:alice"), CreateAclsResponse, 3)
         assert server.stop() == 0
-
-    assert answer.error_code == 0
     assert [result.error_code for result in created.results] == [0]
     assert (tmp_path / "data").is_dir()

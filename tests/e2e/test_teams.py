@@ -4,37 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from testkit.acls_command import acls
 from testkit.kafka_target import doorkeeper_target
-from testkit.teams import (
-    LOGINS,
-    SECRETS,
-    Desk,
-    Done,
-    check_teams,
-    check_topics_users_quotas,
-)
+from testkit.teams import LOGINS, SECRETS, Desk, Done, check_teams, check_topics_users_quotas
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
-
-
-def test_three_teams(tmp_path: Path) -> None:
-    """Overlaps are refused, removals need the owner, drift is repaired, roles are as the flags."""
-
-    def change(words: str) -> None:
-        command, *rest = words.removeprefix("--").split()
-        done = acls(tmp_path, command, *rest, "--bootstrap-server", target.plain)
-        assert done[0] == 0, done
-
-    target = doorkeeper_target(**LOGINS)
-    try:
-        check_teams(Desk(tmp_path, target.sasl, change))
-    finally:
-        target.close()
 
 
 class QuickDesk(Desk):
@@ -45,10 +24,24 @@ class QuickDesk(Desk):
         return Done(found.exit_code, found.stdout, found.stderr)
 
 
-def test_topics_users_and_quotas(tmp_path: Path) -> None:
-    """They are planned, changed and removed beside ACLs, and no password is printed."""
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[QuickDesk]:
+    def change(line: str) -> None:
+        command, *words = line.removeprefix("--").split()
+        done = found.run([command, *words, "--bootstrap-server", target.plain])
+        assert done.status == 0, done
+
     target = doorkeeper_target(**LOGINS)
-    try:
-        check_topics_users_quotas(QuickDesk(tmp_path, target.sasl))
-    finally:
-        target.close()
+    found = QuickDesk(tmp_path, target.sasl, change)
+    yield found
+    target.close()
+
+
+def test_three_teams(desk: QuickDesk) -> None:
+    """Overlaps are refused, removals need the owner, drift is repaired, roles are as the flags."""
+    check_teams(desk)
+
+
+def test_topics_users_and_quotas(desk: QuickDesk) -> None:
+    """They are planned, changed and removed with the ACLs, and no password is printed."""
+    check_topics_users_quotas(desk)

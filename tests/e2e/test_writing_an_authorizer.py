@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
 
-import doorkeeper.authorizer
-from doorkeeper.authorizer import (
-    Action,
-    AuthorizableRequestContext,
-    Authorizer,
-    Reconfigurable,
-)
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
-from doorkeeper_wire.messages.metadata import (
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-)
+from testkit.e2e import refusal, serving, topic_code
 from testkit.page_commands import File, page, steps
 from testkit.serving import Serving, creation
 
@@ -46,22 +34,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def serving(folder: Path, *settings: str) -> Serving:
-    """Start a server in the folder, where Python finds the modules."""
-    words = [word for setting in settings for word in ("--override", setting)]
-    free = ("--override", "listeners=PLAINTEXT://localhost:0")
-    return Serving(folder, *free, *words, environment={"PYTHONPATH": "."})
-
-
-def topic_code(server: Serving) -> int:
-    request = MetadataRequest(
-        topics=(MetadataRequestTopic(name="orders"),), allow_auto_topic_creation=False
-    )
-    with server.connect() as conversation:
-        code: int = conversation.call(request, MetadataResponse, 12).topics[0].error_code
-    return code
-
-
 def created(server: Serving, principal: str) -> tuple[int, str | None]:
     with server.connect() as conversation:
         (row,) = conversation.call(creation(principal), CreateAclsResponse, 3).results
@@ -72,16 +44,15 @@ def test_the_smallest_one(folder: Path) -> None:
     """Its hours decide, it refuses ACLs with its text, and a bad key stops the start."""
     name = "authorizer.class.name=office_hours.OfficeHours"
     with serving(folder, name, "office.hours=0-24") as server:
-        assert topic_code(server) == 3
+        with server.connect() as conversation:
+            assert topic_code(conversation) == 3
         assert created(server, "User:a") == (44, "The clock decides; there are no ACLs.")
         assert server.stop() == 0
-    with serving(folder, name, "office.hours=0-0") as server:
-        assert topic_code(server) == 29
-    with serving(folder, name, "office.hours=nine") as server:
-        assert server.process.wait(30) == 1
-        assert server.errors() == (
-            "doorkeeper: --override: office.hours: found no hours; allowed: two of them, as 9-17\n"
-        )
+    with serving(folder, name, "office.hours=0-0") as server, server.connect() as conversation:
+        assert topic_code(conversation) == 29
+    assert refusal(serving(folder, name, "office.hours=nine")) == (
+        "doorkeeper: --override: office.hours: found no hours; allowed: two of them, as 9-17"
+    )
 
 
 def test_one_that_keeps_acls(folder: Path) -> None:
@@ -113,29 +84,9 @@ def test_a_package_is_named_without_its_path(folder: Path) -> None:
     text = "".join(f"{name} = {point}\n" for name, point in points.items())
     (info / "entry_points.txt").write_text(f"[{group}]\n{text}")
 
-    with serving(folder, f"authorizer.class.name={next(iter(points))}", "office.hours=0-24") as on:
-        assert topic_code(on) == 3
+    name = f"authorizer.class.name={next(iter(points))}"
+    with serving(folder, name, "office.hours=0-24") as server, server.connect() as conversation:
+        assert topic_code(conversation) == 3
 
     for module in project["tool"]["setuptools"]["py-modules"]:
         assert (folder / f"{module}.py").exists()
-
-
-def test_the_names_of_the_table_for_ports_exist() -> None:
-    """Classes, fields of the context and of actions, and methods."""
-    table = PAGE.partition("## Port one from Java")[2].partition("Read on")[0]
-    python = " ".join(row.split(" | ")[1] for row in table.splitlines() if row.startswith("| `"))
-    named = set(re.findall(r"\b[A-Z]\w+[a-z]\w+(?=[(\[`])", python)) - {
-        "Mine",
-        "ValueError",
-        "Future",
-    }
-
-    assert {"AclCreateResult", "ApiError", "Reconfigurable"} <= named
-    assert named <= set(doorkeeper.authorizer.__all__)
-    for variable, kind in (("context", AuthorizableRequestContext), ("action", Action)):
-        fields = set(re.findall(rf"\b{variable}\.(\w+)", python))
-        assert fields <= set(kind._fields)
-        assert len(fields) >= 3
-    calls = set(re.findall(r"`([a-z_]+)\(", python)) - {"completed", "matches"}
-    methods = {*dir(Authorizer), *dir(Reconfigurable)}
-    assert {"create_acls", "reconfigure"} <= calls <= methods
