@@ -19,20 +19,6 @@ from testkit.batches import batch, batch_bytes
 GZIP, SNAPPY, ZSTD = 1, 2, 4
 
 
-def test_a_batch_is_read() -> None:
-    """The header, and the bytes as they came."""
-    data = batch_bytes(b"a", b"b", times=[5, 9], producer=(7, 1, 30))
-
-    found = read_batch(data, 9)
-
-    assert found.data == data
-    assert (found.records, found.last_offset_delta) == (2, 1)
-    assert (found.base_timestamp, found.max_timestamp) == (5, 9)
-    assert (found.producer_id, found.producer_epoch, found.base_sequence) == (7, 1, 30)
-    assert found.last_sequence == 31
-    assert not found.is_transactional
-
-
 def changed(data: bytes, at: int, new: bytes, *, sum_is_right: bool = True) -> bytes:
     """Return a batch with other bytes at a place."""
     data = data[:at] + new + data[at + len(new) :]

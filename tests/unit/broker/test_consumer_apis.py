@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.groups.plans import Committer, check_committer
+from doorkeeper.errors import ErrorCode
 from doorkeeper.handlers import (
     consumer_group_describe,
-    offset_fetch,
 )
 from doorkeeper_broker.classic_apis import ClassicApis
 from doorkeeper_broker.consumer_apis import ConsumerApis
@@ -22,7 +20,6 @@ from doorkeeper_wire.messages.consumer_group_heartbeat import (
 )
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from doorkeeper_wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from doorkeeper_wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from testkit.acl import DESCRIBE, READ, allow, group, topic
 from testkit.nodes import ADMIN, a_topic, answer, node_of
 
@@ -209,34 +206,3 @@ async def test_types_do_not_mix(worlds: Any) -> None:
 
     refused = world.beat()
     assert (refused.error_code, refused.error_message) == (69, "Group g is not a consumer group.")
-
-
-async def test_offsets_are_those_of_an_epoch(worlds: Any) -> None:
-    """Commits and fetches of members; and commits have epochs since version 9."""
-    world = await worlds()
-    world.beat()
-    live = world.node.groups["g"]
-
-    def error_of_commit(member_id: str, epoch: int, version: int = 9, **fields: bool) -> int:
-        try:
-            check_committer(live, Committer(member_id, None, epoch, version, **fields))
-        except ApiError as error:
-            return error.code.value
-        return 0
-
-    def error_of_fetch(member_id: str, epoch: int) -> int:
-        asked = OffsetFetchRequestGroup(group_id="g", member_id=member_id, member_epoch=epoch)
-        request = OffsetFetchRequest(groups=(asked,))
-        code: int = answer(offset_fetch.API, request, world.node, 9).groups[0].error_code
-        return code
-
-    world.beat(member_epoch=1, subscribed_topic_names=("u",))
-    live = world.node.groups["g"]
-    epoch = live.members[0].newer.epoch
-    assert [error_of_commit("a", each) for each in (epoch, epoch + 1, -1)] == [0, 113, 113]
-    assert error_of_commit("a", epoch, version=8) == 35
-    assert error_of_commit("b", epoch) == 25
-    assert error_of_commit("a", epoch, version=3, is_transactional=True) == 0
-    assert error_of_commit("a", epoch + 1, version=3, is_transactional=True) == 22
-    assert [error_of_fetch("a", epoch), error_of_fetch("a", epoch + 1)] == [0, 113]
-    assert error_of_fetch("b", epoch) == 25

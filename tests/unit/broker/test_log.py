@@ -168,16 +168,3 @@ def test_the_oldest_segments_of_all_logs_are_dropped() -> None:
     assert first.start_offset == first.end_offset == 40
     assert 0 < second.start_offset < second.end_offset == 60
     assert read(second, second.start_offset)[0] == second.start_offset
-
-
-def test_waiters_are_called() -> None:
-    """After an append, a marker, and when the topic is deleted."""
-    log, calls = a_log(), []
-    log.waiters.add(lambda: calls.append(log.end_offset))
-
-    log.append(batch(b"a", producer=(7, 0, 0), attributes=TRANSACTIONAL))
-    log.append_marker(marker(7, 0, 0, commits=True), commits=True)
-    log.delete()
-
-    assert calls == [1, 2, 2]
-    assert log.is_deleted

@@ -161,13 +161,6 @@ def test_a_stranger_cannot_ask_for_anything_else(first: bytes) -> None:
         assert "during SASL handshake." in closed(to, frame).reason
 
 
-def test_garbage_from_a_stranger() -> None:
-    """Bytes that are no request get the line that names the likely reasons."""
-    assert closed(connection(LOGIN), bare(b"hello")).reason.startswith(
-        "Invalid request, potential reasons: kafka client configured with the wrong security"
-    )
-
-
 @pytest.mark.parametrize(
     ("frame", "response", "version", "name"),
     [

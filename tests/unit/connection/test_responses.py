@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.connection.responses import ITEMS, add_header, error_code_of, unencodable
+from doorkeeper.connection.responses import ITEMS, add_header, error_code_of
 from doorkeeper.handlers import registry
-from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.headers import RequestHeader
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
@@ -33,20 +32,6 @@ def test_a_body_is_framed_as_the_message_is(version: int) -> None:
     assert len(frame) - len(body) == (8 if version == 1 else 9)
     assert int.from_bytes(frame[:4]) == len(frame) - 4
     assert int.from_bytes(frame[4:8]) == 7
-
-
-def test_an_answer_may_have_another_version() -> None:
-    """ApiVersions answers a version that it does not know in version 0."""
-    assert add_header(header(3), b"x", version=1) == add_header(header(1), b"x")
-
-
-def test_what_does_not_fit_ends_the_connection() -> None:
-    """With the version, the API, and what it is that does not fit."""
-    end = unencodable(header(1), 1, Unencodable("resources.resource_name", "too long"))
-
-    assert end.closed.reason == "the answer does not fit version 1 of DescribeAcls"
-    assert end.closed.fields["correlation_id"] == 7
-    assert "resource_name" in str(end.closed.fields["cause"])
 
 
 def apis() -> list[Api]:

@@ -78,21 +78,6 @@ async def test_a_topic_is_stored_with_what_was_given() -> None:
     assert (default.value, default.config_source) == ("1073741824", 5)
 
 
-@pytest.mark.parametrize("version", [0, 1, 5, 7])
-async def test_versions_tell_more_and_more(version: int) -> None:
-    """Texts from v1, partitions and settings from v5, the id from v7."""
-    node = await node_of()
-
-    made = outcome(API, asking(wanting("a"), wanting("a b")), node, version)
-
-    good, bad = on_the_wire(made.respond([None]), version).topics
-    assert (good.name, bad.name) == ("a", "a b")
-    assert bool(bad.error_message) == (version >= 1)
-    assert good.num_partitions == (1 if version >= 5 else -1)
-    assert bool(good.configs) == (version >= 5)
-    assert (good.topic_id != bytes(16)) == (version >= 7)
-
-
 async def test_create_on_the_cluster_or_on_the_topic() -> None:
     """The cluster is asked quietly, and then no topic; others get 29, after those to be created."""
     node = await node_of(allow("alice", CREATE, topic("b")), allow("bob", CREATE, CLUSTER))

@@ -88,18 +88,6 @@ async def test_each_pattern_stands_once_and_everything_is_sorted() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "field", ["resource_type_filter", "pattern_type_filter", "operation", "permission_type"]
-)
-async def test_an_unknown_code_matches_nothing(field: str) -> None:
-    """A byte that Kafka does not know is a filter without matches: success, no rows."""
-    node = await node_of(allow("bob", READ, topic("b")))
-
-    answered = answer(API, but(**{field: 99}), node, 3)
-
-    assert (answered.error_code, answered.resources) == (0, ())
-
-
 async def test_version_0_sees_literal_patterns_only() -> None:
     """Without a pattern type the filter is LITERAL."""
     node = await node_of(allow("bob", READ, topic("b")), allow("bob", READ, topic("c", PREFIXED)))

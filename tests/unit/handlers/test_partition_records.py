@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.cluster.model import Broker
 from doorkeeper.handlers import (
     delete_records,
     describe_producers,
@@ -94,21 +93,6 @@ async def test_partitions_that_cannot_be_asked() -> None:
     found = answer(list_offsets.API, asked, node, 5, user="alice")
 
     assert rows_of(found) == [("a", 1, 3, -1, -1), ("a", 0, 42, -1, -1), ("b", 0, 29, -1, -1)]
-
-
-async def test_only_the_leader_answers() -> None:
-    """A replica answers a debugger; a node that does not hold the partition answers nobody."""
-    node = await node_of(
-        topics=[a_topic("a", 2, replication_factor=2, assignments=((2, 1), (2, 3)))]
-    )
-    node.listed = [Broker(number, "host", 9092) for number in (1, 2, 3)]
-    places = (("a", 0, -1), ("a", 1, -1))
-
-    client = answer(list_offsets.API, asking(*places), node, 4)
-    debugger = answer(list_offsets.API, asking(*places, replica_id=-2), node, 4)
-
-    assert [row[2] for row in rows_of(client)] == [6, 6]
-    assert [row[2] for row in rows_of(debugger)] == [0, 6]
 
 
 def epoch_request(*names: str, epoch: int = 0, current: int = -1) -> OffsetForLeaderEpochRequest:

@@ -147,15 +147,3 @@ async def test_no_answer_is_sent_where_none_is_wanted() -> None:
     assert refused.value.code is ErrorCode.POLICY_VIOLATION
     assert API.handle(produced(acks=0), context_of(API, 9, "alice"), node) is None
     assert API.handle(produced(data("orders"), acks=0), context_of(API, 9, "alice"), node) is None
-
-
-def test_an_error_of_the_whole_request_is_in_each_partition() -> None:
-    """Or nowhere, with acks 0."""
-    error = ApiError(ErrorCode.INVALID_REQUEST, "why")
-
-    refused = API.refuse(produced(data("a", 0, 3), data("b", 1)), 9, error)
-
-    assert isinstance(refused, ProduceResponse)
-    assert codes(refused) == [("a", 0, 42), ("a", 3, 42), ("b", 1, 42)]
-    assert refused.responses[0].partition_responses[0].error_message == "why"
-    assert API.refuse(produced(data("a", 0), acks=0), 9, error) is None

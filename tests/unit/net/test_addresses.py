@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import pytest
@@ -38,28 +37,6 @@ def test_a_connection_id_names_both_ends() -> None:
     found = connection_id(("::ffff:127.0.0.1", 9092, 0, 0), ("::1", 5000, 0, 0), 0, 12)
 
     assert found == "127.0.0.1:9092-0:0:0:0:0:0:0:1:5000-0-12"
-
-
-def test_an_empty_host_is_every_address() -> None:
-    """One socket takes IPv4 and IPv6."""
-    with bound_socket("A", "", 0) as bound:
-        bound.listen()
-        assert bound.getsockname()[0] in ("::", "0.0.0.0")
-        with socket.create_connection(("127.0.0.1", bound.getsockname()[1])):
-            pass
-
-
-def test_a_port_in_use_is_one_clear_line() -> None:
-    """The text names listener, address and reason."""
-    with bound_socket("A", "127.0.0.1", 0) as bound:
-        bound.listen()
-        port = bound.getsockname()[1]
-        with pytest.raises(BindError) as caught:
-            bound_socket("CLIENTS", "127.0.0.1", port)
-
-    assert str(caught.value) == (
-        f"listener CLIENTS: cannot bind 127.0.0.1:{port}: the port is in use by another process"
-    )
 
 
 @pytest.mark.parametrize(

@@ -108,31 +108,6 @@ async def test_half_closing_answers_what_came_before() -> None:
     assert transport.names() == ["a", "b"]
 
 
-async def test_an_idle_connection_drains_at_once() -> None:
-    """With nothing to answer draining is closing."""
-    channel, transport = World().connect()
-
-    channel.drain()
-
-    assert transport.closing
-    assert not transport.aborted
-
-
-async def test_traffic_both_ways_is_activity() -> None:
-    """Reading, and answers that leave, push the time of idleness away."""
-    world = World()
-    channel, transport = world.connect()
-    world.clock.now_s = 1001.0
-    transport.stuck = True
-    channel.data_received(describe("a"))
-    assert channel.last_active_s == 1001.0
-    world.clock.now_s = 1002.0
-
-    channel.resume_writing()
-
-    assert channel.last_active_s == 1002.0
-
-
 async def test_a_peer_that_takes_an_answer_slowly_is_not_idle() -> None:
     """It is active when it takes some of what waits for it, and idle when it takes nothing."""
     world = World()

@@ -42,25 +42,6 @@ def ids(transport: Transport) -> list[int]:
     return [int.from_bytes(frame[:4]) for frame in transport.answers()]
 
 
-async def test_an_answer_from_memory_is_counted() -> None:
-    """As the one before: another one of its API without an error, from a client at work."""
-    world = Remembering()
-    channel, transport = world.connect()
-    channel.data_received(describe("a", 1))
-    world.fair_queue.clients_active = False
-    world.clock.now_s += 5
-
-    channel.data_received(describe("a", 2))
-
-    assert world.cache is not None
-    assert world.cache.hits == 1
-    assert ids(transport) == [1, 2]
-    assert len({frame[4:] for frame in transport.answers()}) == 1
-    assert world.requests() == {("DescribeAcls", "none"): 2}
-    assert world.fair_queue.clients_active
-    assert channel.last_active_s == world.clock.now_s
-
-
 async def test_an_answer_from_memory_keeps_its_place() -> None:
     """Wherever the bytes are cut, and behind a change whose answer is not there yet."""
     world = Remembering()

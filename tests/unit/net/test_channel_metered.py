@@ -116,21 +116,6 @@ async def test_a_wait_divides_the_time_of_an_update() -> None:
     assert world.times("CreateAcls") == (0.25, 3.0, 3.25)
 
 
-async def test_the_time_behind_an_update_is_not_the_next_requests() -> None:
-    """A request that waited for one before it begins when its turn comes."""
-    world = Metered()
-    channel = world.channel()
-
-    channel.data_received(create(["x"]) + describe("behind"))
-    await until(lambda: bool(world.futures))
-    world.clock.now_s += 30
-    world.futures[0].set_result(OK)
-    await until(lambda: ("DescribeAcls", "none") in world.requests())
-
-    assert world.meters.histogram(table.REQUEST_SECONDS, "DescribeAcls").sum == 0.0
-    assert world.times("CreateAcls") == (0.0, 30.0, 30.0)
-
-
 async def test_refused_and_timed_out_updates_are_counted() -> None:
     """What has no room at all, and items that were not complete in time."""
     world = Metered(Limits(updates_waiting_max=2, update_timeout_ms=1))

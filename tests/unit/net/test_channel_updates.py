@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.authorizer.contract import AclCreateResult
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.limits import Limits
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -121,20 +120,6 @@ async def test_changes_of_topics_are_waited_for() -> None:
         await until(lambda seen=transport: bool(seen.writes))  # type: ignore[misc]
 
         assert codes(transport) == ([0, 0] if isinstance(result, list) else [-1, -1])
-
-
-async def test_an_error_of_the_whole_update_has_its_code() -> None:
-    """An ``ApiError`` that the services raise is the answer, and is not logged as a failure."""
-    world = World()
-    channel, transport = world.connect()
-    channel.data_received(delete_topics("a"))
-    await until(lambda: bool(world.services.changes))
-
-    world.services.changes[0][1].set_exception(ApiError(ErrorCode.POLICY_VIOLATION))
-    await until(lambda: bool(transport.writes))
-
-    assert codes(transport) == [44]
-    assert world.log.events("error") == []
 
 
 async def test_a_change_that_is_not_waited_for_is_answered_at_once() -> None:

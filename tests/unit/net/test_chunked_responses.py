@@ -60,18 +60,6 @@ async def test_a_turn_is_bounded() -> None:
     assert world.made == [("long", bytearray(b"long"))]
 
 
-async def test_one_after_the_other() -> None:
-    """In the order in which they were asked for."""
-    world = World(turns_each=1)
-    world.make("first", 3)
-    world.make("second", 2)
-
-    await turns_until(world, 2)
-
-    assert world.stepped == ["first"] * 3 + ["second"] * 2
-    assert [name for name, _ in world.made] == ["first", "second"]
-
-
 async def test_one_that_is_cancelled_is_let_go() -> None:
     """At once, half-way and before it began; those behind it are made."""
     world = World(turns_each=1)

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from doorkeeper.net import ListenerSpec
-from doorkeeper.net.fair_queue import QUIET_S, FairQueue
+from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from testkit.edge import (
@@ -151,19 +151,6 @@ def test_a_share_while_clients_are_at_work() -> None:
 
     taken_s = world.clock.now_s - began_s
     assert taken_s == pytest.approx(200 * work_s / 0.1, rel=0.02)
-
-
-def test_no_rest_where_nobody_is_disturbed() -> None:
-    """With no client at work strangers have all the time, a turn each."""
-    world = World()
-    for name in "abcd":
-        world.work("1.1.1.1", name, 1.0)
-    world.queue.clients_active = True
-    world.clock.now_s += QUIET_S
-
-    delays = [world.loop.turn() for _ in range(4)]
-
-    assert delays[0] == delays[2] == delays[3] == 0
 
 
 async def test_a_right_login_among_wrong_ones() -> None:

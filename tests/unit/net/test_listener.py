@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import errno
-import socket
 from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.limits import Limits
-from doorkeeper.net import BindError, ListenerSpec
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.listener import Listener
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
@@ -17,23 +15,6 @@ from testkit.edge import LOOP_KINDS, edge, run, until, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-@pytest.mark.parametrize("kind", LOOP_KINDS)
-def test_sockets_are_set_as_a_broker_sets_them(kind: str) -> None:
-    """No delay for small packets, and keep-alive."""
-
-    async def main() -> None:
-        async with edge() as running:
-            client = await running.client()
-            await client.call(versions(), ApiVersionsResponse, 3)
-            (channel,) = running.server._channels
-            assert channel._transport is not None
-            accepted = channel._transport.get_extra_info("socket")
-            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-
-    run(kind, main())
 
 
 @pytest.mark.parametrize("kind", LOOP_KINDS)
@@ -64,17 +45,6 @@ def test_errors_never_end_accepting(
             assert running.log.events().count("accepting again") == told
 
     run(kind, main())
-
-
-async def test_a_port_that_another_listens_on_by_now() -> None:
-    """Two servers that reserved one port: the second to open gets the one clear line."""
-    async with edge() as running:
-        spec = ListenerSpec(
-            name="B", security_protocol="PLAINTEXT", host="127.0.0.1", port=running.port
-        )
-        with pytest.raises(BindError, match=r"listener B: cannot bind 127\.0\.0\.1:\d+: the port"):
-            async with edge(spec):
-                pass
 
 
 async def test_an_address_with_too_many_is_turned_away() -> None:

@@ -8,9 +8,7 @@ from typing import Any
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.logs.thresholds import LoggerThreshold
-from doorkeeper.net.request_log import DEBUG, RequestLog, error_names
-from doorkeeper_wire.messages.describe_cluster import DescribeClusterResponse
-from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
+from doorkeeper.net.request_log import DEBUG, RequestLog
 from testkit.channels import World
 from testkit.edge import HandAuthorizer, create, describe, until, versions
 
@@ -101,16 +99,3 @@ async def test_it_is_off_until_its_level_is_debug() -> None:
     w.channel.data_received(describe("b", 2))
 
     assert [line["correlation_id"] for line in w.lines.lines] == [2]
-
-
-def test_errors_of_an_answer() -> None:
-    """The answer's own and those of its items, each once; unknown codes are numbers."""
-    topics = tuple(MetadataResponseTopic(error_code=code) for code in (0, 3, 29, 3, 999))
-
-    assert error_names(MetadataResponse(topics=topics)) == [
-        "UNKNOWN_TOPIC_OR_PARTITION",
-        "TOPIC_AUTHORIZATION_FAILED",
-        "999",
-    ]
-    assert error_names(DescribeClusterResponse(error_code=31)) == ["CLUSTER_AUTHORIZATION_FAILED"]
-    assert error_names(DescribeClusterResponse()) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from typing import TYPE_CHECKING
 
@@ -86,14 +85,6 @@ async def test_a_port_in_use_binds_nothing() -> None:
         with pytest.raises(BindError, match="listener TAKEN"):
             async with edge(*specs):
                 pass
-
-
-async def test_an_override_may_name_a_host() -> None:
-    """localhost: 0 shuts 127.0.0.1 out."""
-    async with edge(limits=Limits(connections_per_ip_overrides={"localhost": 0})) as running:
-        client = await running.client()
-
-        assert await client.ended() == b""
 
 
 async def test_idle_connections_are_closed_and_others_are_not() -> None:
@@ -179,18 +170,6 @@ async def test_draining_does_not_wait_for_ever() -> None:
         assert await running.server.drain(0.01) == 1
         assert await client.ended() == b""
         futures[0].set_result(AclCreateResult())
-
-
-async def test_ipv6_clients_have_eight_groups() -> None:
-    """The host of a client at ::1 is written as Java does."""
-    if not socket.has_ipv6:
-        pytest.skip("no IPv6")
-    spec = ListenerSpec(name="A", security_protocol="PLAINTEXT", host="", port=0)
-    async with edge(spec) as running:
-        for host, text in (("::1", "0:0:0:0:0:0:0:1"), ("127.0.0.1", "127.0.0.1")):
-            client = await running.client(host=host)
-            told = await client.call(describe("principal"), DescribeAclsResponse, 3)
-            assert told.error_message == f"User:ANONYMOUS@{text}"
 
 
 async def test_connections_and_handshakes_are_counted_by_listener(tmp_path: Path) -> None:

@@ -69,3 +69,12 @@ def test_what_must_not_be_dropped(odd: ModuleType) -> None:
     with pytest.raises(Unsupported, match="names"):
         odd.Odd(names=("a",)).encode(0)
     assert odd.Odd(inner=odd.Piece(weight=4)).encode(0)[-16:] == bytes(16)
+
+
+def test_a_struct_at_two_places_is_one_class(tmp_path: Path) -> None:
+    """Two structs of one name with different fields are refused."""
+    other = ODD.replace("        default: -1\n", "").replace("name: Inner", "name: Other")
+    twice = ODD + other[other.index("  - name: Other") :]
+
+    with pytest.raises(SchemaError, match="Piece has two forms"):
+        messages_source(module_of(tmp_path, twice))

@@ -26,27 +26,6 @@ def test_every_api_is_there() -> None:
             assert requirement.log_if_allowed
 
 
-@pytest.mark.parametrize(
-    ("key", "needed"),
-    [
-        (ApiKey.DESCRIBE_ACLS, [("DESCRIBE", "CLUSTER", 31)]),
-        (ApiKey.CREATE_ACLS, [("ALTER", "CLUSTER", 31)]),
-        (ApiKey.DELETE_ACLS, [("ALTER", "CLUSTER", 31)]),
-        (ApiKey.DESCRIBE_GROUPS, [("DESCRIBE", "GROUP", 30)]),
-        (ApiKey.API_VERSIONS, []),
-        (
-            ApiKey.CREATE_TOPICS,
-            [("CREATE", "CLUSTER", 0), ("CREATE", "TOPIC", 29), ("DESCRIBE_CONFIGS", "TOPIC", 29)],
-        ),
-    ],
-)
-def test_what_some_need(key: ApiKey, needed: list[tuple[str, str, int]]) -> None:
-    """The rows of the APIs that we serve are those of KafkaApis and ControllerApis."""
-    found = [(row.operation, row.resource, row.refusal) for row in REQUIRED[key]]
-
-    assert found == needed
-
-
 def test_source(tmp_path: Path) -> None:
     """A row becomes a Requirement under its API's key."""
     path = tmp_path / "operations.yaml"
