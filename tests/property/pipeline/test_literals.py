@@ -78,7 +78,7 @@ needs = st.builds(
 )
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(those=st.lists(bindings, max_size=20, unique=True))
 def test_ids_texts_and_commands(those: list[AclBinding]) -> None:
     """Each row has the id, the text and the commands of its binding, and is that binding."""
@@ -92,7 +92,7 @@ def test_ids_texts_and_commands(those: list[AclBinding]) -> None:
     assert commands_of(frame, remove=True).to_list() == removing
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(those=st.lists(needs, max_size=20))
 def test_grants_that_no_acl_can_say(those: list[Need]) -> None:
     """An access can be granted where each part of it can."""
@@ -105,7 +105,7 @@ def test_grants_that_no_acl_can_say(those: list[Need]) -> None:
     assert is_grantable(frame_of_needs(those)).to_list() == wanted
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @example(
     those=[
         Need("User:a", "*", ResourceType.TOPIC, "a", operation, 1, AT, AT)

@@ -9,13 +9,9 @@ import pytest
 
 from doorkeeper.acl.formats.names import binding_of
 from doorkeeper_pipeline.bindings import (
-    FIELDS,
     ID_LENGTH,
-    binding_of_row,
     command_of,
     id_of,
-    row_of,
-    text_of,
 )
 
 if TYPE_CHECKING:
@@ -35,15 +31,6 @@ def binding(**changed: str) -> AclBinding:
         **changed,
     }
     return binding_of(**words)
-
-
-def test_a_row_is_the_binding() -> None:
-    """A row holds all fields, and gives the binding back."""
-    row = row_of(binding(), "x" * 22)
-
-    assert list(row) == ["binding_id", *FIELDS]
-    assert row["binding_id"] == "x" * 22
-    assert binding_of_row(row) == binding()
 
 
 def test_ids_follow_from_the_fields() -> None:
@@ -66,14 +53,6 @@ def test_ids_follow_from_the_fields() -> None:
     assert {len(each) for each in ids} == {ID_LENGTH}
 
 
-def test_the_text_is_kafkas() -> None:
-    """The text is what stands in StandardAcl[...]."""
-    assert text_of(binding()) == (
-        "resourceType=TOPIC, resourceName=orders, patternType=LITERAL, principal=User:alice,"
-        " host=*, operation=DESCRIBE_CONFIGS, permissionType=ALLOW"
-    )
-
-
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
@@ -93,13 +72,6 @@ def test_the_text_is_kafkas() -> None:
             {"resource": "TRANSACTIONAL_ID", "name": "*", "does": "ALL"},
             "--add --allow-principal User:alice --operation All --transactional-id '*'",
         ),
-        (
-            {"principal": "User:CN=a b;rm -rf $HOME"},
-            (
-                "--add --allow-principal 'User:CN=a b;rm -rf $HOME' --operation DescribeConfigs"
-                " --topic orders"
-            ),
-        ),
     ],
 )
 def test_commands(changed: dict[str, str], words: str) -> None:
@@ -116,21 +88,6 @@ def test_a_removal_asks_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("two\nlines", "$'two\\nlines'"),
-        ("bell\x07", "$'bell\\x07'"),
-        ("\u202eright to left", "$'\\xe2\\x80\\xaeright to left'"),
-    ],
-)
-def test_names_that_would_break_the_line(name: str, words: str) -> None:
-    """A name that would break or twist the line is escaped, as bash reads it."""
-    assert command_of(binding(name=name, resource="GROUP", does="READ")).endswith(
-        f"--group {words}"
-    )
-
-
-@pytest.mark.parametrize(
     "changed",
     [
         {"name": "a\0b"},
@@ -141,8 +98,3 @@ def test_names_that_would_break_the_line(name: str, words: str) -> None:
 def test_what_no_command_can_say(changed: dict[str, str]) -> None:
     """A NUL, blanks at the ends and an operation that the type does not know have no command."""
     assert command_of(binding(**changed)) == ""
-
-
-def test_more_arguments() -> None:
-    """More words of the command stand before what it does, as the shell shall read them."""
-    assert ' "$BOOTSTRAP" "$@" --add ' in command_of(binding(), arguments='"$@"')

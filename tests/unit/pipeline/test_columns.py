@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from doorkeeper_pipeline.columns import Column, ListOf, StructOf, Table, arrow_schema, spark_schema
-from doorkeeper_pipeline.schemas import AUDIT_EVENT, TABLES
 
 WHO = Column(name="who", type="string", meaning="Who.")
 SCALARS = ("boolean", "int16", "int32", "int64", "double", "string", "binary", "date", "timestamp")
@@ -50,22 +46,3 @@ def test_spark() -> None:
         "who:struct<who:string>,all:array<struct<who:string>>>"
     )
     assert [field.name for field in schema.fields if field.nullable] == ["who"]
-
-
-def test_neither_is_imported_for_the_data() -> None:
-    """The tables are there without Arrow and Spark."""
-    code = (
-        "import sys, doorkeeper_pipeline.schemas; print({'pyarrow', 'pyspark'} & set(sys.modules))"
-    )
-
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert found.stdout == "set()\n"
-
-
-def test_all_tables_have_a_schema() -> None:
-    """Every table that is declared can be made in Arrow."""
-    pytest.importorskip("pyarrow")
-
-    assert all(len(arrow_schema(table)) == len(table.columns) for table in TABLES.values())
-    assert TABLES["audit_event"] is AUDIT_EVENT

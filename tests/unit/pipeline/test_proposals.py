@@ -10,9 +10,8 @@ from doorkeeper.acl.formats import choosing
 from doorkeeper.acl.formats.choosing import Format
 from doorkeeper.acl.model import AclBinding, AclOperation
 from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
 from doorkeeper_pipeline.jobs.gold import Proposal
-from doorkeeper_pipeline.proposals import file_of, script_of, summary_of
+from doorkeeper_pipeline.proposals import file_of, script_of
 from doorkeeper_pipeline.schemas import BACKTEST, LEAST_PRIVILEGE
 from testkit.acl import PREFIXED, READ, allow, deny, group, topic
 from testkit.histories import BEGIN
@@ -99,14 +98,6 @@ def test_bash_runs_the_script(tmp_path: Path) -> None:
     ]
 
 
-def test_the_script_needs_to_know_where(tmp_path: Path) -> None:
-    """Without BOOTSTRAP nothing is called, and the script says what it lacks."""
-    status, calls, errors = run(script_of(proposal()), tmp_path)
-
-    assert (status != 0, calls) == (True, [])
-    assert "is the address of a broker, host:port" in errors
-
-
 def test_what_no_command_can_say(tmp_path: Path) -> None:
     """A name that no argument holds is a comment that cannot be left, and the rest goes on."""
     odd = allow("a", READ, topic("x\0\nrm -rf /"))
@@ -127,17 +118,6 @@ def test_the_file_is_the_whole_set(how: Format) -> None:
     text = file_of(made, how)
 
     assert sorted(choosing.read(text, how)) == list(made.bindings)
-
-
-def test_summary() -> None:
-    """The summary, which the script begins with, counts ACLs and turned decisions."""
-    made = proposal(turns=(ALLOW_TO_DENY, ALLOW_TO_DENY, DENY_TO_ALLOW))
-
-    assert summary_of(made) == [
-        "3 -> 3 ACLs: 2 added, 2 removed",
-        "of the whole history it newly forbids 2,000 decisions and newly allows 1,000",
-    ]
-    assert all(f"# {line}" in script_of(made) for line in summary_of(made))
 
 
 def test_a_file_names_its_risks() -> None:

@@ -153,20 +153,3 @@ def test_a_night_that_may_be_tried_again(example: SimpleNamespace) -> None:
         example.tasks.run.run(*example.site)
 
     assert getattr(caught.value, "allow_retries", True)
-
-
-def test_the_words_of_the_commands(example: SimpleNamespace) -> None:
-    """The command is called with the options that it has."""
-    calls = answer(example, 0)
-
-    example.tasks.run.run(*example.site)
-    example.tasks.report.run(*example.context, True)
-
-    assert " ".join(calls[0]) == (
-        "doorkeeper-pipeline run --quiet --cluster c --audit /logs/* --acls acls.txt"
-        " --out /srv/access --super-user User:a"
-    )
-    assert " ".join(calls[1]) == (
-        "doorkeeper-pipeline report --out /srv/access --to /srv/report.html"
-        " --findings /srv/findings.json --data /srv/data"
-    )

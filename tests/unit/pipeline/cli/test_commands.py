@@ -13,8 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli import main
-from doorkeeper_pipeline.cli.commands import COMMANDS, pipeline
-from doorkeeper_pipeline.sources.recognising import SOURCES
+from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.tables import delta
 
 if TYPE_CHECKING:
@@ -30,43 +29,6 @@ def called(*arguments: str) -> tuple[int, str, str]:
     """Return status, stdout and stderr of a command."""
     result = CliRunner().invoke(pipeline, list(arguments))
     return result.exit_code, result.stdout, result.stderr
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_examples_and_statuses(command: str) -> None:
-    """The help of each command shows how it is called, and what its exit status means."""
-    status, out, _ = called(command, "--help")
-
-    assert status == 0
-    assert f"doorkeeper-pipeline {command}" in out
-    assert "Exit status" in out
-
-
-def test_the_list_of_commands() -> None:
-    """The group lists its commands; an unknown one is wrong usage."""
-    status, out, _ = called("--help")
-
-    assert status == 0
-    assert all(command in out for command in COMMANDS)
-    assert called("frobnicate")[0] == 2
-
-
-def test_the_help_explains_sources() -> None:
-    """Their names are ours; the products are known."""
-    _, out, _ = called("run", "--help")
-
-    text = " ".join(out.split())
-    assert all(f"{name}, {meaning}" in text for name, meaning in SOURCES.items())
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(shell: str) -> None:
-    """The script asks the command itself; another shell is wrong usage."""
-    status, out, _ = called("completion", shell)
-
-    assert status == 0
-    assert f"_DOORKEEPER_PIPELINE_COMPLETE={shell}_complete" in out
-    assert called("completion", "tcsh")[0] == 2
 
 
 def test_run_from_files_to_tables(tmp_path: Path) -> None:
@@ -139,7 +101,6 @@ main(sys.argv[1:])
     [
         (["--help"], 0, "stream"),
         (["run", "--out", "x"], 3, "pip install 'doorkeeper[pipeline]'"),
-        (["run", "--out", "x", "--engine", "spark"], 3, "pip install 'doorkeeper["),
     ],
 )
 def test_without_the_extra(tmp_path: Path, arguments: list[str], status: int, text: str) -> None:
@@ -190,21 +151,10 @@ def test_a_run_with_nothing_new_imports_little(tmp_path: Path) -> None:
     assert "gold: nothing is new for denied" in done.stderr
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_shows_its_examples_line_by_line(name: str) -> None:
-    """Click's mark of such a paragraph is no part of the text; ``-h`` is ``--help``."""
-    status, out, _ = called(name, "-h")
-
-    assert status == 0
-    assert "\\b" not in out
-    assert "\n  Examples:\n    " in out
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
         ("run", "--audit", "s3a://bucket/logs", "--out", "x"),
-        ("run", "--audit", ".", "--out", "hdfs://host/x"),
         ("stream", "--audit", ".", "--out", "hdfs://host/x"),
         ("propose", "--out", "file:/tmp/x"),
     ],

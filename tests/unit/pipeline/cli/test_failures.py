@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper_pipeline.cli import main
-from doorkeeper_pipeline.cli.failures import printable, report_failures
-from doorkeeper_pipeline.errors import Conflicting
+from doorkeeper_pipeline.cli.failures import report_failures
 from doorkeeper_pipeline.tables import contents, delta
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def main_of(name: str, *arguments: object) -> int:
     return end.value.code
 
 
-@pytest.mark.parametrize("error", [ValueError("of a\nkind"), Panic("of a kind"), MemoryError()])
+@pytest.mark.parametrize("error", [ValueError("of a\nkind"), Panic("of a kind")])
 def test_what_nobody_thought_of(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
     """It is told in one line with its place, and has the status of a failure."""
     with pytest.raises(SystemExit) as end, report_failures():
@@ -74,24 +73,6 @@ def test_a_damaged_table_is_no_answer(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_terminal_without_the_letters(out: Path, tmp_path: Path) -> None:
-    """Names that the output has no letters for are escaped, and the answer stays the answer."""
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "doorkeeper_pipeline", "backtest", "--engine", "local", "-q"),
-            *("--out", str(out), "--proposal", str(tmp_path / "nobody.yaml")),
-        ],
-        env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-    assert done.returncode == 1, done.stderr
-    assert "User:\\u4e2d\\u6587" in done.stdout
-
-
 def test_an_output_that_nobody_reads(out: Path, tmp_path: Path) -> None:
     """Where the reader has gone nothing was answered: that is a failure, without a traceback."""
     command = [
@@ -107,17 +88,6 @@ def test_an_output_that_nobody_reads(out: Path, tmp_path: Path) -> None:
 
     assert running.returncode == 3, told_on_stderr
     assert told_on_stderr == b""
-
-
-def test_ctrl_c(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C has a status of its own, not that of an answer."""
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("doorkeeper_pipeline.jobs.backtest.changes_by", interrupted)
-
-    assert main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml") == 130
 
 
 def test_sigterm(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,17 +122,3 @@ def test_the_answer_comes_before_it_is_kept(
     told_then = capsys.readouterr()
     assert "1 decisions (1 distinct, 1 principals) would be denied" in told_then.out
     assert "No space left" in told_then.err
-
-
-def test_names_move_no_cursor() -> None:
-    """What does not print is written as an escape."""
-    assert printable("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
-
-
-def test_inputs_that_do_not_belong_together(capsys: pytest.CaptureFixture[str]) -> None:
-    """They are wrong usage: one line with the reason, and the status that the help names."""
-    with pytest.raises(SystemExit) as end, report_failures():
-        raise Conflicting("a and b: leave one out")
-
-    assert end.value.code == 2
-    assert capsys.readouterr().err == "doorkeeper-pipeline: a and b: leave one out\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli.commands import pipeline
-from doorkeeper_pipeline.errors import Conflicting, PipelineError
+from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.worlds.shape import SMALL
 from doorkeeper_pipeline.worlds.traffic import world_of
 from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log
@@ -58,37 +58,6 @@ def test_wrong_usage(tmp_path: Path) -> None:
 
     assert missing.exit_code == many.exit_code == 2
     assert "20000" in many.stderr
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    """The folder of the page is asked for by its own name, before the tables are read."""
-    result = CliRunner().invoke(
-        pipeline, ["report", "--out", str(tmp_path), "--to", str(tmp_path / "no" / "r.html")]
-    )
-
-    assert isinstance(result.exception, PipelineError)
-    assert str(result.exception).endswith(f"there is no folder {tmp_path / 'no'}")
-
-
-def test_the_name_of_the_cluster(tmp_path: Path) -> None:
-    """The name that run was given is in its summary, at the top of the page and with findings."""
-    line = (
-        "[2026-11-22 07:10:00,000] INFO Principal = User:a is Denied Operation = Read from host = h"
-        " on resource = Topic:LITERAL:x (kafka.authorizer.logger)\n"
-    )
-    (tmp_path / "a.log").write_text(line)
-    runner = CliRunner()
-    out, target = str(tmp_path / "out"), tmp_path / "report.html"
-    run = ["run", "-q", "--audit", str(tmp_path / "a.log"), "--out", out, "--cluster", "payments"]
-
-    ran = runner.invoke(pipeline, run)
-    found = ["--findings", str(tmp_path / "findings.json")]
-    result = runner.invoke(pipeline, ["report", "--out", out, "--to", str(target), *found])
-
-    assert "cluster: payments\n" in ran.stdout
-    assert result.exit_code == 0, result.output
-    assert "<title>Access report: payments</title>" in target.read_text(encoding="utf-8")
-    assert '"cluster": "payments"' in (tmp_path / "findings.json").read_text()
 
 
 def test_one_of_several_clusters(tmp_path: Path) -> None:

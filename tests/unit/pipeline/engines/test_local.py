@@ -21,21 +21,11 @@ if TYPE_CHECKING:
 SCHEMA = pa.schema([("principal", pa.string()), ("count", pa.int64())])
 
 
-def doubled(shared: int, task: int) -> int:
-    """Return a product."""
-    return shared * task
-
-
 def picked(shared: dict[str, int], table: DecisionTable) -> pa.Table:
     """Return who asked, and how often, so many times."""
     assert table.rows.column_names == [*DISTINCT, *COUNTS]
     counts = [count * shared["times"] for count in table.rows["count"].to_pylist()]
     return pa.table({"principal": table.rows["principal"], "count": counts})
-
-
-def test_map_keeps_the_order() -> None:
-    """Each task gives what the function gives."""
-    assert list(LocalEngine().map(doubled, [1, 2, 3], 10)) == [10, 20, 30]
 
 
 def test_distinct_decisions(tmp_path: Path) -> None:
@@ -54,11 +44,6 @@ def test_distinct_decisions(tmp_path: Path) -> None:
         {"principal": "User:a", "count": 12},
         {"principal": "User:b", "count": 6},
     ]
-
-
-def test_no_files() -> None:
-    """Without a history there is nothing, in the schema."""
-    assert LocalEngine().over_tuples([], picked, {}, SCHEMA) == SCHEMA.empty_table()
 
 
 def test_addresses_are_for_spark() -> None:

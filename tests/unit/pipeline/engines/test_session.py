@@ -20,25 +20,6 @@ def test_java_is_missing(tmp_path: Path) -> None:
         session.check_java({"PATH": str(tmp_path)})
 
 
-def test_java_by_its_home(tmp_path: Path) -> None:
-    """A JAVA_HOME with a java in it is enough."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "java").touch()
-
-    session.check_java({"JAVA_HOME": str(tmp_path), "PATH": ""})
-
-
-def test_settings() -> None:
-    """UTC, ANSI, no page, twice as many partitions as cores; local stays local."""
-    found = session.settings("local[*]", 2, {})
-
-    assert found["spark.sql.shuffle.partitions"] == "4"
-    assert "spark.sql.shuffle.partitions" not in session.settings("spark://m:7077", 2, {})
-    assert found["spark.sql.session.timeZone"] == "UTC"
-    assert found["spark.driver.bindAddress"] == "127.0.0.1"
-    assert "spark.driver.bindAddress" not in session.settings("spark://m:7077", 2, {})
-
-
 def test_the_users_settings_go_before_ours(tmp_path: Path) -> None:
     """Of the installation and of the environment; but the tables depend on UTC and ANSI."""
     (tmp_path / "spark-defaults.conf").write_text(
@@ -55,24 +36,6 @@ def test_the_users_settings_go_before_ours(tmp_path: Path) -> None:
     assert "spark.ui.enabled" not in found
     assert "spark.log.level" not in found
     assert found["spark.sql.session.timeZone"] == "UTC"
-
-
-def test_settings_of_a_command() -> None:
-    """Packages are a setting too."""
-    given = session.Settings(conf=(("spark.a", "1"),), packages=("g:a:1", "g:b:2"))
-
-    assert given.as_conf() == {"spark.jars.packages": "g:a:1,g:b:2", "spark.a": "1"}
-
-
-def test_the_archive_of_classes(tmp_path: Path) -> None:
-    """An archive that is there is used, one that is not is made."""
-    archive = tmp_path / "spark.jsa"
-    variables = {session.ARCHIVE_VARIABLE: str(archive)}
-    key = "spark.driver.extraJavaOptions"
-
-    assert session.settings("local[*]", 2, variables)[key].startswith("-XX:ArchiveClassesAtExit=")
-    archive.touch()
-    assert session.settings("local[*]", 2, variables)[key].startswith("-XX:SharedArchiveFile=")
 
 
 def test_what_workers_get(tmp_path: Path) -> None:

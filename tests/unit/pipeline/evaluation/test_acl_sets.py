@@ -5,7 +5,7 @@ import datetime as dt
 import pyarrow as pa
 
 from doorkeeper_pipeline.bindings import id_of
-from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force, rows
+from doorkeeper_pipeline.evaluation.acl_sets import AclSet, in_force
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.acl_tables import bindings_table
 
@@ -32,21 +32,3 @@ def test_one_that_came_back() -> None:
     table = table.set_column(table.schema.get_field_index("valid_to"), "valid_to", removed)
 
     assert in_force(table) == AclSet((ONE,), ("second",))
-
-
-def test_rows() -> None:
-    """Bindings as rows have their number, their id and Kafka's words."""
-    [row] = rows(AclSet((OTHER, ONE), ("x", "y")), [1]).to_dicts()
-
-    assert row == {
-        "binding": 1,
-        "binding_id": "y",
-        "resource_type": "TOPIC",
-        "resource_name": "t",
-        "pattern_type": "LITERAL",
-        "principal": "User:b",
-        "host": "*",
-        "operation": "READ",
-        "permission_type": "ALLOW",
-    }
-    assert rows(AclSet((), ())).is_empty()

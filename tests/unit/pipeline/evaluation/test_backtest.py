@@ -45,27 +45,6 @@ def test_both_ways() -> None:
     assert (gains["rule_after"], gains["binding_after"]) == ("MatchingAcl", 1)
 
 
-def test_times_are_kept() -> None:
-    """A turned decision has the first and the last time of the question."""
-    table = asked(QUESTIONS[:1])
-
-    found = changed_decisions(Sets(compile_index(BEFORE), compile_index([])), DecisionTable(table))
-
-    assert found.column("first_ts") == table.column("first_ts")
-    assert found.column("last_ts") == table.column("last_ts")
-
-
-def test_the_same_set_turns_nothing() -> None:
-    """A set against itself gives an empty table of the same schema; so does an empty history."""
-    sets = Sets(compile_index(BEFORE), compile_index(BEFORE[::-1]))
-
-    assert changed_decisions(sets, asked_table(QUESTIONS)).equals(CHANGED.empty_table())
-    assert (
-        changed_decisions(Sets(compile_index(BEFORE), compile_index([])), asked_table([])).num_rows
-        == 0
-    )
-
-
 def test_policies_turn_decisions_too() -> None:
     """The two sets may have their own policies: a super user less is somebody who breaks."""
     policy = Policy(super_users=frozenset({"User:b"}))
@@ -79,18 +58,6 @@ def test_policies_turn_decisions_too() -> None:
         "User:b",
         "SuperUser",
         1,
-    )
-
-
-def test_more_columns_are_left_behind() -> None:
-    """Columns that belong to no question do no harm."""
-    table = asked(QUESTIONS).append_column("api", pa.array(["Fetch"] * 3))
-
-    assert (
-        changed_decisions(
-            Sets(compile_index(BEFORE), compile_index([])), DecisionTable(table)
-        ).schema
-        == CHANGED
     )
 
 

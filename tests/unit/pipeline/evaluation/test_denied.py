@@ -101,19 +101,6 @@ def test_without_a_set_the_record_tells() -> None:
     assert (unknown["reason"], unknown["grant_text"] != "") == ("UNKNOWN", True)
 
 
-def test_probes_are_apart() -> None:
-    """A probe and a real refusal of the same are two rows, the real one first."""
-    found = rows(recorded([FROM_HERE, FROM_HERE], probes=(True, False)))
-
-    assert [row["probe"] for row in found] == [False, True]
-
-
-def test_what_was_allowed_is_left_out() -> None:
-    """Only refusals are rows; a history without any gives an empty table."""
-    assert rows(recorded([FROM_HERE], outcomes="ALLOWED")) == []
-    assert rows(recorded([]), []) == []
-
-
 def test_what_no_acl_can_say() -> None:
     """A refusal of the name "*" has no grant: it would be one for every name."""
     [row] = rows(recorded([FROM_HERE._replace(name="*")]), [])

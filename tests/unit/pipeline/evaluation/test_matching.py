@@ -60,11 +60,3 @@ def test_default_deny(bindings: list[AclBinding], expected: dict[int, str]) -> N
 def test_allow_everyone(bindings: list[AclBinding], expected: dict[int, str]) -> None:
     """A binding that alone covers a resource closes it by being there, and opens it by going."""
     assert found(bindings, Policy(allow_everyone=True)) == expected
-
-
-def test_super_users_use_nothing() -> None:
-    """What a super user asks is decided without any ACL."""
-    policy = Policy(super_users=frozenset({"User:a"}))
-
-    assert found([ONE, NOT], policy) == {}
-    assert found([OTHER], Policy(super_users=policy.super_users, allow_everyone=True)) == {}

@@ -1,9 +1,6 @@
 """Names become cells, patterns become intervals of them."""
 
-import pickle
 from itertools import product
-
-import pytest
 
 from doorkeeper.acl.model import PatternType
 from doorkeeper_pipeline.evaluation.names import NameCells
@@ -32,37 +29,6 @@ def test_intervals_are_what_patterns_cover() -> None:
 
     for pattern, name in product(patterns, (*TEXTS, "abcd", "zz", "a*", "*a", " ")):
         assert covered(cells, pattern, name) == covers(pattern, name), (pattern, name)
-
-
-def test_the_worked_example() -> None:
-    """The literal "ab" is [5, 6), the prefix "a" [4, 7), and "abc" lies in cell 6."""
-    cells = NameCells([("ab", LITERAL), ("a", PREFIXED)])
-
-    assert cells.intervals("ab", LITERAL) == ((5, 6),)
-    assert cells.intervals("a", PREFIXED) == ((4, 7),)
-    assert cells.cell("abc") == 6
-
-
-def test_the_wildcard_has_its_own_name_first() -> None:
-    """Of the literal "*" the first interval is the name "*" alone, where the walk differs."""
-    cells = NameCells([("*", LITERAL)])
-
-    own, *others = cells.intervals("*", LITERAL)
-
-    assert own == (cells.cell("*"), cells.cell("*") + 1)
-    assert not any(begin <= cells.cell("*") < end for begin, end in others)
-
-
-def test_a_copy_finds_the_same_cells() -> None:
-    """What was pickled finds cells as before, and carries no table of intervals."""
-    cells = NameCells([("ab", LITERAL), ("a", PREFIXED)])
-
-    copy = pickle.loads(pickle.dumps(cells))
-
-    assert [copy.cell(name) for name in TEXTS] == [cells.cell(name) for name in TEXTS]
-    assert len(copy) == len(cells)
-    with pytest.raises(KeyError):
-        copy.intervals("ab", LITERAL)
 
 
 def test_a_prefix_ending_before_the_surrogates() -> None:

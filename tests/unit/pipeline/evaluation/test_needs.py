@@ -6,7 +6,7 @@ from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclBinding, ResourceType
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
-from doorkeeper_pipeline.evaluation.needs import NEEDS, grants_of, logged_needs, needs_of, sum_needs
+from doorkeeper_pipeline.evaluation.needs import grants_of, logged_needs, needs_of, sum_needs
 from testkit.acl import READ, WRITE, allow, deny, topic
 from testkit.asked import asked, asked_table
 
@@ -74,8 +74,3 @@ def test_without_acls_the_record_counts() -> None:
     assert found.select("principal", "host", "operation", "count").rows() == [
         ("User:a", "*", "READ", 3)
     ]
-
-
-def test_nothing() -> None:
-    """An empty history needs nothing."""
-    assert needs_of(grants_of(compile_index([]), []), asked_table([])).equals(NEEDS.empty_table())

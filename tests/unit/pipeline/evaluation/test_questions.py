@@ -39,32 +39,6 @@ def test_texts_become_numbers() -> None:
     assert found.texts["resource_name"].codes.tolist() == [0, 1, 0]
 
 
-def test_record_batches_and_dictionaries() -> None:
-    """A record batch, a table of several chunks and dictionary columns give the same numbers."""
-    table = asked(QUESTIONS)
-    whole = encode(INDEX, texts_of(table))
-    names = table.schema.get_field_index("resource_name")
-    forms = (
-        table.to_batches()[0],
-        pa.concat_tables([table.slice(0, 1), table.slice(1)]),
-        table.set_column(names, "resource_name", table.column(names).dictionary_encode()),
-        pa.concat_tables(
-            [
-                each.set_column(names, "resource_name", each.column(names).dictionary_encode())
-                for each in (table.slice(0, 1), table.slice(1))
-            ]
-        ),
-    )
-
-    for form in forms:
-        assert encode(INDEX, texts_of(form)).cells.tolist() == whole.cells.tolist()
-
-
-def test_no_rows() -> None:
-    """A table without rows has no questions."""
-    assert encode(INDEX, texts_of(asked([]))).size == 0
-
-
 def test_what_is_no_question() -> None:
     """A missing column, a null and a word that is not Kafka's are told with the column."""
     table = asked(QUESTIONS)

@@ -6,7 +6,6 @@ from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.unused import (
-    KEPT,
     Unused,
     keepers_of,
     rank_bindings,
@@ -33,16 +32,6 @@ def found(
     return unused_bindings(
         bindings, totals, keepers_of(rank_bindings(index, bindings, totals), table), policy
     )
-
-
-def test_never_matched() -> None:
-    """What no question matched can go."""
-    assert found([ONE, OTHER], [ORDERS]) == [Unused(1, "NEVER_MATCHED", (), removable=True)]
-
-
-def test_never_used() -> None:
-    """An ALLOW that a DENY overruled each time can go; the DENY is decisive, and stays out."""
-    assert found([ONE, NOT], [ORDERS]) == [Unused(0, "NEVER_USED", (), removable=True)]
 
 
 def test_two_that_cover_each_other() -> None:
@@ -104,12 +93,3 @@ def test_what_closes_a_resource_stays() -> None:
     # The wildcard is decisive here: it alone closes "orders".
     assert [each.binding for each in found([inner, outer, all_topics], [ORDERS], policy)] == [0, 1]
     assert all(each.removable for each in found([inner, outer, all_topics], [ORDERS], policy))
-
-
-def test_nothing() -> None:
-    """An empty history keeps nothing; an empty set has nothing unused."""
-    index = compile_index([ONE])
-    keepers = keepers_of(rank_bindings(index, [ONE], sum_uses([])), asked_table([]))
-
-    assert keepers.equals(KEPT.empty_table())
-    assert found([], [ORDERS]) == []

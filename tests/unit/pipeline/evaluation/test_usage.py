@@ -4,12 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from doorkeeper.acl.decision import Policy, Question
+from doorkeeper.acl.decision import Question
 from doorkeeper.acl.model import ResourceType
 from doorkeeper_pipeline.evaluation import decision_table
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
-from doorkeeper_pipeline.evaluation.usage import LISTED_MAX, PARTS, parts_of, sum_uses
+from doorkeeper_pipeline.evaluation.usage import LISTED_MAX, parts_of, sum_uses
 from testkit.acl import DESCRIBE, PREFIXED, READ, allow, deny, topic
 from testkit.asked import asked_table
 
@@ -58,19 +58,6 @@ def test_sums() -> None:
     assert (denied["uses"], denied["decisive_uses"]) == (100, 100)
 
 
-def test_matched_and_never_used() -> None:
-    """An ALLOW that only matches where a DENY decided has a row without uses and times."""
-    bindings = [allow("b", READ, topic("orders")), deny("b", READ, topic("*"))]
-
-    shadowed, _ = sum_uses(
-        [parts_of(compile_index(bindings), asked_table(QUESTIONS, COUNTS))]
-    ).to_dicts()
-
-    assert (shadowed["binding"], shadowed["uses"], shadowed["decisive_uses"]) == (0, 0, 0)
-    assert (shadowed["first_ts"], shadowed["last_ts"]) == (None, None)
-    assert (shadowed["principals"], shadowed["principals_count"]) == ([], 0)
-
-
 def test_parts_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of any number of workers and blocks add up to the same."""
     index, table = compile_index(BINDINGS), asked_table(QUESTIONS, COUNTS)
@@ -95,13 +82,3 @@ def test_lists_are_bounded() -> None:
 
     assert row["principals"] == [f"User:{number:04}" for number in range(LISTED_MAX)]
     assert row["principals_count"] == 150
-
-
-def test_nothing() -> None:
-    """Without questions, without ACLs, and with decisive bindings that nobody used, all is told."""
-    assert parts_of(compile_index(BINDINGS), asked_table([])).schema == PARTS
-    assert sum_uses([]).is_empty()
-    assert sum_uses([parts_of(compile_index([]), asked_table(QUESTIONS))]).is_empty()
-    closing = compile_index([allow("x", READ, topic("bills"))], Policy(allow_everyone=True))
-    [row] = sum_uses([parts_of(closing, asked_table(QUESTIONS[3:], [7]))]).to_dicts()
-    assert (row["uses"], row["decisive_uses"], row["first_ts"]) == (0, 7, None)

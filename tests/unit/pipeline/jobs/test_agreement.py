@@ -132,11 +132,3 @@ def test_acls_of_others_matter_where_everyone_is_allowed(tmp_path: Path) -> None
     (row,) = rows(dated(came, valid_from=BEGIN + dt.timedelta(days=2)))
 
     assert (row["outcome"], row["outcome_now"], row["agreeing"]) == ("ALLOWED", "DENIED", 1)
-
-
-def test_without_acls_the_table_is_empty(tmp_path: Path) -> None:
-    """There is nothing to compare the record with."""
-    asked = asked_of(tmp_path, HISTORY, BINDINGS, known=False)
-
-    assert rows(asked) == []
-    assert evidence(asked, NO_THRESHOLDS).agreement is None

@@ -32,17 +32,6 @@ def test_who_breaks(tmp_path: Path) -> None:
     assert (row["rule_after"], row["binding_after"]) == ("MatchingAcl", text_of(REFUSAL))
 
 
-def test_who_gets_in(tmp_path: Path) -> None:
-    """What was refused and would be allowed is told too; a set that stands twice does no harm."""
-    wide = allow("*", READ, topic("orders"))
-
-    [row] = backtest(asked_of(tmp_path, HISTORY, [GRANT]), [wide, wide]).to_pylist()
-
-    assert (row["principal"], row["turn"]) == ("User:bob", "DENY_TO_ALLOW")
-    assert (row["rule_before"], row["binding_before"]) == ("DefaultDeny", None)
-    assert row["binding_after"] == text_of(wide)
-
-
 def test_without_a_set_in_force(tmp_path: Path) -> None:
     """Where no ACLs are given, what was recorded is what there was before."""
     asked = asked_of(tmp_path, HISTORY, [GRANT], known=False)
@@ -51,22 +40,3 @@ def test_without_a_set_in_force(tmp_path: Path) -> None:
 
     assert (row["principal"], row["turn"], row["count"]) == ("User:alice", "ALLOW_TO_DENY", 6)
     assert (row["rule_before"], row["binding_before"]) == ("MatchingAcl", None)
-
-
-def test_rows_are_sorted(tmp_path: Path) -> None:
-    """The table does not depend on how the history was cut."""
-    history = [Asking(question=each) for each in (BOB, ALICE)]
-    (tmp_path / "one").mkdir()
-    (tmp_path / "other").mkdir()
-    wide = [allow("*", READ, topic("orders"))]
-
-    one = backtest(asked_of(tmp_path / "one", history, wide), [])
-    other = backtest(asked_of(tmp_path / "other", history[::-1], wide), [])
-
-    assert one.column("principal").to_pylist() == ["User:alice", "User:bob"]
-    assert one.drop_columns(["first_ts"]).equals(other.drop_columns(["first_ts"]))
-
-
-def test_nothing(tmp_path: Path) -> None:
-    """An empty history turns nothing."""
-    assert backtest(asked_of(tmp_path, [], [GRANT]), []).num_rows == 0

@@ -12,9 +12,7 @@ from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.jobs.belonging import (
     Cluster,
     check_logs,
-    check_name,
     choose_cluster,
-    expect_cluster,
 )
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
@@ -27,17 +25,16 @@ def file(path: str, source: str, first: int | None, last: int = 0) -> dict[str, 
     return {"path": path, "source": source, "first_ts": begin, "last_ts": end}
 
 
-@pytest.mark.parametrize("source", ["trail", "cloudevents", "ocsf"])
-def test_the_same_time_in_both_logs(source: str) -> None:
+def test_the_same_time_in_both_logs() -> None:
     """Both would count the same decisions: the refusal names the two files and the remedy."""
-    both = [file("/b/kafka.log", "authorizer-log", 10, 20), file("/a/audit", source, 0, 10)]
+    both = [file("/b/kafka.log", "authorizer-log", 10, 20), file("/a/audit", "trail", 0, 10)]
 
     with pytest.raises(Conflicting) as caught:
         check_logs(both)
 
     told = str(caught.value)
     assert told.startswith(
-        f"/a/audit ({source}) and /b/kafka.log (authorizer-log) both have decisions from"
+        "/a/audit (trail) and /b/kafka.log (authorizer-log) both have decisions from"
         " 2026-11-22 12:10:00 to 2026-11-22 12:10:00 UTC"
     )
     assert "leave the authorizer log out" in told
@@ -48,12 +45,6 @@ def test_logs_that_follow_each_other() -> None:
     """A server that wrote the one log until a time, and the other from then on, counts once."""
     check_logs([file("/b", "authorizer-log", 0, 9), file("/a", "trail", 10, 20)])
     check_logs([file("/b", "authorizer-log", None), file("/a", "trail", 10, 20)])
-
-
-def test_logs_of_one_kind() -> None:
-    """Each broker has its own log: those of one kind may have the same times."""
-    check_logs([file("/a", "trail", 0, 9), file("/b", "trail", 0, 9)])
-    check_logs([file("/a", "authorizer-log", 0, 9), file("/b", "authorizer-log", 0, 9)])
 
 
 def test_events_of_several_clusters() -> None:
@@ -89,12 +80,3 @@ def test_rows_without_a_name() -> None:
 
     assert first.own(rows)["row"].to_list() == second.others(rows)["row"].to_list() == [1, 2]
     assert second.own(rows)["row"].to_list() == first.others(rows)["row"].to_list() == [3]
-
-
-def test_the_name_of_the_cluster() -> None:
-    """It stays where a run gives none, and is not replaced by another."""
-    assert expect_cluster([], "payments", "").name == "payments"
-    assert expect_cluster([], "", "payments").name == "payments"
-    check_name("payments", "payments")
-    with pytest.raises(Conflicting, match="found 'orders', and these tables are about 'payments'"):
-        check_name("payments", "orders")

@@ -32,15 +32,3 @@ def test_refusals_and_probes(tmp_path: Path) -> None:
     assert (real["probe"], real["count"], real["host_count"]) == (False, 4, 2)
     assert (probe["probe"], probe["count"], probe["apis"]) == (True, 1, ["Metadata"])
     assert (real["reason"], real["denied_by"]) == ("DENY", text_of(REFUSAL))
-
-
-def test_without_acls(tmp_path: Path) -> None:
-    """Where no ACLs are given the recorded rule is the reason."""
-    rows = denied_accesses(asked_of(tmp_path, HISTORY, BINDINGS, known=False))["denied"].to_pylist()
-
-    assert {(row["reason"], row["denied_by"]) for row in rows} == {("DENY", text_of(REFUSAL))}
-
-
-def test_nothing(tmp_path: Path) -> None:
-    """An empty history refused nothing."""
-    assert denied_accesses(asked_of(tmp_path, [], BINDINGS))["denied"].num_rows == 0

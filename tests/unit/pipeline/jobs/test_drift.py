@@ -41,8 +41,3 @@ def test_additions_and_removals_in_the_window() -> None:
     assert told(None, 3) == ["ADDED"]
     assert told(4, None) == []
     assert changes(rows, None, None)["by"].to_list() == [None, "User:admin"]
-
-
-def test_what_was_always_there_is_no_addition() -> None:
-    """A set without times has no drift."""
-    assert changes(table_of([BINDING], "yaml"), None, None).is_empty()

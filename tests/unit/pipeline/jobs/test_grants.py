@@ -87,13 +87,6 @@ def test_a_backtest_stands_before_every_proposal(
     assert {row["proposal"] for row in rows} == {"KEEP"}
 
 
-def test_without_acls(tmp_path: Path) -> None:
-    """Where no ACLs are given the tables are empty."""
-    found = grants(asked_of(tmp_path, HISTORY, BINDINGS, known=False))
-
-    assert [table.num_rows for table in found.values()] == [0, 0, 0]
-
-
 def test_nothing_is_recommended_for_doubtful_principals(tmp_path: Path) -> None:
     """Theirs, and the ACLs for all principals, stay: some of their uses are unknown."""
     idle = [allow("*", WRITE, topic("bills")), allow("bob", WRITE, topic("bills")), IDLE]

@@ -9,19 +9,13 @@ import pytest
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.errors import BrokenContract, PipelineError
+from doorkeeper_pipeline.errors import BrokenContract
 from doorkeeper_pipeline.jobs.history import history, keep
 from doorkeeper_pipeline.tables import contents, delta
 from doorkeeper_pipeline.tables.delta import Change, Tables
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def test_without_a_run_there_is_no_history(tmp_path: Path) -> None:
-    """An empty folder is told, with what makes the tables."""
-    with pytest.raises(PipelineError, match="doorkeeper-pipeline run"):
-        history(tmp_path, LocalEngine(), Policy())
 
 
 def test_the_tables_and_the_acls(tmp_path: Path) -> None:

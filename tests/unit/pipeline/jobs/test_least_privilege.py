@@ -36,15 +36,6 @@ def test_the_table(tmp_path: Path) -> None:
     assert row["command"] == command_of(grant)
 
 
-def test_what_no_acl_can_say_is_counted(tmp_path: Path) -> None:
-    """Where a name cannot be granted alone, the principal's rows say how many decisions turn."""
-    history = [*HISTORY[:1], Asking(question=ALICE._replace(name="*"), count=7)]
-
-    [row] = least_privilege(asked_of(tmp_path, history, BINDINGS))["least_privilege"].to_pylist()
-
-    assert (row["resource_name"], row["newly_forbids"]) == ("orders", 7)
-
-
 def test_without_acls(tmp_path: Path) -> None:
     """Where no ACLs are given, what was recorded as allowed is what is needed."""
     asked = asked_of(tmp_path, HISTORY, BINDINGS, policy=POLICY, known=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from doorkeeper_pipeline.jobs.new_access import first_seen, last_day
+from doorkeeper_pipeline.jobs.new_access import first_seen
 from doorkeeper_pipeline.sources.json_lines import Decided, _frame
 
 DAY_US = 86_400_000_000
@@ -35,9 +35,3 @@ def test_first_seen_in_the_window() -> None:
         ("PRINCIPAL", "User:new", "", "", 2, 0),
         ("RESOURCE", "User:old", "", "t2", 2, 2),
     ]
-
-
-def test_the_last_day() -> None:
-    """Without a window it is the last day that there is."""
-    assert last_day(_frame([seen(2, "User:a", "h", "t")], "trail").lazy()) == SINCE
-    assert last_day(_frame([], "trail").lazy()) is None

@@ -34,11 +34,3 @@ def test_history(tmp_path: Path) -> None:
 
     assert found.names == {TOPIC: ["s", "t"], GROUP: ["g"]}
     assert found.principals == 2
-
-
-def test_nothing(tmp_path: Path) -> None:
-    """An empty history has no days, no names and no principals."""
-    asked = asked_of(tmp_path, [], [])
-
-    assert span(asked) == Span(frozenset(), 0, 0, None, None)
-    assert (history(asked).names, history(asked).principals) == ({}, 0)

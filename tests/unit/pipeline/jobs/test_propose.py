@@ -60,10 +60,8 @@ def test_least_privilege_and_unused(tmp_path: Path) -> None:
     [
         (kinds("least-privilege"), [BOBS, OWN, SECRET, IDLE]),
         (kinds("unused"), [EVERYBODY, SECRET]),
-        (kinds("overbroad"), [BOBS, OWN, SECRET, IDLE]),
         (kinds("unused", "overbroad"), [BOBS, OWN, SECRET]),
         (ProposalOptions(principals=("User:bob",)), [EVERYBODY, SECRET, OWN, IDLE, BOBS]),
-        (ProposalOptions(principals=("User:carol",)), [EVERYBODY, SECRET, OWN]),
     ],
 )
 def test_kinds_and_principals(

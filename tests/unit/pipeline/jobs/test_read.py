@@ -22,26 +22,6 @@ LINE = (
 )
 
 
-def test_a_task_writes_rows_and_gives_counts(tmp_path: Path) -> None:
-    """Rows are in Parquet, what comes back is small."""
-    log = tmp_path / "a.log"
-    log.write_text(LINE + "bad\n" + LINE)
-    file = identify(log)
-    assert file is not None
-
-    (task,) = tasks_of([("id", file)], "UTC", str(tmp_path / "out"))
-    result = read_range(None, task)
-
-    assert (result.lines, result.decisions, result.quarantined) == (3, 2, 1)
-    assert result.hours == ("2026-11-22T07",)
-    assert result.warnings == (("principal has a type", 1),)
-    first, second = (tmp_path / "out" / "bronze" / each.table / each.path for each in result.parts)
-    lines = pl.read_parquet(first)
-    assert lines.select("file_id", "count", "lines").rows() == [("id", 2, 2)]
-    bad = pl.read_parquet(second)
-    assert bad.select("file", "byte_offset", "text").rows() == [(str(log), len(LINE), "bad")]
-
-
 def test_a_log_that_is_rotated_meanwhile(tmp_path: Path) -> None:
     """A file that has another one's name by now is no part of that one; a grown one is the same."""
     log = tmp_path / "a.log"
@@ -87,35 +67,6 @@ def test_a_compressed_file_is_written_in_parts(
     assert pl.read_parquet(files["lines"])["count"].sum() == 8
     offsets = pl.read_parquet(files["quarantine"])["byte_offset"].to_list()
     assert offsets == [len(LINE), len(records) - 4]
-
-
-def test_the_files_of_a_failure_are_known(tmp_path: Path) -> None:
-    """What was written of a file that another one replaced is returned: a change deletes it."""
-    log = tmp_path / "a.log"
-    log.write_text(LINE)
-    file = identify(log)
-    assert file is not None
-    (task,) = tasks_of([("id", file)], "UTC", str(tmp_path / "out"))
-    log.write_text(LINE.replace("07:10", "08:10"))
-
-    result = read_range(None, task)
-
-    assert result.failure
-    assert [each.table for each in result.parts] == ["lines"]
-
-
-def test_large_files_first(tmp_path: Path) -> None:
-    """The longest task begins first."""
-    files = []
-    for name, count in (("a", 1), ("b", 9)):
-        (tmp_path / name).write_text(LINE * count)
-        file = identify(tmp_path / name)
-        assert file is not None
-        files.append((name, file))
-
-    tasks = tasks_of(files, "UTC", str(tmp_path), len(LINE) * 5)
-
-    assert [task.file_id for task in tasks] == ["b", "b", "a"]
 
 
 def test_a_failure_is_a_value(tmp_path: Path) -> None:

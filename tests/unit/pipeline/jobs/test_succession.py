@@ -56,13 +56,6 @@ def rows(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
     return frame.select(ROW).rows()
 
 
-def test_the_first_set_was_always_there() -> None:
-    """Nothing came where nothing was known before."""
-    found = follow(contents.empty("bindings"), listed("a"), at(1))
-
-    assert rows(found) == [("a", None, None)]
-
-
 def test_what_comes_and_goes_and_comes_again() -> None:
     """Each set after another gives times to what is different, and to nothing else."""
     second = follow(listed("a", "b"), listed("b", "c"), at(2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,13 +13,14 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.tuples import COUNTS, distinct
 from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.belonging import Cluster
-from doorkeeper_pipeline.jobs.sums import TABLE, files_of, up_to_date, write_hour
+from doorkeeper_pipeline.jobs.sums import TABLE, files_of, up_to_date
 from doorkeeper_pipeline.tables import contents, delta, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, write_part
 from testkit.report_tables import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 TODAY = dt.date(2026, 11, 22)
 UNNAMED = Cluster("")
@@ -162,16 +162,6 @@ def test_a_time_in_the_future_makes_nothing_old(history: History) -> None:
     assert is_whole(history.out)
 
 
-def test_nothing_new_asks_for_nothing(history: History) -> None:
-    """The sum is there already."""
-    history.change({"2026-11-22T03": ["a"]})
-
-    history.change({})
-
-    assert history.asked == []
-    assert counts(history.out) == {"a": 1}
-
-
 def test_decisions_that_no_sum_knows(history: History) -> None:
     """After a run of a release without sums they are made of the decisions; until then none are
     taken for them."""
@@ -183,15 +173,6 @@ def test_decisions_that_no_sum_knows(history: History) -> None:
 
     assert counts(history.out) == {"a": 1, "b": 1}
     assert is_whole(history.out)
-
-
-def test_no_decisions(history: History) -> None:
-    """Nothing has no sum, also where there was something."""
-    history.change({"2026-11-21T03": ["a"]})
-
-    history.change({"2026-11-21T03": []})
-
-    assert files_of(Tables(history.out), UNNAMED) == ()
 
 
 def test_large_sums_are_cut(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,30 +201,3 @@ def test_sums_are_by_cluster(history: History) -> None:
     assert files_of(Tables(history.out), second) == other
     assert len(history.files_read("all~")) == 2
     assert len(delta.Tables(history.out).files(TABLE, "before~")) == 2
-
-
-def test_a_sum_of_another_name_goes(history: History) -> None:
-    """After the cluster got a name there is no sum without one."""
-    days = {f"2026-11-{day}T03": ["a"] for day in range(18, 23)}
-    history.change(days)
-    named = Cluster("payments", (), "payments")
-
-    history.change({}, cluster=named)
-
-    assert counts(history.out, named) == {"a": 5}
-    found = Tables(history.out)
-    assert not [*found.files(TABLE, "all/"), *found.files(TABLE, "before/")]
-
-
-def test_an_hour_keeps_the_contract(history: History) -> None:
-    """Its rows are named by their columns and its span."""
-    history.change({"2026-11-22T07": ["a", "a b", "b"]})
-
-    [file] = delta.Tables(history.out).files(TABLE, "hours/")
-    frame = contents.read_files(history.out, TABLE, [file])
-
-    assert contents.check(TABLE, frame) == {}
-    assert set(frame["span"]) == {"2026-11-22T07"}
-    assert write_hour(
-        history.out, delta.read(history.out, "decisions").lazy(), "2026-11-22/07-x.parquet"
-    ).path.startswith("hours/2026-11-22/07-x-")

@@ -52,16 +52,6 @@ def test_a_file_is_read_once_whatever_it_is_called(tmp_path: Path) -> None:
     assert name_of(str(packed)) == name_of(str(plain)) == plain.name
 
 
-def test_a_file_that_is_compressed_in_between(tmp_path: Path) -> None:
-    """A file that was listed plain and is there compressed is read there."""
-    write_file(tmp_path, 1, 2, compressed=True)
-    listed = str(tmp_path / "audit-1-000000000001-000000000002.jsonl")
-
-    Batches(tmp_path).add([listed], LocalEngine())
-
-    assert names(Batches(tmp_path)) == ["t1", "t2"]
-
-
 def test_bad_lines_and_damaged_files(tmp_path: Path) -> None:
     """What cannot be read is in the quarantine of the batch, and stops no stream."""
     good = write_file(tmp_path, 1, 2)
@@ -94,24 +84,6 @@ def test_finished_files(tmp_path: Path) -> None:
     assert [path.name for path in finished_files(tmp_path)] == ["a.jsonl.zst", "b.jsonl"]
     with pytest.raises(Unreadable, match="nowhere"):
         finished_files(tmp_path / "nowhere")
-
-
-class StartsAgain(LocalEngine):
-    """Runs each task twice, as Spark does when it loses a worker before it has the result."""
-
-    def map(self, function: Any, tasks: Any, shared: Any) -> Iterator[Any]:
-        list(super().map(function, tasks, shared))
-        return super().map(function, tasks, shared)
-
-
-def test_a_task_that_is_started_again(tmp_path: Path) -> None:
-    """The rows of the one whose result came are in the batch, those of the other one are not."""
-    batches = Batches(tmp_path)
-
-    batches.add([str(write_file(tmp_path, 1, 2))], StartsAgain())
-
-    assert names(batches) == ["t1", "t2"]
-    assert not list((batches.root / ".staging").iterdir())
 
 
 class Dies(LocalEngine):

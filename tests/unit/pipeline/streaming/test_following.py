@@ -9,10 +9,8 @@ import pytest
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.errors import Busy
-from doorkeeper_pipeline.streaming.batches import Batches, FileResult
-from doorkeeper_pipeline.streaming.following import StreamRequest, batch_line, follow
-from doorkeeper_pipeline.tables.locking import lock
+from doorkeeper_pipeline.streaming.batches import Batches
+from doorkeeper_pipeline.streaming.following import StreamRequest, follow
 from testkit.trail_files import write_file
 
 if TYPE_CHECKING:
@@ -71,19 +69,3 @@ def test_what_a_killed_stream_did_not_show(tmp_path: Path) -> None:
     follow(request, LocalEngine(), print, lambda _: False)
 
     assert pl.read_parquet(shown)["count"].sum() == 2
-
-
-def test_one_stream_at_a_time(tmp_path: Path) -> None:
-    """A second stream into the same folder is refused."""
-    request = asked(tmp_path, once=True)
-    with lock(request.out / "stream"), pytest.raises(Busy):
-        follow(request, LocalEngine(), print, lambda _: False)
-
-
-def test_what_is_told_of_a_batch() -> None:
-    """A line has the counts, and what is odd only where it is."""
-    result = FileResult(path="a", part="", lines=5, decisions=4, quarantined=0, missing=0)
-    odd = FileResult(path="a", part="", lines=5, decisions=4, quarantined=1, missing=9)
-
-    assert batch_line(3, [result], {"denied": 2}) == "batch 3: 1 files, 4 decisions; denied 2"
-    assert "1 pieces in quarantine; 9 missing" in batch_line(3, [odd], {})

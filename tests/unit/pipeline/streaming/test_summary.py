@@ -59,15 +59,3 @@ def test_what_was_left_half_made(tmp_path: Path) -> None:
 
     assert pl.read_parquet(path).equals(whole(batches))
     assert len(list((batches.root / FOLDER).iterdir())) == 1
-
-
-def test_batches_without_decisions(tmp_path: Path) -> None:
-    """A batch of files that could not be read is a batch."""
-    batches = Batches(tmp_path / "out")
-    damaged = tmp_path / "a.jsonl.zst"
-    damaged.write_bytes(b"\x28\xb5\x2f\xfd" + b"no" * 20)
-    batches.add([str(damaged)], LocalEngine())
-
-    (path,) = up_to_date(batches)
-
-    assert pl.read_parquet(path).is_empty()

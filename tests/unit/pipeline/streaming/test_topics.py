@@ -14,7 +14,6 @@ from kafka.structs import TopicPartition
 from doorkeeper.acl.decision import Policy
 from doorkeeper.testing import DoorkeeperServer
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.streaming.batches import Batches
 from doorkeeper_pipeline.streaming.topics import TopicStreamRequest, follow_topic
 from doorkeeper_pipeline.topics.addresses import parse_topic
@@ -153,14 +152,3 @@ def test_deleted_by_retention(site: Site) -> None:
 
     assert site.counts() == {"x": 2}
     assert any("2 records deleted by the topic's retention" in each for each in site.told)
-
-
-def test_several_clusters(site: Site) -> None:
-    """One of them is selected; without a choice they are refused, and nothing is read."""
-    site.send(EVENT.format("lkc-1", "x"), EVENT.format("lkc-2", "y"))
-
-    with pytest.raises(Conflicting, match=r"of 2 clusters: lkc-1, lkc-2\. Choose one"):
-        site.follow()
-    site.follow(cluster="lkc-2")
-
-    assert site.counts() == {"y": 1}

@@ -36,15 +36,6 @@ def access(**changed: object) -> pl.DataFrame:
     return pl.DataFrame([row])
 
 
-def test_columns_get_the_order_and_types_of_the_table() -> None:
-    """Columns stand in the order of the schema; numbers and times have its types."""
-    shuffled = access().select(pl.all().reverse()).select(sorted(access().columns))
-
-    found = contents.as_frame("new_access", shuffled.to_arrow())
-
-    assert found.schema == contents.empty("new_access").schema
-
-
 def test_a_column_that_is_missing_or_other() -> None:
     """What is not as the schema says is refused, by name."""
     with pytest.raises(BrokenContract, match="new_access: the columns since are missing"):
@@ -88,19 +79,6 @@ def test_warnings_are_counted() -> None:
     rows = contents.as_frame("decisions", pl.DataFrame([row]))
 
     assert contents.check("decisions", rows) == {"principal has a type": 1}
-
-
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    """Files that were written are read; without one there are no rows; bytes are always equal."""
-    frame = contents.as_frame("new_access", access())
-    path = tmp_path / "deep" / "a.parquet"
-    contents.write(frame, path)
-    first = path.read_bytes()
-    contents.write(frame, path)
-
-    assert contents.read_files("out", "new_access", [str(path)]).equals(frame)
-    assert contents.read_files("out", "denied", []).is_empty()
-    assert path.read_bytes() == first
 
 
 def test_a_damaged_file(tmp_path: Path) -> None:

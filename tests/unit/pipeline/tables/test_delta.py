@@ -19,7 +19,7 @@ from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, clean, files_of, read
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
-STEPS = ("staged", "committed denied", "committed files", "committed runs")
+STEPS = ("staged", "committed files", "committed runs")
 
 
 def refusals(*principals: str) -> pl.DataFrame:
@@ -86,17 +86,6 @@ def test_versions(tmp_path: Path) -> None:
     assert table.metadata().name == "denied"
 
 
-def test_only_what_changes_gets_a_version(tmp_path: Path) -> None:
-    """A table that a run leaves as it was has no new version."""
-    changed(tmp_path, 1, "User:a")
-    change = Change(Tables(tmp_path))
-    change.replace("runs", runs(2))
-    change.commit()
-
-    assert DeltaTable(str(tmp_path / "gold" / "denied")).version() == 0
-    assert principals(tmp_path) == ["User:a"]
-
-
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -135,22 +124,6 @@ def test_a_kill_leaves_old_or_new(tmp_path: Path, step: str) -> None:
     change.replace("runs", runs(2))
     change.commit()
     assert principals(tmp_path) == seen_by_others(tmp_path) == now
-
-
-def test_a_first_run_that_is_killed(tmp_path: Path) -> None:
-    """Then there are no tables, and the next run makes them."""
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), "committed files"],
-        env={"PYTHONPATH": f"{Path(__file__).parent}:{':'.join(sys.path)}"},
-        check=False,
-        timeout=60,
-    )
-    assert killed.returncode == -signal.SIGKILL
-    assert principals(tmp_path) == []
-
-    changed(tmp_path, 1, "User:a")
-
-    assert principals(tmp_path) == seen_by_others(tmp_path) == ["User:a"]
 
 
 def test_a_table_on_its_own(tmp_path: Path) -> None:

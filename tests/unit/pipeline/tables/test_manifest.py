@@ -47,16 +47,6 @@ def after(*files: SourceFile) -> list[dict[str, Any]]:
     return rows_of(compare([], files, UTC))
 
 
-def test_new_and_known_files() -> None:
-    """A new file is read once."""
-    known = after(file())
-
-    assert len(compare([], [file()], UTC).read) == 1
-    work = compare(known, [file(), file("/b.log", b"other")], UTC)
-    assert [each.path for _, each in work.read] == ["/b.log"]
-    assert [row["path"] for row in work.unchanged] == ["/a.log"]
-
-
 def test_a_file_that_has_grown_is_read_as_itself() -> None:
     """Growing changes size and time, not the id."""
     known = after(file())
@@ -120,18 +110,3 @@ def test_another_zone_or_a_rebuild_reads_again() -> None:
         compare(known, [file(source="trail")], UTC),
     ):
         assert [file_id for file_id, _ in work.read] == [known[0]["file_id"]]
-
-
-def test_a_file_that_is_gone() -> None:
-    """What a file said that was deleted stays."""
-    known = after(file())
-
-    work = compare(known, [], UTC)
-
-    assert list(work.gone) == known
-    assert work.read == ()
-
-
-def test_ids_are_the_same_elsewhere() -> None:
-    """The id of a file follows from its content, not from the run."""
-    assert compare([], [file("/x")], UTC).read[0][0] == compare([], [file("/y")], UTC).read[0][0]

@@ -48,12 +48,6 @@ def test_damaged(name: str) -> None:
         decompress(CODES[name], pack(name, DATA)[:-20])
 
 
-def test_damaged_snappy_of_java() -> None:
-    """A block that is cut off is refused."""
-    with pytest.raises(Unreadable, match="damaged snappy: it is cut off"):
-        decompress(2, pack_xerial(DATA)[:-3])
-
-
 @pytest.mark.parametrize("name", CODES)
 def test_too_large(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch that would unpack to very much is refused before it fills the memory."""

@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-import pytest
-import zstandard
 
 from doorkeeper.audit.events import Decision
 from doorkeeper.audit.lines import Lines
-from doorkeeper.audit.names import file_of
 from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import ASKINGS, World, events, world_of
-from doorkeeper_pipeline.worlds.trail import API_KEYS, Trail, write_trail
+from doorkeeper_pipeline.worlds.traffic import World, events, world_of
+from doorkeeper_pipeline.worlds.trail import Trail, write_trail
 from doorkeeper_pipeline.worlds.writing import BEGIN_MS
-from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,33 +62,3 @@ def test_counts_are_those_of_the_events(tmp_path: Path) -> None:
             asked = tuple(small().questions.slice(row, 1).to_pylist()[0].values())[:6]
             expected[questions[asked]] += 1
     assert (counts == expected).all()
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-def test_files_have_the_names_of_whole_ones(tmp_path: Path, *, compressed: bool) -> None:
-    """The names say which events are in a file; nothing is missing between files."""
-    paths = write_trail(small(), tmp_path, Trail(decisions=500, files=3, compressed=compressed))
-
-    found = [file_of(path) for path in paths]
-    assert len(found) == 3
-    expected = 1
-    for each in found:
-        assert each is not None
-        assert each.last is not None
-        assert each.first == expected
-        assert each.is_compressed is compressed
-        data = each.path.read_bytes()
-        text = zstandard.ZstdDecompressor().decompress(data) if compressed else data
-        assert text.count(b"\n") == each.last - each.first + 1
-        expected = each.last + 1
-
-
-def test_nothing_happened(tmp_path: Path) -> None:
-    """No decision, no file."""
-    assert write_trail(small(), tmp_path, Trail(decisions=0)) == ()
-
-
-def test_requests_have_kafkas_keys() -> None:
-    """The names of requests are Kafka's, with their keys."""
-    assert {each.api for each in ASKINGS} == set(API_KEYS)
-    assert all(API_NAMES[key] == name for name, key in API_KEYS.items())
