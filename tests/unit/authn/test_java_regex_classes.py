@@ -7,7 +7,6 @@ import pytest
 from doorkeeper.authn.java_regex_classes import (
     PatternError,
     PatternReader,
-    literal,
     parse_class,
     parse_escape,
 )
@@ -41,10 +40,3 @@ def test_a_case_cannot_be_ignored_and_asked_for() -> None:
     """Java is of two minds about upper case letters of any case; we are not."""
     with pytest.raises(PatternError, match=r"Upper under \(\?i\) is not supported"):
         parse_escape(PatternReader(r"p{Upper}"), ignore_case=True)
-
-
-def test_letters_are_numbers() -> None:
-    """No letter has a meaning of its own in what is written; case is worked into a class."""
-    assert literal("*", ignore_case=True) == "\\U0000002a"
-    assert literal("k", ignore_case=True) == "[kK]"
-    assert literal("é", ignore_case=True) == "\\U000000e9"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,11 +14,12 @@ from doorkeeper.authn.kerberos_setup import (
     VARIABLE,
     acceptor,
     bindings,
-    minor_text,
     short_namer,
-    unreadable,
     use_configuration,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_without_the_package_the_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,22 +61,6 @@ def test_a_configuration_that_is_not_there(tmp_path: Path, monkeypatch: pytest.M
     )
 
 
-def test_one_of_several_files_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for the library: of the files in the variable some may be missing."""
-    file = tmp_path / "krb5.conf"
-    file.write_text("")
-    monkeypatch.setenv(VARIABLE, f"/missing:{file}")
-
-    use_configuration({})
-
-    assert os.environ[VARIABLE] == f"/missing:{file}"
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    """What is wrong with a file is said in the words of the system."""
-    assert unreadable(tmp_path) == "Is a directory"
-
-
 def test_a_keytab_that_is_not_there(tmp_path: Path) -> None:
     """A missing keytab is named before the library is asked."""
     with pytest.raises(ValueError, match=r"keyTab .*/k: No such file or directory"):
@@ -95,8 +80,3 @@ def test_a_rule_is_told_with_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     assert namer.short_name("alice@EXAMPLE.COM") == "alice"
     assert namer.short_name("alice/host@EXAMPLE.COM") == "ALICE"
-
-
-def test_errors_are_one_line() -> None:
-    """Also one of another kind is told without line ends."""
-    assert minor_text(ValueError("a\n b")) == "a b"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
 
 from doorkeeper.authn.contract import AuthenticationContext, Success
-from doorkeeper.authn.mechanisms import MODULES, provider_of
+from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.provider import MechanismSettings
 from doorkeeper.config.jaas import LoginModule
 from testkit.plain import NO_SOURCES
@@ -18,13 +16,6 @@ PLAIN = MechanismSettings(
     listener_name="A",
     login_module=LoginModule("PlainLoginModule", "REQUIRED", {"user_alice": "hush"}),
 )
-
-
-def test_each_mechanism_has_a_module() -> None:
-    """Each name leads to a module that makes providers."""
-    assert MODULES
-    for module in MODULES.values():
-        assert callable(import_module(module).provider)
 
 
 def test_a_provider_is_that_of_the_settings() -> None:

@@ -61,12 +61,9 @@ def test_the_record_of_nobody_fits_nothing() -> None:
     [
         ("", "no password record"),
         ("secret-in-clear", "no password record"),
-        (f"$scrypt$ln=14,r=8,p=1${B64}", "no password record"),
         (f"$pbkdf2-md5$10000${B64}${HASH}", "no password record"),
-        (f"$scrypt$ln=14,r=8,p=1${B64}${HASH}$", "no password record"),
         (f"$scrypt$ln=11,r=8,p=1${B64}${HASH}", "scrypt with ln=11, r=8; allowed: ln of 12"),
         (f"$scrypt$ln=17,r=8,p=1${B64}${HASH}", "at most 64 MiB"),
-        (f"$scrypt$ln=99,r=999,p=1${B64}${HASH}", "at most 64 MiB"),
         (f"$scrypt$ln=14,r=0,p=1${B64}${HASH}", "r of 1 or more"),
         (f"$scrypt$ln=14,r=8,p=5${B64}${HASH}", "scrypt with p=5; allowed: 1 to 4"),
         (f"$pbkdf2-sha256$9999${B64}${HASH}", "9999 iterations; allowed: 10000 to 2000000"),
@@ -74,7 +71,6 @@ def test_the_record_of_nobody_fits_nothing() -> None:
         (f"$pbkdf2-sha256$10000$AAAA${HASH}", "a salt of 3 bytes; allowed: 8 to 128"),
         (f"$pbkdf2-sha256$10000${B64}$AAAA", "a hash of 3 bytes; allowed: 32 to 128"),
         (f"$pbkdf2-sha256$10000${B64}${'A' * 41}", "no base64"),
-        (f"$pbkdf2-sha256$10000${B64}${'A' * 400}", "a hash of 300 bytes"),
     ],
 )
 def test_what_is_no_record_or_out_of_bounds_is_refused(text: str, said: str) -> None:

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.authn.contract import AuthenticationContext
-from doorkeeper.authn.guarded_handler import GuardedHandler
 from doorkeeper.authn.password_records import PasswordRecord
-from doorkeeper.authn.passwords import FilePasswords, HandlerPasswords, NotVerified, PlainUsers
+from doorkeeper.authn.passwords import FilePasswords, NotVerified, PlainUsers
 from doorkeeper.authn.users_file import UsersFile
-from testkit.callback_handlers import Recorded
-from testkit.recording_logger import RecordingLogger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,25 +108,3 @@ async def test_the_loop_goes_on_while_passwords_are_checked(passwords: FilePassw
 
     assert turns > len(checks)
     assert [check.result() for check in checks] == [(False, False)] * len(checks)
-
-
-async def test_a_handler_is_asked_alone() -> None:
-    """What it says counts; what it does not say is not verified."""
-    handler = Recorded()
-    handler.configure({}, "PLAIN", {})
-    passwords = HandlerPasswords(
-        GuardedHandler(
-            handler,
-            key="k",
-            name="a.Class",
-            mechanism="PLAIN",
-            timeout_s=3600,
-            at_once=1,
-            logger=RecordingLogger(),
-        )
-    )
-
-    assert await passwords.accepts("a", "aa", CONTEXT)
-    assert not await passwords.accepts("a", "b", CONTEXT)
-    with pytest.raises(NotVerified, match=r"a\.Class: ConnectionError: no connection for raise"):
-        await passwords.accepts("raise", "x", CONTEXT)

@@ -19,16 +19,3 @@ def test_the_longest_prefix_counts() -> None:
     assert configs_of(ORIGINALS, "CLIENTS", "SCRAM-SHA-256")["ldap.url"] == "clients"
     assert configs_of(ORIGINALS, "CLIENTS")["ldap.url"] == "clients"
     assert configs_of(ORIGINALS, "OTHER")["ldap.url"] == "all"
-
-
-def test_every_key_is_there_as_given() -> None:
-    """Nothing is taken away, and what is given is not changed."""
-    before = dict(ORIGINALS)
-
-    configs = configs_of(ORIGINALS, "CLIENTS", "PLAIN")
-
-    assert before == ORIGINALS
-    assert configs["ldap.port"] == "389"
-    assert {key: configs[key] for key in before if key != "ldap.url"} == {
-        key: value for key, value in before.items() if key != "ldap.url"
-    }

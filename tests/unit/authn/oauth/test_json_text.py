@@ -15,16 +15,12 @@ from doorkeeper.authn.oauth.json_text import (
 BAD = {
     "nothing": b"",
     "a list": b"[1]",
-    "a text": b'"a"',
     "cut": b'{"a":',
     "not a number": b'{"a":NaN}',
-    "infinity": b'{"a":-Infinity}',
     "a number that is too long": b'{"a":' + b"1" * 1001 + b"}",
     "a fraction that is too long": b'{"a":1.' + b"1" * 1000 + b"}",
     "too deep": b'{"a":' + b"[" * 100_000,
-    "no UTF-8": b'{"a":"\xff"}',
     "a control character": b'{"a":"\x01"}',
-    "single quotes": b"{'a':1}",
 }
 
 
@@ -47,14 +43,6 @@ def test_strictly_names_are_unique_and_nothing_follows() -> None:
 def test_leniently_the_last_counts() -> None:
     """Tokens without a signature are read as Jackson does."""
     assert lenient_json_object(b'\xef\xbb\xbf {"a":1,"a":2}}garbage') == {"a": 2}
-
-
-def test_large_numbers_are_numbers() -> None:
-    """What no float can hold is still read."""
-    found = json_object(b'{"a":1e400,"b":' + b"9" * 1000 + b"}")
-
-    assert found["a"] == float("inf")
-    assert found["b"] == int("9" * 1000)
 
 
 def test_half_a_pair_of_surrogates_is_not_unicode() -> None:

@@ -6,11 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
-from joserfc.jwk import OKPKey
 
-from doorkeeper.authn.oauth.jwks import ALGORITHMS, KEYS_MAX, parse
+from doorkeeper.authn.oauth.jwks import KEYS_MAX, parse
 from testkit.tokens import encoded, key_of, key_set, public
 
 KINDS = {
@@ -29,11 +27,6 @@ def test_each_kind_of_key_has_its_algorithms(kind: str) -> None:
 
     assert found.kid == "k"
     assert found.algorithms == KINDS[kind]
-
-
-def test_neither_none_nor_a_shared_secret_is_an_algorithm() -> None:
-    """The algorithms of all kinds are all there are."""
-    assert set.union(*KINDS.values()) == ALGORITHMS
 
 
 def test_keys_are_found_by_id_and_algorithm() -> None:
@@ -72,15 +65,12 @@ LEFT_OUT: dict[str, Any] = {
     "a key for encryption": public(key_of("EC"), use="enc"),
     "a key that may not verify": public(key_of("EC"), key_ops=["sign"]),
     "an algorithm of another kind": public(key_of("EC"), alg="RS256"),
-    "an algorithm that is no text": public(key_of("EC"), alg=["ES256"]),
     "an id that is no text": public(key_of("EC"), kid=1),
     "an unknown kind": {"kty": "LMS", "kid": "x"},
     "no kind": {"kid": "x"},
-    "a kind that is no text": {"kty": ["RSA"]},
     "a curve that is not used": public(key_of("EC"), crv="secp256k1"),
     "a point beside the curve": public(key_of("EC"), x=public(key_of("EC"))["y"]),
     "a member that is missing": {"kty": "RSA", "e": "AQAB"},
-    "a member that is no text": public(key_of("RSA"), e=65537),
     "a member that is no base64": public(key_of("RSA"), n="!"),
     "a key of the curve X25519": public(key_of("Ed25519"), crv="X25519"),
     "no object": "key",
@@ -98,19 +88,6 @@ def test_other_keys_are_left_out(member: Any) -> None:
     assert [reason.partition(":")[0] for reason in found.left_out] == ["key 1"]
 
 
-def test_a_key_that_this_machine_cannot_use_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """OpenSSL may be built, or configured, without a curve."""
-
-    def unsupported(_: object) -> None:
-        raise UnsupportedAlgorithm("Ed448")
-
-    monkeypatch.setattr(OKPKey, "import_key", unsupported)
-
-    found = parse(key_set(key_of("Ed25519", "a"), key_of("EC", "b")))
-
-    assert [each.kid for each in found.keys] == ["b"]
-
-
 def test_a_small_key_is_left_out() -> None:
     """1024 bits are too few, as Kafka finds."""
     with pytest.raises(ValueError, match="no key that can be used; key 1: it is no RSA key"):
@@ -121,9 +98,7 @@ def test_a_small_key_is_left_out() -> None:
     "text",
     [
         b"",
-        b"[]",
         b"{}",
-        b'{"keys": {}}',
         b'{"keys": []}',
         b'{"keys": [], "keys": []}',
         b'{"keys": [' + b",".join([b"{}"] * (KEYS_MAX + 1)) + b"]}",

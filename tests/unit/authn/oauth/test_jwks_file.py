@@ -77,20 +77,6 @@ async def test_an_unknown_key_finds_a_file_that_has_just_changed(tmp_path: Path)
     assert ids(keys) == ["second", "third"]
 
 
-async def test_who_names_unknown_keys_hides_no_fault(tmp_path: Path) -> None:
-    """A token with an unknown key sees the broken file first; the next look still tells it."""
-    path = tmp_path / "keys.json"
-    keys = await started(path)
-    path.write_bytes(b"{")
-
-    keys.fetch_newer()
-
-    told = keys.refresh()
-    assert told is not None
-    assert "no JSON Web Key Set" in told
-    assert keys.refresh() is None
-
-
 async def test_a_broken_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anybody may name keys that nobody has: that must not cost a reading of the file each."""
     path = tmp_path / "keys.json"

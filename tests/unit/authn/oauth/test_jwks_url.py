@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
@@ -13,6 +13,9 @@ from doorkeeper.authn.oauth import jwks_url
 from doorkeeper.authn.oauth.jwks_url import KeyEndpoint, UrlKeys, redact_url
 from testkit.recording_logger import RecordingLogger
 from testkit.tokens import key_of, key_set
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 FIRST = key_set(key_of("EC", "first"))
 SECOND = key_set(key_of("EC", "second"))
@@ -117,22 +120,9 @@ async def test_an_unknown_key_fetches_at_once_but_not_always() -> None:
     assert found.fetches == 2
 
 
-async def test_after_the_pause_it_is_fetched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pause is over some time after the last such fetch."""
-    async with provider() as found:
-        keys = keys_at(found.url, RecordingLogger())
-        await keys.start()
-        monkeypatch.setattr(jwks_url, "PAUSE_S", 0.0)
-
-        assert [await looked(keys), await looked(keys)] == [True, True]
-        assert found.fetches == 3
-        await keys.close()
-
-
 FAULTS = {
     "an error of the provider": (500, FIRST, "found status 500; allowed: 200"),
     "a redirect": (302, FIRST, "found status 302; allowed: 200"),
-    "no key set": (200, b"<html>", "no JSON Web Key Set: malformed JSON"),
     "too much": (200, b" " * 524_289, "found more than 524288 bytes"),
 }
 
@@ -166,20 +156,6 @@ async def test_a_provider_that_is_away_stops_the_start() -> None:
 
     with pytest.raises(ValueError, match=r"^http://127\.0\.0\.1:\d+/keys: .*[Cc]onnect"):
         await keys.start()
-
-
-async def test_a_provider_that_comes_late_is_waited_for() -> None:
-    """The start tries again within the longest wait."""
-    async with provider() as found:
-        found.status = 503
-        keys = keys_at(found.url, RecordingLogger(), backoff_max_s=30)
-        starting = asyncio.ensure_future(keys.start())
-        await until(lambda: found.fetches >= 1)
-        found.status = 200
-        await starting
-        await keys.close()
-
-    assert ids(keys) == ["first"]
 
 
 async def test_a_silent_provider_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,13 +17,6 @@ def test_token_and_extensions_are_found() -> None:
     assert found.extensions == {"traceId": "42 x", "logicalCluster": "lkc-1"}
 
 
-def test_an_authorization_id_stays_as_it_is_written() -> None:
-    """Kafka does not resolve its escapes."""
-    found = parse(first_message("t", authorization_id="a=2Cb=3Dc d"))
-
-    assert found.authorization_id == "a=2Cb=3Dc d"
-
-
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
 def test_the_scheme_is_of_any_case(scheme: str) -> None:
     """RFC 7628 compares it without case; spaces may stand behind it."""
@@ -32,23 +25,15 @@ def test_the_scheme_is_of_any_case(scheme: str) -> None:
 
 BAD = {
     "nothing": b"",
-    "the acknowledgement of a refusal": b"\x01",
-    "another flag": b"y,,\x01auth=Bearer t\x01\x01",
     "channel binding": b"p=tls,,\x01auth=Bearer t\x01\x01",
-    "no end": b"n,,\x01auth=Bearer t\x01",
     "more behind the end": b"n,,\x01auth=Bearer t\x01\x01x",
     "no token": b"n,,\x01traceId=1\x01\x01",
     "two tokens": b"n,,\x01auth=Bearer t\x01auth=Bearer u\x01\x01",
-    "no scheme": b"n,,\x01auth=t\x01\x01",
     "another scheme": b"n,,\x01auth=Basic t\x01\x01",
-    "a token with a space": b"n,,\x01auth=Bearer t u\x01\x01",
     "a token with padding inside": b"n,,\x01auth=Bearer t=u\x01\x01",
-    "a name with a digit": b"n,,\x01auth=Bearer t\x01trace1=2\x01\x01",
     "a value that is empty": b"n,,\x01auth=Bearer t\x01trace=\x01\x01",
     "a value with a control character": b"n,,\x01auth=Bearer t\x01trace=\x02\x01\x01",
-    "a value beyond ASCII": "n,,\x01auth=Bearer t\x01trace=ä\x01\x01".encode(),
     "an authorization id with a comma": b"n,a=b,c,\x01auth=Bearer t\x01\x01",
-    "an authorization id beyond ASCII": "n,a=ä,\x01auth=Bearer t\x01\x01".encode(),
     "no authorization id": b"n,a=,\x01auth=Bearer t\x01\x01",
 }
 
