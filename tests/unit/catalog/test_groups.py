@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.catalog.consumer_protocol import assignment_bytes, subscription_bytes
 from doorkeeper.catalog.document import FaultList, parse
-from doorkeeper.catalog.groups import STATES, read_groups
+from doorkeeper.catalog.groups import read_groups
 from doorkeeper.cluster.model import Group, GroupMember
 
 
@@ -17,14 +17,6 @@ def read(text: str) -> tuple[list[Group], list[str]]:
     assert value is not None
     groups = read_groups(value, {"orders": 3})
     return groups, [f"{each.path}: {each.text}" for each in faults.problems]
-
-
-def test_only_the_id_is_needed() -> None:
-    """A classic group of consumers with nobody in it."""
-    groups, faults = read("- id: g\n")
-
-    assert faults == []
-    assert groups == [Group("g", "Empty", "classic", "consumer", "", ())]
 
 
 def test_everything_can_be_said() -> None:
@@ -46,35 +38,6 @@ def test_everything_can_be_said() -> None:
         assignment_bytes({"orders": [2, 0], "other": [99]}),
     )
     assert groups == [Group("g", "Stable", "consumer", "consumer", "uniform", (member,))]
-
-
-def test_a_group_with_members_is_stable() -> None:
-    """Unless it says otherwise; its members have addresses and empty bytes of the protocol."""
-    ((group,), faults) = read("- {id: g, members: [{member_id: m}]}\n")
-
-    assert faults == []
-    assert (group.state, group.protocol) == ("Stable", "range")
-    assert group.members == (
-        GroupMember("m", None, "", "/127.0.0.1", subscription_bytes([]), assignment_bytes({})),
-    )
-
-
-def test_bytes_can_be_given_in_base64() -> None:
-    """For protocols other than the consumers'."""
-    ((group,), faults) = read(
-        "- {id: g, members: [{member_id: m, subscription: AAEC, assignment: '/+8='}]}\n"
-    )
-
-    assert faults == []
-    assert (group.members[0].metadata, group.members[0].assignment) == (b"\0\1\2", b"\xff\xef")
-
-
-@pytest.mark.parametrize(("group_type", "state"), [(t, s) for t in STATES for s in STATES[t]])
-def test_each_type_has_its_states(group_type: str, state: str) -> None:
-    """In Kafka's spelling."""
-    ((group,), faults) = read(f"- {{id: g, type: {group_type}, state: {state}}}\n")
-
-    assert (faults, group.state, group.group_type) == ([], state, group_type)
 
 
 MEMBER = "- {{id: g, members: [{{member_id: m, {}}}]}}"
@@ -125,12 +88,3 @@ def test_a_partition_has_one_owner_in_a_group() -> None:
     assert read(f"- {{id: g, members: [{a}, {b}]}}\n")[1] == [
         "[0].members[1].assignment.orders[0]: partition 0 of orders is assigned to a already"
     ]
-
-
-def test_the_id_of_a_group_fits_a_message() -> None:
-    """ListGroups could not be answered; bytes that are given whole may be longer."""
-    assert read(f"- id: {'g' * 32_768}\n")[1] == ["[0].id: takes 32768 bytes; at most 32767"]
-    data = "AAAA" * 10_000
-    ((group,), faults) = read(f"- {{id: g, members: [{{member_id: m, subscription: {data}}}]}}\n")
-    assert faults == []
-    assert len(group.members[0].metadata) == 30_000

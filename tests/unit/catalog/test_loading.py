@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.catalog.loading import FILE_BYTES_MAX, load
 from doorkeeper.topics.table import declared_id
-from testkit.checkout import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def faults_of(path: Path) -> list[str]:
@@ -49,17 +50,6 @@ def test_assignments_are_compared_with_the_topics_of_the_file(tmp_path: Path) ->
     assert found[2].endswith("other: unknown key; known are topics, groups")
 
 
-@pytest.mark.parametrize("text", ["", "topics:\n", "topics: []\ngroups: []\n"])
-def test_a_catalog_may_be_empty(tmp_path: Path, text: str) -> None:
-    """It declares nothing then."""
-    file = tmp_path / "c.yaml"
-    file.write_text(text, encoding="utf-8")
-
-    catalog = load(file)
-
-    assert (catalog.topics, catalog.groups) == ((), {})
-
-
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     """One fault each, with the reason."""
     absent, folder, latin, large = (tmp_path / name for name in "abcd")
@@ -72,21 +62,3 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert faults_of(folder) == [f"{folder}: cannot be read: Is a directory"]
     assert faults_of(latin) == [f"{latin}: is not UTF-8 at byte 9"]
     assert faults_of(large) == [f"{large}: {FILE_BYTES_MAX + 1} bytes; at most {FILE_BYTES_MAX}"]
-
-
-def test_the_example_is_a_catalog() -> None:
-    """It shows topics, and groups of each kind."""
-    catalog = load(ROOT / "examples" / "catalog.yaml")
-
-    assert [topic.name for topic in catalog.topics] == ["orders", "invoices", "__consumer_offsets"]
-    assert {group.group_type for group in catalog.groups.values()} == {"classic", "consumer"}
-
-
-def test_ten_thousand_topics_are_read_in_seconds(tmp_path: Path) -> None:
-    """The loader in C is in use where PyYAML has it."""
-    file = tmp_path / "c.yaml"
-    rows = (f"  - {{name: t{index}, partitions: 3}}\n" for index in range(10_000))
-    file.write_text("topics:\n" + "".join(rows), encoding="utf-8")
-
-    assert len(load(file).topics) == 10_000
-    assert "yaml.cyaml" in sys.modules

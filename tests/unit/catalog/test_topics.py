@@ -16,17 +16,6 @@ def read(text: str) -> tuple[list[DeclaredTopic], list[str]]:
     return read_topics(value), [f"{each.path}: {each.text}" for each in faults.problems]
 
 
-def test_only_the_name_is_needed() -> None:
-    """One partition, replication factor 1, no settings; internal if Kafka says so."""
-    topics, faults = read("- name: orders\n- {name: __consumer_offsets, partitions: 50}\n")
-
-    assert faults == []
-    assert topics == [
-        DeclaredTopic("orders", 1, 1, internal=False, configs={}),
-        DeclaredTopic("__consumer_offsets", 50, 1, internal=True, configs={}),
-    ]
-
-
 def test_everything_can_be_said() -> None:
     """Settings may be numbers, booleans or texts."""
     topics, faults = read(
@@ -80,10 +69,3 @@ def test_everything_can_be_said() -> None:
 def test_faults(text: str, fault: str) -> None:
     """Each with its place and what would be right."""
     assert read(text)[1] == [fault]
-
-
-def test_all_faults_are_found_at_once() -> None:
-    """One bad field does not hide the next."""
-    _, faults = read("- {name: a b, partitions: x, internal: 3}\n- {nam: c}\n")
-
-    assert len(faults) == 5
