@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +19,7 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.config import ClientConfig
-from doorkeeper.client.errors import ApiFailure, ClientError, ConnectionLost, Unsendable
+from doorkeeper.client.errors import ApiFailure, ClientError, Unsendable
 from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
@@ -34,15 +33,9 @@ from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsResponse,
 )
 from doorkeeper_wire.messages.describe_acls import (
-    AclDescription,
-    DescribeAclsResource,
     DescribeAclsResponse,
 )
-from doorkeeper_wire.messages.describe_user_scram_credentials import (
-    DescribeUserScramCredentialsResponse,
-)
 from testkit.acl import READ, WRITE, allow, deny, group, topic, wanted
-from testkit.loop_clock import time_by_hand
 from testkit.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
@@ -59,55 +52,6 @@ def admin(server: ScriptedServer, **parts: int) -> AdminClient:
 
 def created(*codes: int) -> CreateAclsResponse:
     return CreateAclsResponse(results=tuple(AclCreationResult(error_code=each) for each in codes))
-
-
-async def test_bindings_are_described_sorted() -> None:
-    """All parts of the filter are asked for; what a later release knows comes as UNKNOWN."""
-    row = AclDescription(principal="User:a", host="*", operation=99, permission_type=9)
-    answer = DescribeAclsResponse(
-        resources=(
-            DescribeAclsResource(resource_type=99, resource_name="z", acls=(row,)),
-            DescribeAclsResource(
-                resource_type=2,
-                resource_name="t",
-                pattern_type=4,
-                acls=(
-                    AclDescription(principal="User:b", host="h", operation=3, permission_type=3),
-                    AclDescription(principal="User:a", host="h", operation=3, permission_type=2),
-                ),
-            ),
-        )
-    )
-    async with ScriptedServer(DescribeAcls=lambda _: answer) as server, admin(server) as client:
-        found = await client.describe_acls(
-            wanted(
-                ResourceType.TOPIC,
-                "t",
-                PatternType.MATCH,
-                principal="User:a",
-                host="h",
-                operation=READ,
-                permission_type=AclPermissionType.DENY,
-            )
-        )
-
-    (asked,) = server.asked
-    assert (asked.resource_type_filter, asked.resource_name_filter) == (2, "t")
-    assert (asked.pattern_type_filter, asked.principal_filter, asked.host_filter) == (
-        2,
-        "User:a",
-        "h",
-    )
-    assert (asked.operation, asked.permission_type) == (3, 2)
-    unknown = ResourcePattern(ResourceType.UNKNOWN, "z", PatternType.LITERAL)
-    entry = AccessControlEntry("User:a", "*", AclOperation.UNKNOWN, AclPermissionType.UNKNOWN)
-    prefixed = ResourcePattern(ResourceType.TOPIC, "t", PatternType.PREFIXED)
-    kinds = AclPermissionType.DENY, AclPermissionType.ALLOW
-    assert found == [
-        AclBinding(unknown, entry),
-        AclBinding(prefixed, AccessControlEntry("User:a", "h", READ, kinds[0])),
-        AclBinding(prefixed, AccessControlEntry("User:b", "h", READ, kinds[1])),
-    ]
 
 
 async def test_the_release_is_told_by_a_feature() -> None:
@@ -138,17 +82,6 @@ async def test_a_refusal_of_the_whole_request_is_raised() -> None:
             await client.describe_acls()
 
     assert raised.value.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-
-
-async def test_a_refused_list_of_users_is_raised() -> None:
-    """With the stock text where the server has none."""
-    refused = DescribeUserScramCredentialsResponse(error_code=31, error_message=None)
-    async with (
-        ScriptedServer(DescribeUserScramCredentials=lambda _: refused) as server,
-        admin(server) as client,
-    ):
-        with pytest.raises(ApiFailure, match="CLUSTER_AUTHORIZATION_FAILED: Cluster authorization"):
-            await client.scram_credentials()
 
 
 async def test_each_creation_has_its_result() -> None:
@@ -209,24 +142,6 @@ async def test_items_are_asked_again_where_their_results_say_so() -> None:
     assert [each.api_key for each in server.headers].count(3) == 3
 
 
-async def test_an_item_that_does_not_come_about_keeps_its_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """When the time of the call is over."""
-    async with (
-        ScriptedServer(
-            CreateAcls=lambda request: created(*[41] * len(request.creations))
-        ) as server,
-        admin(server, timeout_ms=300) as client,
-    ):
-        with time_by_hand() as clock, monkeypatch.context() as patched:
-            patched.setattr(asyncio, "sleep", clock.sleep)
-            results = await client.create_acls(BINDINGS)
-
-    assert [each.error and each.error.code for each in results] == [ErrorCode.NOT_CONTROLLER] * 2
-    assert len(server.asked) > 1
-
-
 async def test_what_was_deleted_is_told_by_filter() -> None:
     """Each filter has an error of its own or what it matched, and that an error or not."""
     gone = DeleteAclsMatchingAcl(
@@ -264,15 +179,6 @@ async def test_unknown_is_not_asked_for() -> None:
     assert server.connections == 0
 
 
-async def test_nothing_to_do_is_not_asked() -> None:
-    """No connection is made."""
-    async with ScriptedServer() as server, admin(server) as client:
-        assert await client.create_acls([]) == []
-        assert await client.delete_acls([]) == []
-
-    assert server.connections == 0
-
-
 async def test_results_that_do_not_fit_are_an_error() -> None:
     """Nobody knows which belong to what."""
     async with (
@@ -281,16 +187,6 @@ async def test_results_that_do_not_fit_are_an_error() -> None:
     ):
         with pytest.raises(ClientError, match="1 results came for 2 items"):
             await client.create_acls(BINDINGS)
-
-
-async def test_the_client_ends_with_its_block() -> None:
-    """Connections are closed; a call after it fails."""
-    async with ScriptedServer(DescribeAcls=lambda _: DescribeAclsResponse()) as server:
-        async with admin(server) as client:
-            assert await client.describe_acls() == []
-            assert (await client.cluster()).cluster_id == "c"
-        with pytest.raises(ConnectionLost, match="the client is closed"):
-            await client.describe_acls()
 
 
 LONG = allow("alice", READ, topic("y" * 40_000))

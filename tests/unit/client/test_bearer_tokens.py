@@ -46,17 +46,6 @@ async def test_an_unsecured_token_has_the_claims_of_its_options() -> None:
     assert login.extensions == {"traceId": "7"}
 
 
-async def test_a_tokens_life_can_be_said() -> None:
-    """In seconds."""
-    login = bearer_of(
-        {"unsecuredLoginStringClaim_sub": "a", "unsecuredLoginLifetimeSeconds": "60"}, None
-    )
-
-    claims = await claims_of(login)
-
-    assert claims["exp"] - claims["iat"] == 60
-
-
 async def test_a_file_is_read_at_each_login(tmp_path: Path) -> None:
     """Whoever renews it is heard; what is around the token does not matter."""
     file = tmp_path / "a token.jwt"

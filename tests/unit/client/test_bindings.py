@@ -25,7 +25,6 @@ from doorkeeper.client.bindings import (
     deletion_request,
     description_request,
     matched_binding,
-    refusal,
 )
 from doorkeeper_wire.messages.delete_acls import DeleteAclsMatchingAcl
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
@@ -87,35 +86,3 @@ def test_filters_with_unknown_elements_are_refused(unknown: AclBindingFilter) ->
 
     with pytest.raises(ValueError, match="must not contain UNKNOWN elements"):
         check_filter(unknown)
-
-
-@pytest.mark.parametrize(
-    ("binding", "text"),
-    [
-        (
-            allow("a", READ, topic("t")._replace(resource_type=ResourceType.ANY)),
-            "Resource type is ANY",
-        ),
-        (
-            allow("a", READ, topic("t", PatternType.MATCH)),
-            "Resource pattern type is MATCH",
-        ),
-        (allow("a", AclOperation.UNKNOWN, topic("t")), "Operation is UNKNOWN"),
-    ],
-)
-def test_bindings_that_only_a_filter_may_be_are_refused(binding: AclBinding, text: str) -> None:
-    """With Kafka's text; a good binding is not."""
-    found = refusal(binding)
-
-    assert found is not None
-    assert found.message == f"Invalid ACL creation: {text}"
-    assert refusal(BINDINGS[0]) is None
-
-
-def test_what_no_request_carries_is_refused() -> None:
-    """A text that is too long, or holds half a pair, never reaches the codec."""
-    refused = refusal(allow("a", READ, topic("x" * 32_768)))
-    half = refusal(allow("a\udcff", READ, topic("t")))
-
-    assert str(refused) == "Resource name takes 32768 bytes; at most 32767"
-    assert str(half) == "Principal holds half of a surrogate pair, which is no character"

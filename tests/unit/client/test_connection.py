@@ -13,7 +13,6 @@ import pytest
 from doorkeeper.client.config import Address, ClientConfig
 from doorkeeper.client.connection import ClientConnection, describe_error
 from doorkeeper.client.errors import (
-    ClientError,
     ConnectionLost,
     LoginRefused,
     NotServed,
@@ -33,7 +32,6 @@ from testkit.scripted_server import ScriptedServer, versions
 
 PLAIN = Password("PLAIN", "alice", "alice-secret")
 HELLO = SaslHandshakeResponse(mechanisms=("PLAIN",))
-DONE = SaslAuthenticateResponse()
 
 
 def config(server: ScriptedServer, **parts: object) -> ClientConfig:
@@ -53,18 +51,6 @@ async def describe(connection: ClientConnection, name: str = "t") -> str | None:
 
 def echo(request: DescribeAclsRequest) -> DescribeAclsResponse:
     return DescribeAclsResponse(error_message=request.resource_name_filter)
-
-
-async def test_the_newest_version_of_both_sides_is_spoken() -> None:
-    """A server of an older release is asked in its words; ours end where ours end."""
-    async with ScriptedServer(
-        ApiVersions=lambda _: versions(DescribeAcls=1), DescribeAcls=echo
-    ) as server:
-        connection = await connected(server)
-        assert await describe(connection) == "t"
-        await connection.close()
-
-    assert server.headers[-1].api_version == 1
 
 
 async def test_versions_are_agreed_with_a_server_that_knows_fewer() -> None:
@@ -165,18 +151,6 @@ async def test_what_nobody_can_read_ends_the_connection(answer: bytes | None, te
         with pytest.raises(ConnectionLost):
             await describe(connection)
         await connection.close()
-
-
-async def test_bytes_cut_anywhere_are_never_another_error() -> None:
-    """Each part of a good answer, with a size that fits it, is told as unreadable or read."""
-    good = DescribeAclsResponse(error_message="x").encode(3)
-    for size in range(len(good)):
-        frame = struct.pack(">iiB", size + 5, 2, 0) + good[:size]
-        async with ScriptedServer(DescribeAcls=lambda _, frame=frame: frame) as server:  # type: ignore[misc]
-            connection = await connected(server)
-            with pytest.raises(ClientError, match="cannot be read"):
-                await describe(connection)
-            await connection.close()
 
 
 async def test_silence_is_told_and_ends_the_connection() -> None:

@@ -148,17 +148,6 @@ async def test_a_cluster_without_controller_is_waited_for() -> None:
     assert answer.error_message == "led"
 
 
-async def test_a_closed_client_stays_closed() -> None:
-    """It does not connect again behind its user's back."""
-    async with ScriptedServer() as server:
-        found = nodes(server.address)
-        await found.close()
-        with pytest.raises(ConnectionLost, match="the client is closed"):
-            await found.cluster()
-
-    assert server.connections == 0
-
-
 def test_an_address_is_needed() -> None:
     """An empty list would only fail later."""
     with pytest.raises(ValueError, match="no address is given"):

@@ -10,9 +10,7 @@ import pytest
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.logins import Bearer, Password
 from doorkeeper.client.properties import CommandConfigError, client_config
-from doorkeeper.config.errors import ConfigError
-from testkit.certificates import Authority, world
-from testkit.tls import shaken
+from testkit.certificates import world
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,12 +33,6 @@ def sasl(mechanism: str, jaas: str) -> tuple[str, str, str]:
         f"sasl.mechanism={mechanism}",
         f"sasl.jaas.config={jaas}",
     )
-
-
-@pytest.mark.parametrize("lines", [(), ("security.protocol=plaintext", "sasl.mechanism=PLAIN")])
-def test_nothing_said_is_in_clear(tmp_path: Path, lines: tuple[str, ...]) -> None:
-    """The protocol decides, in any case of letters; other keys do not matter."""
-    assert client_config(ADDRESS, written(tmp_path, *lines)) == ClientConfig(bootstrap=ADDRESS)
 
 
 @pytest.mark.parametrize(
@@ -117,12 +109,6 @@ def test_what_is_wrong_is_told_with_its_key(
     assert "\n" not in str(raised.value)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    """As for the server's own file."""
-    with pytest.raises(ConfigError):
-        client_config(ADDRESS, tmp_path / "absent")
-
-
 def test_tls_checks_the_server(tmp_path: Path) -> None:
     """Certificate and host name are checked; an empty algorithm leaves the name out, as in Java."""
     pem = tmp_path / "ca.pem"
@@ -142,24 +128,6 @@ def test_tls_checks_the_server(tmp_path: Path) -> None:
     assert (strict.verify_mode, strict.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert (lax.verify_mode, lax.check_hostname) == (ssl.CERT_REQUIRED, False)
     assert len(strict.get_ca_certs()) == 1
-
-
-def test_an_authority_without_key_identifiers_is_trusted(tmp_path: Path) -> None:
-    """Java trusts it; a default context of Python 3.13 would not."""
-    authority = Authority(identifiers=False)
-    (tmp_path / "ca.pem").write_text(authority.pem)
-    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    served.load_cert_chain(authority.server().write_pem(tmp_path / "server.pem"))
-    lines = (
-        "security.protocol=SSL",
-        "ssl.truststore.type=PEM",
-        f"ssl.truststore.location={tmp_path / 'ca.pem'}",
-    )
-
-    context = client_config(ADDRESS, written(tmp_path, *lines)).tls
-
-    assert context is not None
-    assert shaken(served, context)[1].getpeercert()
 
 
 def test_times_are_javas(tmp_path: Path) -> None:
