@@ -8,11 +8,6 @@ from doorkeeper.config.audit import AuditSettings
 from testkit.settings import settings_of
 
 
-def test_defaults() -> None:
-    """Without a folder there is no trail, and the other values are the defaults of the keys."""
-    assert settings_of("").audit == AuditSettings()
-
-
 def test_values() -> None:
     """Each key has its value."""
     text = (

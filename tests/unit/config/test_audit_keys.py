@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.config.audit_keys import AUDIT
 from doorkeeper.config.errors import ConfigError
 from testkit.settings import settings_of
-
-
-def test_all_are_ours() -> None:
-    """No broker knows them."""
-    assert all(key.name.startswith("doorkeeper.audit.") for key in AUDIT)
 
 
 @pytest.mark.parametrize(

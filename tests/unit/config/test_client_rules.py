@@ -9,14 +9,6 @@ WITHHOLD = "doorkeeper.clients.withhold"
 ANSWER = "doorkeeper.clients.answer.max.bytes"
 
 
-def test_nothing_by_default() -> None:
-    """Without the keys no client is treated differently."""
-    settings = settings_of("")
-
-    assert settings.clients_withhold == ()
-    assert settings.clients_answer_max_bytes == ()
-
-
 def test_rules() -> None:
     """A rule has a software, perhaps a version, and numbers."""
     settings = settings_of(

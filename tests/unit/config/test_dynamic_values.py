@@ -28,14 +28,6 @@ def test_this_nodes_value_comes_before_the_clusters_before_the_file() -> None:
     ]
 
 
-def test_without_dynamic_values_the_file_holds_again() -> None:
-    """What was given with the file is never lost."""
-    of_file = settings_of(FILE)
-    settings = resolve(of_file.given, BOTH).settings
-
-    assert resolve(settings.given, DynamicValues()).settings == of_file
-
-
 def test_a_value_that_is_wrong_is_refused() -> None:
     """The error names the key and that the value is a dynamic one."""
     with pytest.raises(ConfigError) as refused:
@@ -54,20 +46,6 @@ def test_a_kept_value_that_no_longer_fits_is_left_out() -> None:
 
     assert (settings.max_connections, settings.super_users) == (10, "User:b")
     assert [problem.key for problem in problems] == ["max.connections"]
-
-
-def test_every_cluster_has_what_eligible_leader_replicas_need() -> None:
-    """It is told, and no plug-in is given it."""
-    settings = settings_of("")
-
-    assert settings.dynamic.shown_of_cluster == {"min.insync.replicas": "1"}
-    assert settings.originals == {}
-    (row,) = settings.describe_cluster()
-    assert (row.name, row.value, row.source) == (
-        "min.insync.replicas",
-        "1",
-        ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
-    )
 
 
 def test_secrets_of_the_cluster_have_no_value() -> None:

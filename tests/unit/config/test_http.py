@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.config.http import HttpSettings, is_loopback
+from doorkeeper.config.http import HttpSettings
 from testkit.settings import problems_of, settings_of
 
 LISTENER = "doorkeeper.http.listener"
@@ -17,11 +17,6 @@ USERS = "doorkeeper.http.users.file=u\n"
 
 def http_of(text: str) -> HttpSettings | None:
     return settings_of(text).http
-
-
-def test_it_is_off_where_nobody_gives_it() -> None:
-    """There is no port by default."""
-    assert http_of("") is None
 
 
 @pytest.mark.parametrize(
@@ -124,10 +119,3 @@ def test_how_old_the_store_may_be() -> None:
     assert default is not None
     assert given is not None
     assert (default.store_age_max_ms, given.store_age_max_ms) == (60_000, 5)
-
-
-def test_names_are_others() -> None:
-    """A name other than localhost may be anybody's address tomorrow."""
-    assert is_loopback("localhost")
-    assert not is_loopback("localhost.example")
-    assert not is_loopback("")

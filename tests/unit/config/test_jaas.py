@@ -1,30 +1,14 @@
 """JAAS entries, read as Java's StreamTokenizer reads them."""
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper.config.jaas import JaasError, LoginModule, parse
-
-MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+from doorkeeper.config.jaas import JaasError, parse
 
 
 def options_of(text: str) -> dict[str, str]:
     return dict(parse(f"m required {text};")[0].options)
-
-
-def test_kafkas_documentation_example() -> None:
-    """The example of Kafka's documentation has its three options."""
-    text = f'{MODULE} required \\\n username="admin" password="p" user_alice="alice-secret";'
-
-    # What javaproperties leaves of the continued line has no backslash.
-    assert parse(text.replace("\\\n", "")) == [
-        LoginModule(
-            MODULE,
-            "REQUIRED",
-            {"username": "admin", "password": "p", "user_alice": "alice-secret"},
-        )
-    ]
 
 
 @pytest.mark.parametrize(
@@ -57,13 +41,6 @@ def test_a_number_without_quotes_is_no_value(number: str) -> None:
         parse(f"m required k={number};")
 
 
-def test_several_modules() -> None:
-    """One text may hold several modules, each with its flag."""
-    found = parse("a.B required; c.D OPTIONAL k=v;")
-
-    assert [(each.name, each.flag) for each in found] == [("a.B", "REQUIRED"), ("c.D", "OPTIONAL")]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -88,16 +65,6 @@ def test_what_is_no_configuration(text: str, said: str) -> None:
 def test_a_module_hides_its_options() -> None:
     """The repr of a module has no secret in it."""
     assert "s3cret" not in repr(parse('m required user_a="s3cret";'))
-
-
-@given(st.text(), st.text())
-@example("\\", '"')
-def test_a_quoted_value_comes_back(name: str, password: str) -> None:
-    """Every text without line ends can be written as a quoted value."""
-    for text in (name, password):
-        quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-        quoted = quoted.replace("\n", "\\n").replace("\r", "\\r")
-        assert options_of(f'k="{quoted}"') == {"k": text}
 
 
 @given(st.text(st.sampled_from("ab =;\"'\\/*\n9-._$#\x7f\x80\xa0\u4e2d")))

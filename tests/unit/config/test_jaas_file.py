@@ -8,8 +8,6 @@ import pytest
 
 from doorkeeper.config.jaas import JaasError, LoginModule
 from doorkeeper.config.jaas_file import NO_FILE, expand, java_properties, parse, read
-from doorkeeper.config.sasl import MODULES
-from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,19 +108,3 @@ def test_reading(tmp_path: Path) -> None:
     assert str(read(str(tmp_path / "no")).problems[0]).endswith("No such file or directory")
     assert str(read(str(tmp_path)).problems[0]).endswith("Is a directory")
     assert "is it a JAAS file?" in str(read(str(large)).problems[0])
-
-
-def test_the_page_on_security_shows_what_can_be_read() -> None:
-    """Its file has a module for each mechanism."""
-    page = (ROOT / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
-    start = page.index("    KafkaServer {")
-    text = page[start : page.index("    };\n", start) + len("    };\n")]
-
-    (modules,) = parse(text, {}).values()
-
-    assert [each.name for each in modules] == [
-        *MODULES["PLAIN"],
-        *MODULES["SCRAM-SHA-256"],
-        MODULES["GSSAPI"][0],
-        *MODULES["OAUTHBEARER"],
-    ]

@@ -2,7 +2,6 @@
 
 from doorkeeper.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.values import KeyType, parse_value
 
 
 def test_a_key_is_of_one_kind() -> None:
@@ -16,10 +15,3 @@ def test_all_keys_of_a_broker_are_known() -> None:
     declared = [name for name, key in KEYS.items() if key.declared and not key.ours]
 
     assert len(declared) + len(WITHOUT_EFFECT) == 360
-
-
-def test_defaults_are_of_their_types() -> None:
-    """The table's types and defaults agree."""
-    for type_name, default in WITHOUT_EFFECT.values():
-        if default is not None:
-            parse_value(KeyType[type_name], default)

@@ -31,26 +31,6 @@ def test_names_are_upper_case() -> None:
         settings.listener("client")
 
 
-def test_an_empty_host_and_port_0_are_known_later() -> None:
-    """What clients are told of such a listener is known when it is bound."""
-    (listener,) = settings_of("listeners=PLAINTEXT://:0").listeners
-
-    assert listener.host == ""
-    assert listener.advertised_host is None
-    assert listener.advertised_port is None
-
-
-def test_advertised_listeners() -> None:
-    """Clients are told advertised.listeners instead."""
-    settings = settings_of(
-        "listeners=PLAINTEXT://0.0.0.0:9092\nadvertised.listeners=PLAINTEXT://door.example:19092"
-    )
-
-    assert settings.listeners[0].host == "0.0.0.0"
-    assert settings.listeners[0].advertised_host == "door.example"
-    assert settings.listeners[0].advertised_port == 19092
-
-
 def test_a_controller_listener() -> None:
     """It is marked, opens early, and is PLAINTEXT where no map says otherwise."""
     settings = settings_of(
@@ -61,16 +41,6 @@ def test_a_controller_listener() -> None:
     assert settings.controller_listener_names == {"CONTROLLER"}
     assert settings.early_start_listeners == {"CONTROLLER"}
     assert settings.inter_broker_listener_name == "PLAINTEXT"
-
-
-def test_early_start_listeners_replace_the_default() -> None:
-    """Where they are given, controller listeners wait like others."""
-    settings = settings_of(
-        "listeners=PLAINTEXT://localhost:1,CONTROLLER://localhost:2\n"
-        "controller.listener.names=CONTROLLER\nearly.start.listeners=plaintext"
-    )
-
-    assert settings.early_start_listeners == {"PLAINTEXT"}
 
 
 def test_the_listener_between_nodes() -> None:
@@ -87,19 +57,6 @@ def test_the_listener_between_nodes() -> None:
     given = f"listeners=A://:1,B://:2\n{spoken}\n{login}\nsecurity.inter.broker.protocol="
     assert settings_of(f"{given}SASL_PLAINTEXT").inter_broker_listener_name == "A"
     assert settings_of(f"{given}PLAINTEXT").inter_broker_listener_name == "B"
-
-
-def test_a_listener_may_be_left_out_of_the_advertised_ones() -> None:
-    """It is served all the same, but cannot be the one between nodes."""
-    settings = settings_of(f"{BOTH}advertised.listeners=B://door.example:2")
-
-    assert [listener.advertised for listener in settings.listeners] == [False, True]
-    assert settings.inter_broker_listener_name == "B"
-
-
-def test_an_element_that_is_repeated_counts_once() -> None:
-    """Kafka 4.3.1 drops an element of a list that stands there twice in the same words."""
-    assert len(settings_of("listeners=PLAINTEXT://h:1,PLAINTEXT://h:1").listeners) == 1
 
 
 def test_max_connections_of_a_listener() -> None:
@@ -119,11 +76,6 @@ def test_ipv4_and_ipv6_may_share_a_port() -> None:
     )
 
     assert [listener.port for listener in settings.listeners] == [1, 1]
-
-
-def test_free_ports_are_no_conflict() -> None:
-    """Port 0 may be given often."""
-    assert len(settings_of(BOTH.replace(":1", ":0").replace(":2", ":0")).listeners) == 2
 
 
 @pytest.mark.parametrize(

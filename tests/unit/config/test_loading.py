@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import STANDARD_AUTHORIZER, load
 from testkit.settings import loaded_from, problems_of, settings_of
 
@@ -56,15 +55,6 @@ def test_without_a_file_everyone_here_is_an_administrator() -> None:
     )
 
 
-def test_the_warning_stays_true_with_overrides() -> None:
-    """It names the machine only while the listener is local, and nobody when nobody is."""
-    open_to_all = load(None, ["listeners=PLAINTEXT://:9092"]).warnings
-    nobody = load(None, ["super.users=User:admin"]).warnings
-
-    assert "everyone who reaches this server is an administrator" in open_to_all[0]
-    assert nobody == ("no configuration file is given",)
-
-
 def test_with_a_file_nothing_is_added() -> None:
     """An empty file has Kafka's defaults: no authorizer, no super user, all interfaces."""
     settings, warnings = loaded_from("")
@@ -110,29 +100,6 @@ def test_an_unknown_key_of_ours_stops_the_start() -> None:
     assert "unknown key; docs/reference/configuration.md" in problems_of("doorkeeper.htp.port=x")[0]
 
 
-def test_overrides_come_last() -> None:
-    """An override replaces the file's entry without a word; the last one counts."""
-    loaded = loaded_from("num.partitions=2", "num.partitions=3", "num.partitions=4")
-
-    assert loaded.settings.num_partitions == 4
-    assert loaded.warnings == ()
-
-
-def test_a_wrong_override_names_itself() -> None:
-    """The source of its problem is --override."""
-    assert problems_of("", "num.partitions=0")[0].startswith("--override: num.partitions: found")
-    with pytest.raises(ConfigError, match="expected key=value"):
-        load(None, ["oops"])
-
-
-def test_a_repeated_key_is_a_warning() -> None:
-    """The last one counts, as for Java, and one hears of it."""
-    settings, warnings = loaded_from("num.partitions=2\nnum.partitions=3")
-
-    assert settings.num_partitions == 3
-    assert "line 2: num.partitions replaces the one of" in warnings[0]
-
-
 @pytest.mark.parametrize("name", ["file", "dir", "directory", "env", "envVar"])
 def test_references_to_usual_providers_are_refused(name: str) -> None:
     """A broker without providers would take the reference as the password itself."""
@@ -166,28 +133,6 @@ def test_limits_of_addresses() -> None:
     assert settings.max_connections_per_ip_overrides == {"10.0.0.7": 3, "0:0:0:0:0:0:0:1": 0}
     problems = problems_of("max.connections.per.ip.overrides=10.0.0.7")
     assert "found '10.0.0.7'; allowed: host:count" in problems[0]
-
-
-def test_a_store_that_is_wrong_is_not_shown() -> None:
-    """The address of a shared store may hold a password: what is wrong is told without it."""
-    problems = problems_of("node.id=1\ndoorkeeper.store=postgres:/u:s3cret@h/db")
-
-    assert "allowed: embedded, or postgresql://" in problems[0]
-    assert "s3cret" not in problems[0]
-
-
-def test_our_own_keys() -> None:
-    """Paths, numbers and levels are typed; what is absent is None or without end."""
-    settings = settings_of(
-        "doorkeeper.catalog.file=/etc/c.yaml\ndoorkeeper.log.levels=root=DEBUG\n"
-        "doorkeeper.change.log.retention.days=30"
-    )
-
-    assert settings.catalog_file == Path("/etc/c.yaml")
-    assert settings.log_levels == {"root": 10}
-    assert settings.change_log_retention_days == 30
-    assert settings_of("").catalog_file is None
-    assert settings_of("").change_log_retention_days == -1
 
 
 def test_a_prefix_without_its_listener_is_a_warning() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import KeyLookup, find_key, is_for_plug_ins, resembling
+from doorkeeper.config.naming import KeyLookup, find_key, is_for_plug_ins
 
 
 def test_plain_names() -> None:
@@ -63,14 +63,6 @@ def test_a_prefix_that_a_key_does_not_take_takes_its_effect() -> None:
 def test_a_slip_names_the_known_key(name: str, known: str) -> None:
     """A name at most two edits from a known key is taken for a slip."""
     assert find_key(name) == KeyLookup(resembles=known)
-
-
-def test_three_edits_are_too_many() -> None:
-    """What is further away is a name of its own."""
-    assert resembling("num.partitions.for.us") is None
-    assert resembling("ssl.keystore.path") is None
-    assert resembling("xy") is None
-    assert resembling("") is None
 
 
 def test_keys_of_plug_ins_have_the_prefix_of_a_listener() -> None:

@@ -40,16 +40,6 @@ def test_a_mechanism_stands_before_keys_of_sasl_only() -> None:
     assert b.values["ssl.client.auth"] == "none"
 
 
-def test_handlers_find_every_key_of_sasl() -> None:
-    """Also one that has no effect by itself; one without a value is absent."""
-    a, _ = settings_of(FILE).listeners
-    oauth, scram = a.mechanisms
-
-    assert oauth.values["sasl.login.class"] == "com.example.Login"
-    assert "sasl.login.class" not in scram.values
-    assert oauth.values["sasl.login.refresh.buffer.seconds"] == "300"
-
-
 def test_login_modules_are_not_carried_as_texts() -> None:
     """They are full of passwords."""
     settings = settings_of(

@@ -45,11 +45,6 @@ def test_mechanisms_of_the_listener_come_first() -> None:
     assert (plain.name, plain.max_reauth_ms) == ("PLAIN", 5000)
 
 
-def test_a_listener_without_sasl_needs_none_of_it() -> None:
-    """GSSAPI, Kafka's default, is no problem where no listener uses SASL."""
-    assert settings_of("listeners=PLAINTEXT://localhost:1").listeners[0].mechanisms == ()
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -156,72 +151,4 @@ def test_with_a_handler_plain_needs_no_module(tmp_path: Path, section: str) -> N
     assert listener.mechanisms[0].login_module is None
 
 
-KERBEROS = """
-    com.sun.security.auth.module.Krb5LoginModule required
-    useKeyTab=true
-    storeKey=true
-    keyTab="/etc/security/keytabs/kafka_server.keytab"
-    principal="kafka/kafka1.hostname.com@EXAMPLE.COM";
-"""
-PRINTED = {
-    "GSSAPI": (
-        KERBEROS,
-        {
-            "useKeyTab": "true",
-            "storeKey": "true",
-            "keyTab": "/etc/security/keytabs/kafka_server.keytab",
-            "principal": "kafka/kafka1.hostname.com@EXAMPLE.COM",
-        },
-    ),
-    "PLAIN": (
-        """
-    org.apache.kafka.common.security.plain.PlainLoginModule required
-    username="admin"
-    password="admin-secret"
-    user_admin="admin-secret"
-    user_alice="alice-secret";
-""",
-        {
-            "username": "admin",
-            "password": "admin-secret",
-            "user_admin": "admin-secret",
-            "user_alice": "alice-secret",
-        },
-    ),
-    "SCRAM-SHA-256": (
-        """
-    org.apache.kafka.common.security.scram.ScramLoginModule required
-    username="admin"
-    password="admin-secret";
-""",
-        {"username": "admin", "password": "admin-secret"},
-    ),
-    "OAUTHBEARER": (
-        """
-    org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required
-    unsecuredLoginStringClaim_sub="admin";
-""",
-        {"unsecuredLoginStringClaim_sub": "admin"},
-    ),
-}
 """The blocks of Kafka's documentation, and their options."""
-
-
-@pytest.mark.parametrize("mechanism", PRINTED)
-def test_the_blocks_of_kafkas_documentation(tmp_path: Path, mechanism: str) -> None:
-    """Each works as it is printed, alone, beside the others, and on one line in a key."""
-    block, options = PRINTED[mechanism]
-    file = tmp_path / "jaas.conf"
-    text = f"{LISTENER}sasl.enabled.mechanisms={mechanism}\ndoorkeeper.jaas.file={file}\n"
-    key = f"listener.name.sasl.{mechanism.lower()}.sasl.jaas.config"
-    folded = block.strip().replace("\n", " \\\n")
-    found: list[Listener] = []
-    file.write_text(f"KafkaServer {{{block}}};\n\nClient {{{KERBEROS}}};\n")
-    found += settings_of(text).listeners
-    file.write_text(f"KafkaServer {{{''.join(each for each, _ in PRINTED.values())}}};")
-    found += settings_of(text).listeners
-    file.write_text("")
-    found += settings_of(f"{text}{key}={folded}\n").listeners
-
-    modules = [listener.mechanisms[0].login_module for listener in found]
-    assert [None if each is None else dict(each.options) for each in modules] == [options] * 3

@@ -38,14 +38,6 @@ def test_a_given_value_has_its_default_as_second_synonym() -> None:
     )
 
 
-def test_a_default_is_told_as_such() -> None:
-    """What nobody gives is DEFAULT_CONFIG; the node's id is the one that counts."""
-    settings = settings_of("broker.id=7")
-
-    assert row(settings, "num.partitions").source is ConfigSource.DEFAULT_CONFIG
-    assert row(settings, "node.id").value == "7"
-
-
 def test_secrets_have_no_value() -> None:
     """super.users, prefixed JAAS entries and plug-ins' keys are sensitive, as on a broker."""
     settings = settings_of(f"{SASL}com.example.password=s3cret")
@@ -63,11 +55,6 @@ def test_secrets_have_no_value() -> None:
     assert "s3cret" not in repr(settings.describe())
 
 
-def test_the_authorizer_is_readable() -> None:
-    """authorizer.class.name is declared, and so its value is told."""
-    assert row(settings_of(SASL), "authorizer.class.name").value is not None
-
-
 def test_keys_without_effect_are_told_where_they_are_given() -> None:
     """They keep Kafka's type and default; passwords among them stay hidden."""
     settings = settings_of("log.dirs=/x\nssl.key.password=s3cret\nzookeeper.connect=z:2181")
@@ -76,13 +63,6 @@ def test_keys_without_effect_are_told_where_they_are_given() -> None:
     assert row(settings, "ssl.key.password").value is None
     assert row(settings, "zookeeper.connect").sensitive
     assert "log.dir" not in [each.name for each in settings.describe()]
-
-
-def test_rows_are_sorted() -> None:
-    """The rows are in the order of their names, each name once."""
-    names = [each.name for each in settings_of(SASL).describe()]
-
-    assert names == sorted(set(names))
 
 
 def test_settings_do_not_print_secrets() -> None:
@@ -99,10 +79,3 @@ def test_an_id_is_shown_under_both_names() -> None:
         Synonym("broker.id", "-1", ConfigSource.DEFAULT_CONFIG),
     )
     assert row(settings_of("broker.id=7"), "node.id").source is given
-
-
-def test_the_default_protocols_stand_in_kafkas_order() -> None:
-    """The text of the default is a broker's, to the letter."""
-    assert row(settings_of(""), "listener.security.protocol.map").value == (
-        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
-    )

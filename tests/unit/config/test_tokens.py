@@ -13,17 +13,6 @@ listener.name.l.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.Pl
 """
 
 
-def test_there_is_none_by_default() -> None:
-    """Neither a secret nor a warning; the times are Kafka's."""
-    settings = settings_of("")
-
-    assert settings.delegation_token_secret_key == ""
-    assert settings.delegation_token_max_lifetime_ms == 7 * 86_400_000
-    assert settings.delegation_token_expiry_time_ms == 86_400_000
-    assert settings.delegation_token_expiry_check_interval_ms == 3_600_000
-    assert loaded_from("num.partitions=1\n").warnings == ()
-
-
 def test_a_secret_is_never_shown() -> None:
     """Not in a repr, and not to who describes the node."""
     settings = settings_of(SASL + "delegation.token.secret.key=hush-hush")
