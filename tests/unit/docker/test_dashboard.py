@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from prometheus_client.parser import text_string_to_metric_families
 
-from doorkeeper.http.exposition import Exposition
-from doorkeeper.metrics.series import Meters
 from doorkeeper.metrics.table import METRICS, MetricKind
 from testkit import dashboard
 from testkit.checkout import ROOT
@@ -97,61 +94,3 @@ def test_legends_and_texts_name_labels_that_the_query_keeps(text: str, expr: str
         kept = {label.strip() for by in sums for label in by.split(",")}
 
     assert named <= kept
-
-
-async def test_each_name_is_in_what_a_server_gives() -> None:
-    """The names of all queries are in the text of /metrics itself."""
-    text, _ = await Exposition(Meters()).text("")
-    families = {family.name for family in text_string_to_metric_families(text.decode())}
-
-    for expr in (*dashboard_queries().values(), *alert_queries().values()):
-        for name in query(expr).metrics - OF_PROMETHEUS:
-            stem = re.sub(r"_(bucket|sum|count|total)$", "", name)
-            assert stem in families or name in families, name
-
-
-def test_every_metric_of_ours_is_shown_or_told() -> None:
-    """What nobody looks at need not be counted; these few are for questions."""
-    asked = {name for expr in dashboard_queries().values() for name in query(expr).metrics}
-    asked |= {name for expr in alert_queries().values() for name in query(expr).metrics}
-    unasked = {
-        metric.name
-        for metric in METRICS
-        if not metric.foreign and not any(name in asked for name, _ in _names(metric))
-    }
-
-    assert unasked == {
-        "doorkeeper_metric_faults_total",
-        "doorkeeper_reloads_total",
-        "doorkeeper_request_trailing_bytes_total",
-        "doorkeeper_withheld_acls_total",
-    }
-
-
-def test_panels_fill_the_width_without_lying_on_each_other() -> None:
-    """Each cell of the grid belongs to one panel at most, and ids are unique."""
-    taken: set[tuple[int, int]] = set()
-    for panel in panels():
-        place = panel["gridPos"]
-        cells = {
-            (place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])
-        }
-        assert not cells & taken
-        assert all(x < dashboard.WIDTH for x, _ in cells)
-        taken |= cells
-    ids = [panel["id"] for panel in panels()]
-    assert len(ids) == len(set(ids))
-
-
-@pytest.mark.parametrize("expr", ["sum(a", "a)", "a{b}}", "a ? b", "a[5m"])
-def test_a_query_that_is_broken_is_not_read(expr: str) -> None:
-    """The reader does not pass over what it does not know."""
-    with pytest.raises(ValueError, match="found"):
-        query(expr)
-
-
-def test_the_reader_tells_metrics_from_labels() -> None:
-    """In braces and in lists of labels are labels; texts, windows and functions are neither."""
-    found = query('sum by (a, b) (rate(m_total{c="x{y}", d!~"z"}[5m])) / on (e) n > 0.5')
-
-    assert found == (frozenset({"m_total", "n"}), frozenset("abcde"))

@@ -11,7 +11,7 @@ from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, Res
 from doorkeeper.acl.recorded_access import RecordedAccess, least_acls
 from doorkeeper.learning.alternatives import Alternative, alternatives
 from doorkeeper.learning.internal_names import InternalNames
-from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, group, topic
+from testkit.acl import PREFIXED, READ, WRITE, allow, group, topic
 
 FIRST = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
 CREATE = AclOperation.CREATE
@@ -107,16 +107,6 @@ def test_topics_of_streams(name: str, *, is_internal: bool) -> None:
     assert (InternalNames(bindings).find(bindings[1]) is not None) is is_internal
 
 
-def test_the_longest_application_id() -> None:
-    """One id may be the beginning of another."""
-    bindings = [allow("svc", READ, group(each)) for each in ("app", "app-two")]
-    binding = allow("svc", READ, topic("app-two-counts-changelog"))
-
-    found = InternalNames([*bindings, binding]).find(binding)
-
-    assert found == ("internal topic of the Streams application app-two", "app-two-")
-
-
 def test_the_group_of_another_principal_explains_nothing() -> None:
     """Names are recognised among those of one principal."""
     binding = allow("svc", READ, topic("words-counts-changelog"))
@@ -144,10 +134,3 @@ def test_a_connect_cluster() -> None:
             "group of Connect's sink connector files",
         ),
     ]
-
-
-def test_a_status_topic_alone_is_no_connect_cluster() -> None:
-    """All three topics must be there."""
-    bindings = [allow("svc", WRITE, topic("order-status")), allow("svc", DESCRIBE, topic("a"))]
-
-    assert InternalNames(bindings).find(bindings[0]) is None

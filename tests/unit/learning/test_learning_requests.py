@@ -7,7 +7,6 @@ import pytest
 from doorkeeper.acl.decision import Question
 from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.learning.requests import (
-    WIDE_QUESTIONS,
     any_topic,
     counted_request,
     is_reported,
@@ -15,27 +14,6 @@ from doorkeeper.learning.requests import (
 
 METADATA, LIST_GROUPS, CREATE_TOPICS, INIT_PRODUCER_ID, CREATE_ACLS = 3, 16, 19, 22, 30
 CLUSTER, TOPIC = ResourceType.CLUSTER, ResourceType.TOPIC
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        (METADATA, AclOperation.CREATE, CLUSTER),
-        (LIST_GROUPS, AclOperation.DESCRIBE, CLUSTER),
-        (CREATE_TOPICS, AclOperation.CREATE, CLUSTER),
-        (INIT_PRODUCER_ID, AclOperation.IDEMPOTENT_WRITE, CLUSTER),
-    ],
-)
-def test_a_wide_question_is_followed_by_a_narrow_one(
-    question: tuple[int, AclOperation, ResourceType],
-) -> None:
-    """A denial of the wide one leads to the narrow one."""
-    assert question in WIDE_QUESTIONS
-
-
-def test_other_questions_are_allowed() -> None:
-    """A denial of ALTER on the cluster would end CreateAcls."""
-    assert (CREATE_ACLS, AclOperation.ALTER, CLUSTER) not in WIDE_QUESTIONS
 
 
 @pytest.mark.parametrize(

@@ -42,27 +42,6 @@ def test_other_texts_are_refused_with_the_forms(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "live", "store", "stdin"),
-    [
-        ("acls.yaml", False, False, False),
-        ("-", False, False, True),
-        ("config:x", False, True, False),
-        ("store:x", False, True, False),
-        ("postgresql://u@h/d", False, True, False),
-        ("kafka://a:1", True, False, False),
-        ("controllers://a:1", True, False, False),
-    ],
-)
-def test_properties_follow_from_the_kind(
-    text: str, *, live: bool, store: bool, stdin: bool
-) -> None:
-    """Live clusters, stores and standard input are told apart without opening anything."""
-    address = parse_address(text)
-
-    assert (address.is_live, address.is_store, address.is_stdin) == (live, store, stdin)
-
-
-@pytest.mark.parametrize(
     ("text", "canonical"),
     [
         ("kafka://B:2,a:1", "kafka://a:1,b:2"),

@@ -108,14 +108,3 @@ async def test_many_problems(tmp_path: Path) -> None:
 
     assert len(raised.value.problems) == 21
     assert str(raised.value.problems[-1]) == "and more"
-
-
-async def test_a_row_of_several_operations_has_its_problem_once(tmp_path: Path) -> None:
-    """Each operation is an ACL, and the line names none of them."""
-    one = tmp_path / "a.yaml"
-    file(one, "{prefixes: pay-}", LABELS.replace("READ", "[READ, WRITE, DESCRIBE]"))
-
-    with pytest.raises(RepositoryError) as raised:
-        await read(one)
-
-    assert len(raised.value.problems) == 1

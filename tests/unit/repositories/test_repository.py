@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.acl.model import AclOperation, ResourceType, exactly
-from doorkeeper.repositories.repository import AclContents, AclSession, known_bindings
+from doorkeeper.repositories.repository import AclSession, known_bindings
 from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:
@@ -42,11 +42,6 @@ async def test_a_binding_is_removed_by_the_filter_that_matches_it_alone() -> Non
 
     assert await session.remove([A]) == [None]
     assert session.filters == [exactly(A)]
-
-
-def test_contents_are_formatted_without_their_bindings() -> None:
-    """At its end asyncio.run formats a result, however large."""
-    assert repr(AclContents([A, A], revision=7)) == "AclContents(2 bindings, revision=7)"
 
 
 @pytest.mark.parametrize(

@@ -36,12 +36,3 @@ def test_the_alert_is_told_and_only_then(tmp_path: Path) -> None:
     (alert,) = told
     assert isinstance(context, AlertContext)
     assert alert[0] == ALERT
-
-
-def test_nobody_needs_to_ask(tmp_path: Path) -> None:
-    """Without somebody who sends it, the alert is dropped."""
-    settings = in_pem(tmp_path, ssl_client_auth="required")
-    context = build_context(settings, files_of(settings)).context
-
-    with pytest.raises(ssl.SSLError):
-        shaken(context, client_context())

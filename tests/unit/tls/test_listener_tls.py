@@ -128,9 +128,3 @@ def test_what_nobody_has_foreseen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     assert "server.pem: a certificate or key cannot be used (TypeError); the previous" in problem
     assert tls.context is before
-
-
-def test_what_people_should_hear(tmp_path: Path) -> None:
-    """Warnings are those of the context."""
-    assert ListenerTls(in_pem(tmp_path)).warnings == ()
-    assert ListenerTls(in_pem(tmp_path, ssl_cipher_suites="TLS_AES_128_GCM_SHA256")).warnings

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ssl
-
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from doorkeeper.tls.pem import (
     PemError,
-    blocks_of,
     certificates_of,
     private_key_of,
     revocations_of,
@@ -80,14 +77,6 @@ def test_certificates_that_are_none() -> None:
         certificates_of((CHAIN + wrong).encode())
 
 
-def test_a_certificate_of_no_version() -> None:
-    """Whatever the library raises is the one error."""
-    der = world().server.der.replace(b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x0d", 1)
-
-    with pytest.raises(PemError, match="the certificate number 1 is malformed"):
-        certificates_of(ssl.DER_cert_to_PEM_cert(der).encode())
-
-
 def test_revocation_lists() -> None:
     """Several in PEM, or one in DER."""
     revoked = world().authority.revoked(world().bob)
@@ -98,8 +87,3 @@ def test_revocation_lists() -> None:
         revocations_of(b"\x30\x00")
     with pytest.raises(PemError, match="found PRIVATE KEY; allowed: PEM with a block X509 CRL"):
         revocations_of(KEY.encode())
-
-
-def test_blocks_of_nothing() -> None:
-    """Text without a block has none."""
-    assert blocks_of(b"-----BEGIN -----") == []

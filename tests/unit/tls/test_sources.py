@@ -13,14 +13,6 @@ from doorkeeper.tls.sources import files_of, memory_file
 from testkit.tls import settings
 
 
-def test_files_are_read_by_key(tmp_path: Path) -> None:
-    """What is named is read; what is not, is not there."""
-    file = tmp_path / "store"
-    file.write_bytes(b"x")
-
-    assert files_of(settings(ssl_keystore_location=file)) == {"ssl.keystore.location": b"x"}
-
-
 def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Missing, a folder, empty, too large: one line that names key, file and reason."""
     monkeypatch.setattr(sources, "FILE_BYTES_MAX", 3)
