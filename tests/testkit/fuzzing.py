@@ -13,7 +13,7 @@ A target is a function of a test file's top level that takes bytes and raises no
 ``modules`` are those whose branches lead the fuzzer. To search for longer, by hand, with a folder
 that keeps what was found:
 
-    PYTHONPATH=tests .venv/bin/python -m testkit.fuzzing tests/fuzz/test_jaas.py sections \
+    PYTHONPATH=tests .venv/bin/python -m testkit.fuzzing tests/fuzz/test_rules.py sections \
         doorkeeper.config.jaas_file -- -max_total_time=600 corpus/
 """
 

@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.acl.model import ANONYMOUS
 from doorkeeper.authorizer.contract import AclCreateResult
-from doorkeeper.connection.exchange import Closed, LogEvent, PendingUpdate
+from doorkeeper.connection.exchange import Closed, LogEvent, Peer, PendingUpdate
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.limits import Limits
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
@@ -377,3 +377,15 @@ def test_a_connection_is_empty_when_all_that_came_is_handled() -> None:
     seen.append(client.is_empty)
 
     assert seen == [True, False, False, True, False]
+
+
+@pytest.mark.parametrize(("release", "envelope"), [("4.3", "None"), ("4.4", "Optional.empty")])
+def test_a_peer_is_described_as_a_broker_does(release: str, envelope: str) -> None:
+    """The text of refusals names the connection, the listener and the protocol."""
+    peer = Peer("127.0.0.1:9092-127.0.0.1:5-0-1", "127.0.0.1", "SASL", "SASL_PLAINTEXT", number=255)
+
+    assert peer.description(release) == (
+        "Request(processor=0, connectionId=127.0.0.1:9092-127.0.0.1:5-0-1,"
+        " session=org.apache.kafka.network.Session@ff, listenerName=ListenerName(SASL),"
+        f" securityProtocol=SASL_PLAINTEXT, buffer=null, envelope={envelope})"
+    )

@@ -6,32 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.connection.responses import ITEMS, add_header, error_code_of
+from doorkeeper.connection.responses import ITEMS, error_code_of
 from doorkeeper.handlers import registry
-from doorkeeper_wire.headers import RequestHeader
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
-
-
-def header(version: int) -> RequestHeader:
-    return RequestHeader(api_key=29, api_version=version, correlation_id=7, client_id="t")
-
-
-@pytest.mark.parametrize("version", [1, 3])
-def test_a_body_is_framed_as_the_message_is(version: int) -> None:
-    """Size, correlation id, and tags from the flexible versions on."""
-    body = DescribeAclsResponse(error_message="text").encode(version)
-
-    frame = add_header(header(version), body)
-
-    assert frame.endswith(body)
-    assert len(frame) - len(body) == (8 if version == 1 else 9)
-    assert int.from_bytes(frame[:4]) == len(frame) - 4
-    assert int.from_bytes(frame[4:8]) == 7
 
 
 def apis() -> list[Api]:

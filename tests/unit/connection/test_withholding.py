@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
+from doorkeeper.api import codes
+from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclDeleteResult
+from doorkeeper.config.client_rules import ClientRule
+from doorkeeper.connection.client_limits import ClientLimits
 from doorkeeper.connection.exchange import Counts, LogEvent
 from doorkeeper.errors import ErrorCode
+from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
+from testkit.acl import READ, WRITE, allow, topic
 from testkit.deliveries import body, one, results
 from testkit.edge import connection, describe, versions
 
@@ -65,3 +71,42 @@ def test_an_answer_that_a_client_would_not_survive_is_refused() -> None:
     assert (large.error_code, large.resources) == (ErrorCode.POLICY_VIOLATION, ())
     assert large.error_message.startswith("The answer has 30")
     assert "test may get 20100" in large.error_message
+
+
+BINDINGS = [allow("User:a", READ, topic("t")), allow("User:a", WRITE, topic("u"))]
+DESCRIPTION = DescribeAclsResponse(resources=codes.resource_rows(BINDINGS))
+DELETION = DeleteAclsResponse(
+    filter_results=(
+        codes.filter_result(AclDeleteResult(bindings=tuple(map(AclBindingDeleteResult, BINDINGS)))),
+    )
+)
+
+
+def rules(*numbers: int, software: str = "unnamed") -> list[ClientRule]:
+    return [ClientRule(software, "", numbers)]
+
+
+def test_what_a_client_cannot_read_is_left_out() -> None:
+    """Of both answers; a resource without ACLs is none, a filter without matches stays."""
+    client = ClientLimits()
+
+    kept, withheld = client.readable(DESCRIPTION, rules(7, 3))
+    assert [row.resource_name for row in kept.resources] == ["t"]
+    assert withheld == 1
+    nothing, withheld = client.readable(DESCRIPTION, rules(1, 99))
+    assert (nothing.resources, withheld) == ((), 2)
+
+    kept, withheld = client.readable(DELETION, rules(7, 3))
+    assert [acl.resource_name for acl in kept.filter_results[0].matching_acls] == ["t"]
+    assert withheld == 1
+
+
+def test_only_a_description_can_be_too_large() -> None:
+    """What is deleted is told, however much it is."""
+    client = ClientLimits()
+
+    assert client.too_large(DESCRIPTION, 100, rules(100)) is None
+    assert client.too_large(DELETION, 101, rules(100)) is None
+    error = client.too_large(DESCRIPTION, 101, rules(100))
+    assert error is not None
+    assert error.code is ErrorCode.POLICY_VIOLATION

@@ -1,4 +1,4 @@
-"""DescribeCluster and UnregisterBroker."""
+"""DescribeCluster, UnregisterBroker, DescribeQuorum and UpdateFeatures."""
 
 from __future__ import annotations
 
@@ -8,11 +8,35 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
-from doorkeeper.handlers import describe_cluster, unregister_broker
+from doorkeeper.cluster.model import Broker, Member
+from doorkeeper.handlers import (
+    describe_cluster,
+    describe_quorum,
+    unregister_broker,
+    update_features,
+)
+from doorkeeper.kinds.features import release_change
+from doorkeeper.state.state import EMPTY, apply_at_once
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest
+from doorkeeper_wire.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    Listener,
+    PartitionRequest,
+    TopicRequest,
+)
 from doorkeeper_wire.messages.unregister_broker import UnregisterBrokerRequest
-from testkit.acl import allow
-from testkit.nodes import CLUSTER, CLUSTER_ID, answer, brokers_of, node_of, on_the_wire, outcome
+from doorkeeper_wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from testkit.acl import DESCRIBE, allow
+from testkit.nodes import (
+    CLUSTER,
+    CLUSTER_ID,
+    ANode,
+    answer,
+    brokers_of,
+    node_of,
+    on_the_wire,
+    outcome,
+)
 
 UNASKED = -(2**31)
 
@@ -132,3 +156,149 @@ async def test_the_node_is_removed(controller: object) -> None:
     assert services.removed == [7]
     answered: Any = on_the_wire(made.respond(results.values), 0)
     assert (answered.error_code, answered.error_message) == (0, None)
+
+
+WITH_CONTROLLERS = """
+listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+"""
+
+
+def asked(*topics: tuple[str, tuple[int, ...]]) -> DescribeQuorumRequest:
+    """Return a request for these partitions."""
+    return DescribeQuorumRequest(
+        topics=tuple(
+            TopicRequest(
+                topic_name=name,
+                partitions=tuple(PartitionRequest(partition_index=index) for index in indexes),
+            )
+            for name, indexes in topics
+        )
+    )
+
+
+LOG = asked(("__cluster_metadata", (0,)))
+
+
+@pytest.mark.parametrize("version", [0, 2])
+async def test_the_controller_leads(version: int) -> None:
+    """Offsets are revisions; the leader has fetched now, and shows its listeners from v2 on."""
+    node = await node_of(allow("alice", DESCRIBE, CLUSTER), properties=WITH_CONTROLLERS)
+    node.state = node.state._replace(revision=17)
+
+    response = answer(describe_quorum.API, LOG, node, version, user="alice")
+
+    [row] = response.topics[0].partitions
+    [voter] = row.current_voters
+    assert (row.leader_id, row.high_watermark, row.observers) == (1, 17, ())
+    assert (voter.replica_id, voter.log_end_offset) == (1, 17)
+    assert voter.last_caught_up_timestamp == (node.now_ms() if version else -1)
+    listeners = [each.listeners for each in response.nodes]
+    expected = [(Listener(name="CONTROLLER", host="broker.example", port=9093),)]
+    assert listeners == (expected if version >= 2 else [])
+
+
+async def test_other_nodes_observe() -> None:
+    """This node knows its own offset; that of a third is -1."""
+    node = await node_of(secured=False, properties=WITH_CONTROLLERS)
+    node.state = node.state._replace(
+        revision=17, members=tuple(Member(each, {}, None, "") for each in (2, 3, 5))
+    )
+    node.node_id, node.controller_id = 3, 2
+    node.controllers = (Broker(2, "two.example", 1), Broker(3, "three.example", 2))
+
+    response = answer(describe_quorum.API, LOG, node, 2)
+
+    [row] = response.topics[0].partitions
+    assert [each.replica_id for each in row.current_voters] == [2]
+    assert [(each.replica_id, each.log_end_offset) for each in row.observers] == [(3, 17), (5, -1)]
+    assert [each.host for each in response.nodes[0].listeners] == ["two.example"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        asked(("__cluster_metadata", (1,))),
+        asked(("__cluster_metadata", (0, 1))),
+        asked(("t", (0,)), ("__cluster_metadata", (0,))),
+        asked(("__cluster_metadata", (0,)), ("t", ())),
+    ],
+)
+async def test_other_partitions_are_unknown(request_: DescribeQuorumRequest) -> None:
+    """Each with 3, the log too where it is not asked for alone."""
+    node = await node_of(secured=False)
+
+    response = answer(describe_quorum.API, request_, node, 2)
+
+    rows = [row for topic in response.topics for row in topic.partitions]
+    assert {row.error_code for row in rows} == {3}
+    assert {row.error_message for row in rows} == {
+        "This server does not host this topic-partition."
+    }
+    assert [(each.topic_name, len(each.partitions)) for each in response.topics] == [
+        (each.topic_name, len(each.partitions)) for each in request_.topics
+    ]
+
+
+UPGRADE, SAFE, UNSAFE = 1, 2, 3
+FAILED = "The update failed for all features since the following feature had an error: "
+
+
+async def follower(release: str) -> ANode:
+    """Return a node of a cluster that follows a release; alice may alter the cluster."""
+    node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
+    node.state = apply_at_once(EMPTY, release_change(release))
+    return node
+
+
+def update(level: int, kind: int = UPGRADE, name: str = "metadata.version") -> FeatureUpdateKey:
+    return FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=kind)
+
+
+@pytest.mark.parametrize(("release", "level"), [("4.3", 30), ("4.4", 33)])
+@pytest.mark.parametrize("kind", [UPGRADE, SAFE, UNSAFE])
+async def test_the_present_level_is_accepted(release: str, level: int, kind: int) -> None:
+    """With a row in version 1, without one in version 2; a check and an update alike."""
+    node = await follower(release)
+    for only in (False, True):
+        request = UpdateFeaturesRequest(feature_updates=(update(level, kind),), validate_only=only)
+
+        older = answer(update_features.API, request, node, 1, user="alice")
+        newer = answer(update_features.API, request, node, 2, user="alice")
+
+        [row] = older.results
+        assert (row.feature, row.error_code, row.error_message) == ("metadata.version", 0, "NONE")
+        assert (newer.error_code, newer.error_message, newer.results) == (0, None, ())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        (update(30, 0), ("Invalid update version 30 for feature metadata.version."
+         " The controller does not support the given upgrade type.")),
+                        (update(-1), ("Invalid update version -1 for feature metadata.version."
+         " A feature version cannot be less than 0.")),
+        (update(0, name="odd"), "Invalid update version 0 for feature odd. Feature odd not found."),
+        (update(33), ("Invalid update version 33 for feature metadata.version."
+         " Local controller 1 only supports versions 7-30")),
+        (update(29), ("Invalid update version 29 for feature metadata.version. Can't downgrade the"
+         " version of this feature without setting the upgrade type to either safe or unsafe"
+         " downgrade.")),
+        (update(7, SAFE), ("Unsupported metadata.version downgrade from 30 to 7. Refusing to"
+         " perform the requested downgrade because it might delete metadata information.")),
+        (update(29, UNSAFE), ("Unsupported metadata.version downgrade from 30 to 29."
+         " Unsafe metadata downgrade is not supported in this version.")),
+        (update(1, name="group.version"), ("Invalid update version 1 for feature group.version."
+         " Local controller 1 does not support this feature.")),
+            ],
+)  # fmt: skip
+async def test_other_levels_are_refused(wanted: FeatureUpdateKey, text: str) -> None:
+    """With 95 for the whole request, and a broker's text."""
+    node = await follower("4.3")
+    request = UpdateFeaturesRequest(feature_updates=(update(30), wanted))
+
+    for version in (1, 2):
+        response = answer(update_features.API, request, node, version, user="alice")
+
+        assert (response.error_code, response.results) == (95, ())
+        assert response.error_message == FAILED + text

@@ -185,25 +185,6 @@ def ids(answer: Any) -> list[str]:
     return [each.token_id for each in answer.tokens]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_a_token_is_told_with_all_it_has(version: int) -> None:
-    """The HMAC in clear; from version 3 on who asked for it."""
-    (row,) = asked(describe_delegation_token.API, ALL, await world(), version).tokens
-
-    assert (row.principal_type, row.principal_name, row.token_id) == (
-        "User",
-        "alice",
-        TOKEN.token_id,
-    )
-    assert row.hmac == signed(TOKEN).hmac
-    assert (row.issue_timestamp, row.expiry_timestamp, row.max_timestamp) == TOKEN[4:]
-    assert [(each.principal_type, each.principal_name) for each in row.renewers] == [
-        ("User", "carol")
-    ]
-    requester = (row.token_requester_principal_type, row.token_requester_principal_name)
-    assert requester == (("User", "bob") if version == 3 else ("", ""))
-
-
 @pytest.mark.parametrize("caller", [ALICE, BOB, CAROL])
 async def test_whom_a_token_concerns_sees_it(caller: Principal) -> None:
     """The owner, who asked for it, and who may renew it; nobody has to be asked."""

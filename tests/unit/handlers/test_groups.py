@@ -15,7 +15,6 @@ from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from doorkeeper_wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from doorkeeper_wire.messages.list_groups import (
-    ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
 )
@@ -41,23 +40,6 @@ async def world(*bindings: AclBinding) -> ANode:
 def names(response: ListGroupsResponse) -> list[str]:
     """Return the ids that are listed."""
     return [row.group_id for row in response.groups]
-
-
-@pytest.mark.parametrize("version", [0, 4, 5])
-async def test_groups_are_sorted_and_versions_tell_more(version: int) -> None:
-    """States from v4, types from v5."""
-    node = await world()
-
-    listed = answer(list_groups.API, ListGroupsRequest(), node, version)
-
-    assert listed.error_code == 0
-    assert names(listed) == ["a", "b", "c"]
-    assert listed.groups[2] == ListedGroup(
-        group_id="c",
-        protocol_type="consumer",
-        group_state="Reconciling" if version >= 4 else "",
-        group_type="consumer" if version >= 5 else "",
-    )
 
 
 @pytest.mark.parametrize(

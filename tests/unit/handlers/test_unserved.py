@@ -167,21 +167,6 @@ async def test_a_follower_needs_cluster_action() -> None:
     assert node.lines()[0] == "INFO Denied CLUSTER_ACTION Cluster:LITERAL:kafka-cluster 1"
 
 
-async def test_the_group_is_asked_first() -> None:
-    """AlterShareGroupOffsets without READ on the group is 30, and no topic is asked about."""
-    node = await node_of(allow("bob", READ, group("payments")))
-    topics = [{"TopicName": "orders", "Partitions": [{"PartitionIndex": 1}]}]
-    values: Values = {"GroupId": "payments", "Topics": topics}
-
-    denied = refused(91, 0, values, node)
-    lines = node.lines()
-    passed = refused(91, 0, values, node, "bob")
-
-    assert denied["ErrorCode"] == 30
-    assert lines == ["INFO Denied READ Group:LITERAL:payments 1"]
-    assert passed["Responses"][0]["Partitions"][0]["ErrorCode"] == 29
-
-
 async def test_one_denied_topic_denies_a_heartbeat() -> None:
     """Its response has no rows: 29 for all of it. No subscription asks for nothing."""
     node = await node_of(allow("alice", READ, group("g")), allow("alice", DESCRIBE, topic("a")))
@@ -190,23 +175,6 @@ async def test_one_denied_topic_denies_a_heartbeat() -> None:
     assert refused(68, 1, asked, node)["ErrorCode"] == 29
     assert refused(68, 1, asked | {"SubscribedTopicNames": ["a"]}, node)["ErrorCode"] == 35
     assert refused(68, 1, asked | {"SubscribedTopicNames": None}, node)["ErrorCode"] == 35
-
-
-async def test_partitions_of_a_transaction() -> None:
-    """Clients up to version 3 need WRITE on the id and the topics, brokers CLUSTER_ACTION."""
-    node = await node_of(allow("alice", WRITE, transaction("t")), allow("alice", WRITE, topic("a")))
-    topics = [{"Name": name, "Partitions": [0]} for name in ("a", "b")]
-    asked: Values = {"V3AndBelowTransactionalId": "t", "V3AndBelowTopics": topics}
-
-    older = refused(24, 3, asked, node)
-    newer = refused(24, 4, {"Transactions": []}, node)
-
-    rows = [
-        (each["Name"], [row["PartitionErrorCode"] for row in each["ResultsByPartition"]])
-        for each in older["ResultsByTopicV3AndBelow"]
-    ]
-    assert rows == [("a", [35]), ("b", [29])]
-    assert newer["ErrorCode"] == 31
 
 
 @pytest.mark.parametrize("key", UNSERVED)

@@ -51,15 +51,6 @@ async def turns_until(world: World, count: int) -> int:
     return turns
 
 
-async def test_a_turn_is_bounded() -> None:
-    """Whoever else has something to do has a turn after each piece of a long one."""
-    world = World(turns_each=1)
-    world.make("long", 50)
-
-    assert await turns_until(world, 1) >= 50
-    assert world.made == [("long", bytearray(b"long"))]
-
-
 async def test_one_that_is_cancelled_is_let_go() -> None:
     """At once, half-way and before it began; those behind it are made."""
     world = World(turns_each=1)
@@ -107,21 +98,3 @@ async def test_an_error_is_that_answers_own() -> None:
     (_, error), behind = world.made
     assert isinstance(error, ValueError)
     assert behind == ("behind", bytearray(b"behind"))
-
-
-async def test_who_is_told_may_ask_again() -> None:
-    """A request behind the first may be for a long answer too; also where its teller fails."""
-    loop = asyncio.get_running_loop()
-    reported: list[object] = []
-    loop.set_exception_handler(lambda _, context: reported.append(context["exception"]))
-    world = World(turns_each=1)
-
-    def again(_made: bytearray | Exception) -> None:
-        world.make("again", 1)
-        raise RuntimeError("the teller fails")
-
-    world.answers.build(world.pieces("first", 1), again)
-    await turns_until(world, 1)
-
-    assert world.stepped == ["first", "again"]
-    assert [str(error) for error in reported] == ["the teller fails"]

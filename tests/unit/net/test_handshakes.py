@@ -166,19 +166,6 @@ async def test_a_client_that_speaks_no_tls(tmp_path: Path) -> None:
         client.leave()
 
 
-async def test_a_stop_ends_handshakes(tmp_path: Path) -> None:
-    """What is half done is cut off at once, and nothing is left."""
-
-    async with edge(door(tmp_path)) as running:
-        slow = await silent(running.port)
-        await until(lambda: running.server.connections == 1)
-        assert await running.server.drain(10.0) == 0
-        assert running.server.connections == 0
-        assert await slow.ended() == b""
-        slow.writer.close()
-        assert FAILED not in running.log.events()
-
-
 async def test_an_error_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What nobody has foreseen ends one connection, with a line and its traceback."""
 

@@ -1,15 +1,24 @@
-"""Accepting connections."""
+"""Listeners: accepting, the number of connections, addresses."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doorkeeper.limits import Limits
+from doorkeeper.net.addresses import (
+    BindError,
+    bound_socket,
+    connection_id,
+    java_host_address,
+)
+from doorkeeper.net.admission import Admission
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.listener import Listener
+from doorkeeper.net.options import ListenerSpec
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from testkit.edge import LOOP_KINDS, edge, run, until, versions
 
@@ -81,3 +90,93 @@ async def test_a_stop_before_a_connection_is_made(monkeypatch: pytest.MonkeyPatc
 
         assert (counted, running.server.connections) == (1, 0)
         assert await client.ended() == b""
+
+
+A = ListenerSpec(
+    name="A", security_protocol="PLAINTEXT", host="localhost", port=0, max_connections=2
+)
+B = ListenerSpec(name="B", security_protocol="PLAINTEXT", host="localhost", port=0)
+
+
+async def test_a_listener_has_room_up_to_its_limit() -> None:
+    """A full listener has none; the other one still has; who leaves makes room."""
+    admission = Admission(Limits())
+    assert admission.enter(A, "h")
+    assert admission.enter(A, "h")
+
+    assert not admission.has_room(A)
+    assert admission.has_room(B)
+    admission.leave(A, "h")
+    assert admission.has_room(A)
+    assert (admission.total, admission.on_listener("A")) == (1, 1)
+    assert admission.accepted == {"A": 2}
+
+
+async def test_an_address_has_its_own_limit() -> None:
+    """One address is held to its limit, others are not; an override counts before the rest."""
+    admission = Admission(
+        Limits(connections_per_ip_max=1, connections_per_ip_overrides={"b": 2, "c": 0})
+    )
+
+    entered = [admission.enter(A, host) for host in ("a", "a", "b", "b", "b", "c")]
+
+    assert entered == [True, False, True, True, False, False]
+    assert admission.total == 3
+
+
+async def test_other_bounds_count_at_once() -> None:
+    """Who waits for room is let in; who is in stays, also beyond a smaller bound."""
+    admission = Admission(Limits(connections_max=1))
+    spec = ListenerSpec(name="A", security_protocol="PLAINTEXT", host="localhost", port=0)
+    assert admission.enter(spec, "10.0.0.1")
+    waiting = asyncio.ensure_future(admission.wait_for_room(spec))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+
+    admission.use(Limits(connections_max=5), {"10.0.0.1": 1}, {"A": 2})
+    await asyncio.wait_for(waiting, 5)
+    assert not admission.enter(spec, "10.0.0.1")
+    assert admission.enter(spec, "10.0.0.2")
+    assert not admission.has_room(spec)
+
+    admission.use(Limits(connections_max=1), {}, {})
+    assert admission.total == 2
+    assert not admission.has_room(spec)
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        (("10.0.0.7", 1), "10.0.0.7"),
+        (("::1", 1, 0, 0), "0:0:0:0:0:0:0:1"),
+        (("::", 1, 0, 0), "0:0:0:0:0:0:0:0"),
+        (("::ffff:10.0.0.7", 1, 0, 0), "10.0.0.7"),
+        (("::ffff:a00:7", 1, 0, 0), "10.0.0.7"),
+        (("2001:DB8::00AB:0", 1, 0, 0), "2001:db8:0:0:0:0:ab:0"),
+        (("fe80::1%eth0", 1, 0, 2), "fe80:0:0:0:0:0:0:1%2"),
+        (("fe80::1", 1, 0, 3), "fe80:0:0:0:0:0:0:1%3"),
+    ],
+)
+def test_hosts_are_written_as_java_does(address: tuple[Any, ...], text: str) -> None:
+    """Mapped IPv4 as four numbers, IPv6 as eight groups in lower case, then the interface."""
+    assert java_host_address(address) == text
+
+
+def test_a_connection_id_names_both_ends() -> None:
+    """Local, remote, processor, number: the form of brokers since 3.9."""
+    found = connection_id(("::ffff:127.0.0.1", 9092, 0, 0), ("::1", 5000, 0, 0), 0, 12)
+
+    assert found == "127.0.0.1:9092-0:0:0:0:0:0:0:1:5000-0-12"
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("198.51.100.1", "this machine has no such address"),
+        ("no-such-host.invalid", "the host is unknown"),
+    ],
+)
+def test_an_address_of_others_is_one_clear_line(host: str, reason: str) -> None:
+    """An address that this machine does not have, and a host that nobody knows."""
+    with pytest.raises(BindError, match=f"listener A: cannot bind {host}:0: {reason}"):
+        bound_socket("A", host, 0)

@@ -1,4 +1,4 @@
-"""All of the edge: bind, open, drain."""
+"""Listeners of a server: bind, open, drain; counts of connections and updates."""
 
 from __future__ import annotations
 
@@ -210,3 +210,10 @@ async def test_what_waits_is_told_by_operation() -> None:
             each.set_result(AclCreateResult())
         await client.frame()
         assert sum(running.server.waiting()[1].values()) == 0
+
+
+def test_a_listener_shows_no_secret() -> None:
+    """The repr of a listener has no password in it."""
+    spec = ListenerSpec(name="A", security_protocol="SASL", host="", port=1, security=LOGIN)
+
+    assert "secret" not in repr(spec)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +12,9 @@ from doorkeeper.kinds.kind import Item
 from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.states import StateKind, declared_state_source, read_states
 from testkit.checkout import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ODD = """
 kind: odd

@@ -1,4 +1,4 @@
-"""doorkeeper_schemas.tables: the pipeline's tables as data."""
+"""JSON schemas of events and tables of the pipeline."""
 
 from __future__ import annotations
 
@@ -8,11 +8,99 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper_schemas.reading import SchemaError
-from doorkeeper_schemas.records import Events, Field, ListOf, Record, StructOf
+from doorkeeper_schemas.records import Events, Field, ListOf, Record, StructOf, read_events
 from doorkeeper_schemas.tables import Column, read_tables, table_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+GRANT = {
+    "description": "Who.",
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string", "description": "The name."}},
+}
+MADE = {
+    "description": "Something was made.",
+    "type": "object",
+    "required": ["kind", "seq", "grants", "other", "note"],
+    "properties": {
+        "kind": {"const": "made"},
+        "seq": {"$ref": "#/$defs/seq"},
+        "grants": {"type": "array", "items": {"$ref": "#/$defs/grant"}, "description": "All."},
+        "other": {"oneOf": [{"$ref": "#/$defs/grant"}, {"type": "null"}]},
+        "note": {"type": ["string", "null"], "description": "If any."},
+    },
+}
+GOOD: dict[str, Any] = {
+    "title": "An event",
+    "description": "One line.",
+    "oneOf": [{"$ref": "#/$defs/made"}],
+    "$defs": {
+        "seq": {"type": "integer", "format": "int64", "description": "Number."},
+        "grant": GRANT,
+        "made": MADE,
+    },
+}
+
+
+def written(folder: Path, schema: object) -> Path:
+    path = folder / "event.json"
+    path.write_text(json.dumps(schema))
+    return path
+
+
+def test_a_schema_is_read(tmp_path: Path) -> None:
+    """Kinds, shared fields, lists, objects and nulls come out as declared, in order."""
+    events = read_events(written(tmp_path, GOOD))
+
+    (made,) = events.kinds
+    assert (events.title, events.meaning) == ("An event", "One line.")
+    assert (made.name, made.kind, made.meaning) == ("made", "made", "Something was made.")
+    assert made.fields == (
+        Field(name="seq", type="int64", nullable=False, meaning="Number."),
+        Field(name="grants", type=ListOf(StructOf("grant")), nullable=False, meaning="All."),
+        Field(name="other", type=StructOf("grant"), nullable=True, meaning="Who."),
+        Field(name="note", type="string", nullable=True, meaning="If any."),
+    )
+    assert events.part("grant").kind is None
+    assert [field.name for field in events.part("grant").fields] == ["name"]
+
+
+def broken(**changes: object) -> dict[str, Any]:
+    """Return the good schema with a different property ``note``, or other changes of the kind."""
+    schema: dict[str, Any] = json.loads(json.dumps(GOOD))
+    note = changes.pop("note", None)
+    if note is not None:
+        schema["$defs"]["made"]["properties"]["note"] = note
+    schema["$defs"]["made"].update(changes)
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({}, "at least one kind"),
+        ({"oneOf": [{"type": "object"}]}, r"expected a \$ref"),
+        ({"oneOf": [{"$ref": "#/$defs/none"}]}, r"none: expected it under"),
+        (broken(required=["kind"]), "requires all its properties, in order"),
+        (broken(type="array"), "expected an object"),
+        (broken(note={"type": "string"}), "made.note: expected a description"),
+        (broken(note={"type": "integer", "description": "?"}), "expected one of .*int16"),
+        (broken(note={"type": ["string", "boolean"], "description": "?"}), "one type and null"),
+        (broken(note={"oneOf": [{"type": "string"}]}), r"oneOf of a \$ref and null"),
+    ],
+)
+def test_errors_of_events(tmp_path: Path, schema: object, text: str) -> None:
+    """Whatever the generator does not know is an error with the file and the place."""
+    path = written(tmp_path, schema)
+
+    with pytest.raises(SchemaError, match=text) as caught:
+        read_events(path)
+
+    assert str(path) in str(caught.value)
+
 
 USES: dict[str, Any] = {
     "layer": "gold",
@@ -63,7 +151,7 @@ def test_a_table_is_read(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, object], text: str) -> None:
+def test_errors_of_tables(tmp_path: Path, changes: dict[str, object], text: str) -> None:
     """Whatever a file may not say is an error with its name and the place."""
     (tmp_path / "uses.json").write_text(json.dumps({**USES, **changes}))
 
@@ -78,35 +166,6 @@ def event(name: str, *fields: Field) -> Record:
 
 
 SEQ = Field(name="seq", type="int64", nullable=False, meaning="Number.")
-WHY = Field(name="why", type="string", nullable=False, meaning="Why.")
-GRANTS = Field(name="grants", type=ListOf(StructOf("grant")), nullable=False, meaning="All.")
-PART = Record(
-    name="grant",
-    kind=None,
-    meaning="",
-    fields=(Field(name="who", type="string", nullable=False, meaning="Who."),),
-)
-
-
-def test_a_table_of_events() -> None:
-    """A field that only some kinds have may be null; one that all have may not."""
-    events = Events(
-        title="An event",
-        meaning="",
-        kinds=(event("made", SEQ, WHY), event("gone", SEQ, GRANTS)),
-        parts=(PART,),
-    )
-
-    table = table_of(events, "event")
-
-    assert table.columns == (
-        Column(
-            name="kind", type="string", nullable=False, meaning="What the event is: made, gone."
-        ),
-        Column(name="seq", type="int64", nullable=False, meaning="Number."),
-        Column(name="why", type="string", nullable=True, meaning="Why."),
-        Column(name="grants", type=("list", ("struct", (WHO,))), nullable=True, meaning="All."),
-    )
 
 
 def test_a_name_has_one_type() -> None:

@@ -38,12 +38,10 @@ def test_messages_are_values() -> None:
     assert pickle.loads(pickle.dumps(message)) == message
     assert message.replace(creations=()) == CreateAclsRequest() != message
     assert AclCreation() != SaslHandshakeRequest()
-    for change in (
-        lambda: setattr(message, "creations", ()),
-        lambda: delattr(message, "creations"),
-    ):
-        with pytest.raises(AttributeError, match="messages do not change"):
-            change()
+    with pytest.raises(AttributeError, match="messages do not change"):
+        message.creations = ()
+    with pytest.raises(AttributeError, match="messages do not change"):
+        del message.creations
     with pytest.raises(TypeError):
         message.replace(nothing=1)
 

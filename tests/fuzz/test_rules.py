@@ -1,18 +1,26 @@
-"""Certificates, rules and stores that nobody would write."""
+"""Certificates, rules for names, and JAAS texts that nobody would write."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
+from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.authn.distinguished_name import NotDer, name_of, subject_of
+from doorkeeper.authn.gssapi import full_name
 from doorkeeper.authn.java_regex import JavaPattern, PatternError
+from doorkeeper.authn.kerberos_rules import NoShortName, ShortNamer
 from doorkeeper.authn.ssl_rules import NoMatchingRule, SslRules
+from doorkeeper.config import jaas, jaas_file
 from doorkeeper.tls import pem
 from testkit.certificates import crl_pem, world
 from testkit.fuzzing import fuzz
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 NAME = "CN=Duke,OU=ServiceUsers,O=Org,C=US"
 RULES = (
@@ -103,3 +111,84 @@ def test_stores() -> None:
         "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n-----END RSA PRIVATE KEY-----",
     )
     fuzz(stores, [text.encode() for text in texts], modules=["doorkeeper.tls.pem"])
+
+
+SEEDS = (
+    b"RULE:[2:$1.$2@$0](.*@EXAMPLE\\.COM)s/@.*//gL\nalice/host@EXAMPLE.COM",
+    b"RULE:[1:$1](a|b[^c]+)s/(.)(?<n>.*)/$2${n}\\$/U\nabc@R",
+    b"DEFAULT\nalice@EXAMPLE.COM",
+    b"RULE:[1:$1]s/(a*)*b/x/\naaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac@R",
+)
+MODULES = (
+    "doorkeeper.authn.java_regex",
+    "doorkeeper.authn.java_regex_classes",
+    "doorkeeper.authn.java_regex_parsing",
+    "doorkeeper.authn.kerberos_rules",
+)
+
+
+def rule_and_name(data: bytes) -> None:
+    """Read a rule, and give it a name: a short name, or an error of a line."""
+    rule, _, name = data.decode("utf-8", "replace").partition("\n")
+    try:
+        namer = ShortNamer("EXAMPLE.COM", [rule])
+    except ValueError as error:
+        told = str(error)
+        assert told.startswith("Invalid rule: ")
+        return
+    with suppress(NoShortName):
+        found = namer.short_name(name)
+        assert "@" not in found
+
+
+def displayed(data: bytes) -> None:
+    """Write a name as Java does, whatever its bytes."""
+    assert isinstance(full_name(data), str)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [rule_and_name, displayed])
+def test_any_rule_is_read_or_refused(target: Callable[[bytes], None]) -> None:
+    """No rule and no name lead to another error, or to a search without end."""
+    fuzz(target, SEEDS, modules=MODULES)
+
+
+JAAS_SEEDS = (
+    b"KafkaServer {\n a.B required k=\"v\" user_x='y';\n c.D optional;\n};\n",
+    b'a.B required k="\\101\\"\\n" /* c */ k2=w // d\n;',
+    b'A { b sufficient p="${user.home}${/}x${{y}}"; }; "B" { };',
+)
+JAAS_MODULES = (
+    "doorkeeper.config.jaas",
+    "doorkeeper.config.jaas_file",
+    "doorkeeper.config.jaas_tokens",
+)
+SECRET = "\x01hush\x01"
+
+
+def entry(data: bytes) -> None:
+    """Read a text as ``sasl.jaas.config``: modules, or an error that shows nothing of it."""
+    with suppress(jaas.JaasError):
+        modules = jaas.parse(data.decode("utf-8", "surrogateescape"))
+        assert modules
+        assert SECRET not in repr(modules)
+
+
+def sections(data: bytes) -> None:
+    """Read a text as a file: sections, or an error that shows nothing of it."""
+    text = data.decode("utf-8", "replace")
+    try:
+        found = jaas_file.parse(text, {"/": "/", "user.home": SECRET})
+    except jaas.JaasError as error:
+        told = str(error)
+    else:
+        told = f"line {found!r}"
+    assert told.startswith("line ")
+    assert SECRET not in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [entry, sections])
+def test_any_text_is_read_or_refused(target: Callable[[bytes], None]) -> None:
+    """Nothing but a JaasError comes out, and no repr or error holds a value."""
+    fuzz(target, JAAS_SEEDS, modules=JAAS_MODULES)

@@ -1,4 +1,4 @@
-"""DescribeConfigs: each type of resource, rights, what versions tell."""
+"""DescribeConfigs and ListConfigResources."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.configs.topic import TOPIC_CONFIGS
-from doorkeeper.handlers.describe_configs import API
+from doorkeeper.handlers import describe_configs, list_config_resources
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import RESOURCE_CONFIG, StoredResourceConfig
 from doorkeeper.state.state import apply_at_once
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
-    DescribeConfigsSynonym,
 )
+from doorkeeper_wire.messages.list_config_resources import ListConfigResourcesRequest
 from testkit.acl import allow, topic
-from testkit.nodes import a_topic, answer, node_of
+from testkit.nodes import CLUSTER, a_topic, answer, node_of
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 DESCRIBE_CONFIGS = AclOperation.DESCRIBE_CONFIGS
@@ -57,7 +57,7 @@ async def test_a_topic_tells_what_was_given_over_the_defaults() -> None:
     configs = {"retention.ms": " 5 ", "preallocate": "TRUE", "cleanup.policy": "compact, delete"}
     node = await node_of(topics=[a_topic("orders", configs=configs)])
 
-    (result,) = answer(API, asking((TOPIC, "orders")), node, 4).results
+    (result,) = answer(describe_configs.API, asking((TOPIC, "orders")), node, 4).results
 
     assert (result.error_code, result.error_message) == (0, "")
     defaults = {name: row.default for name, row in TOPIC_CONFIGS.items() if row.default is not None}
@@ -69,31 +69,14 @@ async def test_a_topic_tells_what_was_given_over_the_defaults() -> None:
     }
 
 
-async def test_synonyms_types_and_documentation_are_told_on_request() -> None:
-    """The strongest source first; documentation is null unless it was asked for."""
-    node = await node_of(topics=[a_topic("orders", configs={"cleanup.policy": "compact"})])
-    keys = ("cleanup.policy",)
-    plain = asking((TOPIC, "orders"), keys=keys)
-    full = asking((TOPIC, "orders"), keys=keys, include_synonyms=True, include_documentation=True)
-
-    ((brief,),) = [each.configs for each in answer(API, plain, node, 4).results]
-    ((told,),) = [each.configs for each in answer(API, full, node, 4).results]
-
-    assert (brief.synonyms, brief.documentation, brief.config_type) == ((), None, 7)
-    assert (brief.config_source, brief.read_only, brief.is_sensitive) == (1, False, False)
-    assert told.synonyms == (
-        DescribeConfigsSynonym(name="cleanup.policy", value="compact", source=1),
-        DescribeConfigsSynonym(name="log.cleanup.policy", value="delete", source=5),
-    )
-    assert told.documentation == TOPIC_CONFIGS["cleanup.policy"].doc
-
-
 async def test_the_broker_tells_its_configuration_without_secrets() -> None:
     """What is secret, or not declared, is null and marked."""
     properties = "super.users=User:x\nnum.partitions=3\nauthorizer.class.name=\n"
     node = await node_of(properties=properties)
 
-    (result,) = answer(API, asking((BROKER, "1"), include_synonyms=True), node, 4).results
+    (result,) = answer(
+        describe_configs.API, asking((BROKER, "1"), include_synonyms=True), node, 4
+    ).results
 
     rows = {row.name: row for row in result.configs}
     assert rows["num.partitions"].value == "3"
@@ -121,7 +104,9 @@ async def test_resources_that_are_none(kind: int, name: str, code: int, text: st
     """Each result alone, with the broker's text and no settings."""
     node = await node_of(topics=[a_topic("orders")])
 
-    wrong, right = answer(API, asking((kind, name), (TOPIC, "orders")), node, 4).results
+    wrong, right = answer(
+        describe_configs.API, asking((kind, name), (TOPIC, "orders")), node, 4
+    ).results
 
     assert (wrong.resource_type, wrong.resource_name) == (kind, name)
     assert (wrong.error_code, wrong.error_message, wrong.configs) == (code, text, ())
@@ -133,7 +118,7 @@ async def test_loggers_tell_their_levels() -> None:
     properties = "doorkeeper.log.levels=kafka.authorizer.logger=DEBUG,doorkeeper.net=TRACE\n"
     node = await node_of(properties=properties)
 
-    (result,) = answer(API, asking((LOGGER, "1")), node, 4).results
+    (result,) = answer(describe_configs.API, asking((LOGGER, "1")), node, 4).results
 
     assert values(result) == {
         "doorkeeper.net": "TRACE",
@@ -157,7 +142,7 @@ async def test_groups_and_client_metrics_tell_their_own_values() -> None:
     node.state = apply_at_once(node.state, change)
     asked = asking((METRICS, "m"), (GROUP, "g"), (GROUP, "other"), include_synonyms=True)
 
-    metrics, group, other = answer(API, asked, node, 4).results
+    metrics, group, other = answer(describe_configs.API, asked, node, 4).results
 
     assert values(metrics)["metrics"] == "a,b"
     assert values(other)[session] == "45000"
@@ -180,7 +165,7 @@ async def test_each_type_has_its_own_permission() -> None:
         (METRICS, "m"), (TOPIC, "orders"), keys=("flush.ms",),
     )  # fmt: skip
 
-    answered = answer(API, request, node, 4, user="alice")
+    answered = answer(describe_configs.API, request, node, 4, user="alice")
 
     cluster = "Cluster authorization failed."
     assert heads(answered) == [
@@ -208,6 +193,42 @@ async def test_an_unknown_type_refuses_the_whole_request(kind: int) -> None:
     """42 with the stock text in every row."""
     node = await node_of(topics=[a_topic("orders")])
 
-    refused = answer(API, asking((TOPIC, "orders"), (kind, "x")), node, 4)
+    refused = answer(describe_configs.API, asking((TOPIC, "orders"), (kind, "x")), node, 4)
 
     assert heads(refused) == [(TOPIC, "orders", 42, LONG_TEXT), (kind, "x", 42, LONG_TEXT)]
+
+
+ALL = [(8, "1"), (4, "1"), (2, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize(
+    ("types", "listed"),
+    [((), ALL), ((2, 4), ALL[1:]), ((8,), ALL[:1]), ((16,), []), ((32,), [])],
+)
+async def test_types(types: tuple[int, ...], listed: list[tuple[int, str]]) -> None:
+    """No type stands for all; topics need no permission of their own."""
+    grant = allow("alice", AclOperation.DESCRIBE_CONFIGS, CLUSTER)
+    node = await node_of(grant, topics=[a_topic("b"), a_topic("a")])
+
+    response = answer(
+        list_config_resources.API,
+        ListConfigResourcesRequest(resource_types=types),
+        node,
+        1,
+        user="alice",
+    )
+
+    found = [(each.resource_type, each.resource_name) for each in response.config_resources]
+    assert (response.error_code, found) == (0, listed)
+
+
+@pytest.mark.parametrize("wanted", [0, 64])
+async def test_an_unknown_type_refuses_the_request(wanted: int) -> None:
+    """With 35, also beside a known one."""
+    node = await node_of(secured=False)
+
+    response = answer(
+        list_config_resources.API, ListConfigResourcesRequest(resource_types=(2, wanted)), node, 1
+    )
+
+    assert (response.error_code, response.config_resources) == (35, ())

@@ -1,4 +1,4 @@
-"""OffsetCommit: rights, places, rows, and nodes that are not the coordinator."""
+"""OffsetCommit and OffsetDelete: permissions, partitions, and nodes that do not coordinate."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from typing import Any
 
 import pytest
 
+from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.groups.plans import Committer
-from doorkeeper.handlers.offset_commit import API
+from doorkeeper.handlers import offset_commit, offset_delete
 from doorkeeper.kinds.declared import StoredOffset
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+)
+from doorkeeper_wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
 )
 from testkit.acl import READ, allow, group, topic
 from testkit.memory_logs import LogServices, memory_log
@@ -60,7 +66,7 @@ async def test_offsets_are_stored(version: int) -> None:
     node = await world()
     member = {"generation_id_or_member_epoch": 3, "member_id": "m"}
 
-    made = outcome(API, asking(("a", 1), ("b", 0), **member), node, version)
+    made = outcome(offset_commit.API, asking(("a", 1), ("b", 0), **member), node, version)
 
     assert isinstance(made, Update)
     _, by, rows = arguments(made)
@@ -79,7 +85,7 @@ async def test_the_group_is_asked_first() -> None:
     """Without READ on it 30 in every row, and no topic is asked about."""
     node = await world(allow("alice", READ, topic("a")))
 
-    found = answer(API, asking(("a", 0), ("absent", 0)), node, 8, user="alice")
+    found = answer(offset_commit.API, asking(("a", 0), ("absent", 0)), node, 8, user="alice")
 
     assert rows_of(found) == [("a", 0, 30), ("absent", 0, 30)]
     assert node.lines() == ["INFO Denied READ Group:LITERAL:g 1"]
@@ -90,7 +96,7 @@ async def test_refused_places_come_first() -> None:
     node = await world(allow("alice", READ, group("g")), allow("alice", READ, topic("a")))
     asked = asking(("a", 0), ("b", 0), ("a", 2), ("absent", 0), ("a", -1), ("a", 1))
 
-    made = outcome(API, asked, node, 8, user="alice")
+    made = outcome(offset_commit.API, asked, node, 8, user="alice")
 
     assert [row.partition for row in arguments(made)[2]] == ["a-0", "a-1"]
     assert rows_of(made.respond([ErrorCode.NONE] * 2)) == [
@@ -112,7 +118,7 @@ async def test_unknown_ids() -> None:
     """100, also for the id of nothing; no topic is asked about."""
     node = await world(allow("alice", READ, group("g")))
 
-    found = answer(API, asking(("x", 0)), node, 10, user="alice")
+    found = answer(offset_commit.API, asking(("x", 0)), node, 10, user="alice")
 
     assert rows_of(found, 10) == [("", 0, 100)]
     assert node.lines() == ["DEBUG Allowed READ Group:LITERAL:g 1"]
@@ -123,19 +129,95 @@ async def test_other_nodes_refuse_what_they_could_try() -> None:
     node = await world()
     node.coordinator_id = 2
 
-    assert rows_of(answer(API, asking(("a", 0), ("a", 9)), node, 8)) == [("a", 9, 3), ("a", 0, 16)]
+    assert rows_of(answer(offset_commit.API, asking(("a", 0), ("a", 9)), node, 8)) == [
+        ("a", 9, 3),
+        ("a", 0, 16),
+    ]
 
 
 async def test_a_failed_change_is_the_error_of_each_row() -> None:
     """Of those that were tried."""
     node = await world()
-    made = outcome(API, asking(("a", 0), ("b", 7), generation_id_or_member_epoch=4), node, 8)
+    made = outcome(
+        offset_commit.API, asking(("a", 0), ("b", 7), generation_id_or_member_epoch=4), node, 8
+    )
     async with memory_log() as log:
         services: Any = LogServices(log)
 
         results = await made.apply(services)
 
     assert rows_of(made.respond(results.values)) == [("b", 7, 3), ("a", 0, 22)]
-    assert rows_of(API.refuse(asking(("a", 0)), 8, ApiError(ErrorCode.REQUEST_TIMED_OUT))) == [
-        ("a", 0, 7)
+    assert rows_of(
+        offset_commit.API.refuse(asking(("a", 0)), 8, ApiError(ErrorCode.REQUEST_TIMED_OUT))
+    ) == [("a", 0, 7)]
+
+
+DELETE = AclOperation.DELETE
+
+
+def deletion_request(
+    *rows: tuple[str, tuple[int, ...]], group_id: str = "g"
+) -> OffsetDeleteRequest:
+    topics = tuple(
+        OffsetDeleteRequestTopic(
+            name=name,
+            partitions=tuple(OffsetDeleteRequestPartition(partition_index=i) for i in indexes),
+        )
+        for name, indexes in rows
+    )
+    return OffsetDeleteRequest(group_id=group_id, topics=topics)
+
+
+def deletion_rows(response: Any) -> list[tuple[str, int, int]]:
+    """Return topic, partition and code of each row."""
+    return [
+        (found.name, row.partition_index, row.error_code)
+        for found in on_the_wire(response, 0).topics
+        for row in found.partitions
     ]
+
+
+async def node_with_topics(*bindings: Any) -> ANode:
+    return await node_of(*bindings, topics=[a_topic("a", 2), a_topic("b")])
+
+
+async def test_refused_deletions_come_first() -> None:
+    """Denied topics, absent ones, and absent partitions; the others are tried."""
+    node = await node_with_topics(
+        allow("alice", DELETE, group("g")), allow("alice", READ, topic("a"))
+    )
+    asked = deletion_request(("a", (0, 7)), ("b", (0,)), ("absent", (0,)))
+
+    made = outcome(offset_delete.API, asked, node, 0, user="alice")
+
+    assert isinstance(made, Update)
+    assert arguments(made)[1:] == ("g", [("a", 0)])
+    assert deletion_rows(made.respond([ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC])) == [
+        ("a", 7, 3),
+        ("a", 0, 86),
+        ("b", 0, 29),
+        ("absent", 0, 29),
+    ]
+    assert node.lines()[0] == "DEBUG Allowed DELETE Group:LITERAL:g 1"
+
+
+@pytest.mark.parametrize(
+    ("user", "group_id", "coordinator", "code"),
+    [("alice", "g", 1, 30), ("admin", "", 1, 24), ("admin", "g", 2, 16), ("admin", "", 2, 24)],
+)
+async def test_deletions_are_refused_as_a_whole(
+    user: str, group_id: str, coordinator: int, code: int
+) -> None:
+    """They have no rows."""
+    node = await node_with_topics()
+    node.coordinator_id = coordinator
+
+    found = answer(
+        offset_delete.API,
+        deletion_request(("a", (0,)), group_id=group_id),
+        node,
+        0,
+        user=user,
+    )
+
+    assert (found.error_code, found.topics) == (code, ())

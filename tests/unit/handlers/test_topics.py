@@ -1,4 +1,4 @@
-"""CreateTopics: rights, checks, rows."""
+"""CreateTopics and CreatePartitions: permissions, checks, rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
 from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.handlers.create_topics import API
+from doorkeeper.handlers import create_partitions, create_topics
+from doorkeeper.topics.partitions import WantedPartitions
+from doorkeeper_wire.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from doorkeeper_wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -19,6 +25,7 @@ from doorkeeper_wire.messages.create_topics import (
 from testkit.acl import allow, topic
 from testkit.nodes import (
     CLUSTER,
+    ANode,
     a_topic,
     answer,
     arguments,
@@ -58,7 +65,7 @@ async def test_a_topic_is_stored_with_what_was_given() -> None:
     """Name, partitions, replication factor, settings, and a new id, which the answer tells."""
     node = await node_of()
 
-    made = outcome(API, asking(wanting("orders", 3, retention__ms=" 5 ")), node, 7)
+    made = outcome(create_topics.API, asking(wanting("orders", 3, retention__ms=" 5 ")), node, 7)
 
     assert isinstance(made, Update)
     assert made.wait
@@ -82,9 +89,9 @@ async def test_create_on_the_cluster_or_on_the_topic() -> None:
     """The cluster is asked quietly, and then no topic; others get 29, after those to be created."""
     node = await node_of(allow("alice", CREATE, topic("b")), allow("bob", CREATE, CLUSTER))
 
-    made = outcome(API, asking(wanting("a"), wanting("b")), node, 7, user="alice")
+    made = outcome(create_topics.API, asking(wanting("a"), wanting("b")), node, 7, user="alice")
     of_alice = node.lines()
-    by_bob = outcome(API, asking(wanting("a")), node, 7, user="bob")
+    by_bob = outcome(create_topics.API, asking(wanting("a")), node, 7, user="bob")
 
     assert rows_of(made.respond([None])) == [("b", 0, None), ("a", 29, "Authorization failed.")]
     assert of_alice[:3] == [
@@ -106,7 +113,7 @@ async def test_topics_that_cannot_be_created() -> None:
     node = await node_of(topics=[a_topic("a.b"), a_topic("declared", origin="/etc/c.yaml")])
     names = ("d", "d", "__cluster_metadata", "a.b", "declared", "a_b")
 
-    refused = answer(API, asking(*(wanting(name) for name in names)), node, 7)
+    refused = answer(create_topics.API, asking(*(wanting(name) for name in names)), node, 7)
 
     assert sorted(rows_of(refused)) == [
         ("__cluster_metadata", 42, "Creation of internal topic __cluster_metadata is prohibited."),
@@ -122,8 +129,8 @@ async def test_a_timeout_of_zero_refuses_what_would_be_created() -> None:
     node = await node_of()
     topics = (wanting("a"), wanting("d"), wanting("d"))
 
-    struck = answer(API, asking(*topics, timeout_ms=0), node, 7)
-    denied = answer(API, asking(*topics, timeout_ms=0), node, 7, user="nobody")
+    struck = answer(create_topics.API, asking(*topics, timeout_ms=0), node, 7)
+    denied = answer(create_topics.API, asking(*topics, timeout_ms=0), node, 7, user="nobody")
 
     assert rows_of(struck) == [("a", 7, None), ("d", 7, None), ("d", 7, None)]
     assert sorted(row[1] for row in rows_of(denied)) == [29, 42]
@@ -142,7 +149,7 @@ async def test_too_much_at_once_refuses_everything(sizes: tuple[int, ...], text:
     node = await node_of()
     topics = [wanting(f"t{index}", size) for index, size in enumerate(sizes)]
 
-    refused = answer(API, asking(*topics), node, 7)
+    refused = answer(create_topics.API, asking(*topics), node, 7)
 
     assert rows_of(refused) == [(each.name, 44, text) for each in topics]
 
@@ -150,8 +157,117 @@ async def test_too_much_at_once_refuses_everything(sizes: tuple[int, ...], text:
 async def test_what_became_of_the_change_stands_in_the_rows() -> None:
     """A topic that somebody else made meanwhile, or that could not be stored, is an error."""
     node = await node_of()
-    made = outcome(API, asking(wanting("a b"), wanting("a"), wanting("b")), node, 7)
+    made = outcome(create_topics.API, asking(wanting("a b"), wanting("a"), wanting("b")), node, 7)
 
     finished = made.respond([ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full"), None])
 
     assert [row[:2] for row in rows_of(finished)] == [("a b", 17), ("a", 56), ("b", 0)]
+
+
+ALTER = AclOperation.ALTER
+
+
+def partitions_request(*topics: tuple[str, int], **fields: Any) -> CreatePartitionsRequest:
+    """Return a request for names with their counts, with a time-out that does not strike."""
+    rows = tuple(
+        CreatePartitionsTopic(name=name, count=count, assignments=None) for name, count in topics
+    )
+    return CreatePartitionsRequest(**{"topics": rows, "timeout_ms": 5000, **fields})
+
+
+def partition_rows(response: Any, version: int = 3) -> list[tuple[str, int, str | None]]:
+    """Return name, code and text of each row, as they arrive."""
+    rows = on_the_wire(response, version).results
+    return [(row.name, row.error_code, row.error_message) for row in rows]
+
+
+async def world(*bindings: Any) -> ANode:
+    """Return a node with two topics."""
+    return await node_of(*bindings, topics=[a_topic("a", 2), a_topic("b")])
+
+
+@pytest.mark.parametrize("version", [0, 3])
+async def test_partitions_are_asked_for(version: int) -> None:
+    """The update has the counts and the brokers; its rows say what became of each."""
+    node = await world()
+    rows = (
+        CreatePartitionsTopic(name="a", count=3, assignments=None),
+        CreatePartitionsTopic(
+            name="b", count=2, assignments=(CreatePartitionsAssignment(broker_ids=(1,)),)
+        ),
+    )
+
+    made = outcome(
+        create_partitions.API, CreatePartitionsRequest(topics=rows, timeout_ms=9), node, version
+    )
+
+    assert isinstance(made, Update)
+    assert arguments(made)[1:] == (
+        [WantedPartitions("a", 3), WantedPartitions("b", 2, ((1,),))],
+        node.listed,
+    )
+    fault = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "disk full")
+    assert partition_rows(made.respond([None, fault]), version) == [
+        ("a", 0, None),
+        ("b", 56, "disk full"),
+    ]
+
+
+async def test_a_caller_needs_alter_on_the_topic() -> None:
+    """29 whether the topic exists or not; a name that occurs twice is refused once, unasked."""
+    node = await world(allow("alice", ALTER, topic("a")))
+
+    request = partitions_request(("b", 5), ("a", 5), ("x", 5), ("y", 1), ("y", 2))
+    made = outcome(create_partitions.API, request, node, 3, user="alice")
+
+    assert sorted(partition_rows(made.respond([None]))) == [
+        ("a", 0, None),
+        ("b", 29, None),
+        ("x", 29, None),
+        ("y", 42, "Duplicate topic name."),
+    ]
+    assert node.lines() == [
+        "INFO Denied ALTER Topic:LITERAL:b 1",
+        "DEBUG Allowed ALTER Topic:LITERAL:a 1",
+        "INFO Denied ALTER Topic:LITERAL:x 1",
+    ]
+
+
+async def test_validation_changes_nothing() -> None:
+    """The answer is that of the change."""
+    node = await world()
+
+    found = answer(
+        create_partitions.API,
+        partitions_request(("a", 3), ("b", 1), ("x", 1), validate_only=True),
+        node,
+        3,
+    )
+
+    assert partition_rows(found) == [
+        ("a", 0, None),
+        ("b", 37, "Topic already has 1 partition(s)."),
+        ("x", 3, None),
+    ]
+
+
+async def test_a_timeout_of_nothing_strikes() -> None:
+    """7 in every row, unless none is left to be tried."""
+    node = await world()
+
+    struck = answer(
+        create_partitions.API,
+        partitions_request(("a", 3), ("b", 2), timeout_ms=0),
+        node,
+        3,
+    )
+    refused = answer(
+        create_partitions.API,
+        partitions_request(("a", 3), timeout_ms=0),
+        node,
+        3,
+        user="alice",
+    )
+
+    assert [row[1] for row in partition_rows(struck)] == [7, 7]
+    assert partition_rows(refused) == [("a", 29, None)]

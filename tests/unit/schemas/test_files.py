@@ -1,0 +1,244 @@
+"""Schema files of APIs, operations and messages: what is read, and what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.api.operations import REQUIRED, Requirement
+from doorkeeper_schemas import __main__ as command
+from doorkeeper_schemas.apis import apis_source, read_apis
+from doorkeeper_schemas.model import NEVER, Versions
+from doorkeeper_schemas.operations import OPERATIONS, RESOURCES, operations_source
+from doorkeeper_schemas.reading import SchemaError
+from doorkeeper_schemas.unserved import unserved_source
+from doorkeeper_wire.api_keys import ApiKey
+from testkit.schema_files import ODD, module_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_apis_are_read_and_written(tmp_path: Path) -> None:
+    """Each API has its member, its name and its first flexible version."""
+    path = tmp_path / "apis.yaml"
+    path.write_text(
+        "- {key: 3, name: Metadata, flexible: 9+}\n"
+        "- {key: 17, name: SaslHandshake, flexible: never}\n"
+    )
+
+    apis = read_apis(path)
+
+    assert apis == {3: ("Metadata", 9), 17: ("SaslHandshake", NEVER)}
+    assert "    SASL_HANDSHAKE = 17\n" in apis_source(apis)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- {key: 3, name: Metadata}",
+        "- {key: 3, name: Metadata, flexible: 9}",
+        "- {key: 3, name: Metadata, flexible: 9+, color: red}",
+        "- {key: 3, name: Metadata, flexible: 9+}\n- {key: 3, name: Fetch, flexible: 9+}",
+    ],
+)
+def test_errors_of_apis(tmp_path: Path, line: str) -> None:
+    """An entry that is not complete, or a key that stands there twice, is refused."""
+    path = tmp_path / "apis.yaml"
+    path.write_text(line)
+
+    with pytest.raises(SchemaError, match=r"apis\.yaml: expected a new key"):
+        read_apis(path)
+
+
+APIS = {29: ("DescribeAcls", 2)}
+GOOD = (
+    "- api: DescribeAcls\n  key: 29\n  needs:\n"
+    "    - {operation: DESCRIBE, resource: CLUSTER, when: always, refusal: 31}\n"
+)
+
+
+def test_every_api_is_there() -> None:
+    """The table has a row for each API of Kafka, with names that Kafka has."""
+    assert set(REQUIRED) == set(ApiKey)
+    for requirements in REQUIRED.values():
+        for requirement in requirements:
+            assert requirement.operation in OPERATIONS
+            assert requirement.resource in RESOURCES
+            assert requirement.log_if_allowed
+
+
+def test_operations_are_read(tmp_path: Path) -> None:
+    """A row becomes a Requirement under its API's key."""
+    path = tmp_path / "operations.yaml"
+    path.write_text(GOOD)
+    space: dict[str, dict[int, tuple[Requirement, ...]]] = {"__name__": "doorkeeper.api.operations"}  # type: ignore[dict-item]
+
+    exec(operations_source(path, APIS), space)
+
+    assert repr(space["REQUIRED"]) == repr({29: REQUIRED[29]})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("DESCRIBE,", "LOOK,", "DescribeAcls: expected operation, resource, when, refusal"),
+        ("CLUSTER", "CLOUD", "DescribeAcls: expected operation"),
+        ("refusal: 31", "refusal: 31, quiet: yes", "DescribeAcls: expected operation"),
+        ("key: 29", "key: 30", "expected a new api"),
+        ("key: 29", "key: 29\n  note: [a, list]", "expected a new api"),
+        (GOOD, "[]", "nothing is said of DescribeAcls"),
+    ],
+)
+def test_errors_of_operations(tmp_path: Path, before: str, after: str, text: str) -> None:
+    """A row with an unknown word, and an API that is left out, are refused."""
+    path = tmp_path / "operations.yaml"
+    path.write_text(GOOD.replace(before, after))
+
+    with pytest.raises(SchemaError) as caught:
+        operations_source(path, APIS)
+
+    assert str(caught.value).startswith(str(path))
+    assert text in str(caught.value)
+
+
+def test_messages_are_read(tmp_path: Path) -> None:
+    """Versions, tags, defaults and structs come out as they stand in the file."""
+    message = module_of(tmp_path, ODD).messages[0]
+    level, names, blob, inner = message.fields
+
+    assert (message.name, message.api_key, message.flexible_from) == ("Odd", -1, 1)
+    assert (level.tag, level.default, level.versions) == (3, 7, Versions(2, 2))
+    assert (names.is_array, names.default, names.versions) == (True, (), Versions(1, 2))
+    assert 2 in blob.nullable
+    assert 1 not in blob.nullable
+    assert inner.default is None
+    assert [field.name for field in inner.fields] == ["id", "weight"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("name: Blob", "name: Blob\n    color: red", "Odd.Blob: unknown keys color; there are"),
+        ("type: bytes", "type: byte", "Odd.Blob: a list of fields is missing"),
+        ("type: bytes", "type: 7", "Odd.Blob: type must be a text, found 7"),
+        ("versions: 2+", "versions: 9+", "Odd.Level: versions 9+, where 0-2 is possible"),
+        ("versions: 2+", "versions: 2", "versions are written as 3+ or 0-3, not 2"),
+        ("versions: 0-2", "versions: 0+", "versions must end: 0-N, or M-N"),
+        ("default: 7", "default: x", "Odd.Level: default 'x' is no int16"),
+        ("default: 7", "default: null", "Odd.Level: default null, but the field is not nullable"),
+        ("tag: 3", "tag: -3", "Odd.Level: tag must be a number from 0, found -3"),
+        ("name: Names", "name: Level", "Odd: a field stands there twice"),
+        ("name: Blob", "name: Size", "Odd.Size: the name is taken by the generated code"),
+        ("    default: null\n", "", "Odd.Inner: a struct that is no array needs default: null"),
+        ("tag: 3", "tag: 3\n    nullable: 0+", "Odd.Level: int16 cannot be nullable"),
+        ("ignorable: true", "ignorable: 1", "ignorable must be true or false, found 1"),
+        ("type: bytes", "type: bytes\n    fields: []", "Odd.Blob: bytes has no fields"),
+        ("message: Odd", "message: Even", "Even belongs into even.yaml"),
+        ("meaning: An id.", "meaning: ''", "Odd.Inner.Id: meaning must be a text"),
+        ("fields:\n  - name: Level", "fields:\n  - 5\n  - name: Level", "found 5"),
+        ("message: Odd", "message: [", "while parsing"),
+    ],
+)
+def test_errors_of_messages(tmp_path: Path, before: str, after: str, text: str) -> None:
+    """What is wrong is named with the file, the field and what would be right."""
+    assert before in ODD
+
+    with pytest.raises(SchemaError) as caught:
+        module_of(tmp_path, ODD.replace(before, after, 1))
+
+    assert str(caught.value).startswith(str(tmp_path / "odd.yaml"))
+    assert text in str(caught.value)
+
+
+NAMES = {7: "Sample"}
+
+SAMPLE = """\
+- api: Sample
+  key: 7
+  versions: 1-3
+  flexible: 2+
+  listeners: [broker]
+  request:
+    - "Name string 1+ null=2+ default=null"
+    - "Rows []Row 1-2":
+        - "Id uuid 1+"
+        - "Flag bool 1+ default=true"
+    - "Limit int32 3+ tag=4 default=0x7fffffff"
+  response: []
+"""
+
+
+def source(path: Path, text: str) -> str:
+    file = path / "unserved.yaml"
+    file.write_text(text, encoding="utf-8")
+    return unserved_source(file, NAMES)
+
+
+def test_unserved_apis_are_read(tmp_path: Path) -> None:
+    """Each word of a field becomes an attribute; open ranges end with NEVER."""
+    module: dict[str, Any] = {}
+    exec(source(tmp_path, SAMPLE), module)
+
+    declared = module["UNSERVED"][7]
+    name, rows, limit = declared.request
+    assert declared[:6] == ("Sample", 1, 3, 2, True, False)
+    assert (name.kind, name.null_low, name.null_high, name.default) == ("string", 2, 32767, None)
+    assert (rows.kind, rows.is_array, rows.low, rows.high, rows.default) == (
+        "struct",
+        True,
+        1,
+        2,
+        (),
+    )
+    assert [(each.name, each.default) for each in rows.fields] == [
+        ("Id", bytes(16)),
+        ("Flag", True),
+    ]
+    assert (limit.tag, limit.low, limit.default) == (4, 3, 2**31 - 1)
+    assert declared.response == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("key: 7", "key: 8"),
+        ("api: Sample", "api: Other"),
+        ("[broker]", "[zookeeper]"),
+        ("  flexible: 2+\n", ""),
+        ("1-3", "all"),
+        ("Name string 1+", "Name text 1+"),
+        ("Name string 1+", "Name string"),
+        ("response: []", "response: none"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path: Path, before: str, after: str) -> None:
+    """With the file and what was found."""
+    with pytest.raises(SchemaError, match=r"unserved.yaml: .*(expected|written as)"):
+        source(tmp_path, SAMPLE.replace(before, after))
+
+
+def test_a_stale_file_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """--check names a stale file and changes nothing; without it the file is written."""
+    path = tmp_path / "stale.py"
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    monkeypatch.setattr(command, "generated", lambda: iter([(path, "new\n")]))
+
+    assert command.main(["--check"]) == 1
+    assert capsys.readouterr().out == "stale: stale.py\n"
+    assert not path.exists()
+    assert command.main([]) == 0
+    assert path.read_text() == "new\n"
+
+
+def test_a_bad_schema_ends_the_command(tmp_path: Path) -> None:
+    """A schema error is a line, not a traceback."""
+    folder = tmp_path / "schemas" / "messages"
+    folder.mkdir(parents=True)
+    (folder / "odd.yaml").write_text("message: Odd\n")
+
+    with pytest.raises(SchemaError, match=r"odd\.yaml"):
+        list(command.generated(tmp_path))
