@@ -3,9 +3,10 @@
 
 .DEFAULT_GOAL := help
 # The parts of test-all beside "make test" and "make interop"; each can be run alone.
-PARTS := test-brokers test-clients test-logins test-nodes test-clusters test-pipeline test-pages test-conformance test-long test-containers
-.PHONY: help setup setup-system serve test test-pythons test-all $(PARTS) coverage check generate site check-site wheel wheel-extras \
-        bench bench-quick bench-parts pipeline-demo lock image clean interop
+PARTS := test-brokers test-clients test-logins test-nodes test-clusters test-pipeline test-pages test-conformance \
+    check-site test-long test-containers wheel-extras
+.PHONY: help setup setup-system serve test interop test-pythons test-all $(PARTS) parts coverage check generate site check-site \
+        wheel bench bench-quick bench-parts pipeline-demo lock image clean
 
 py := .venv/bin/python
 ARGS ?=
@@ -63,6 +64,9 @@ test-containers:  ## build the image, run both stacks of docker/ with podman (as
 	@scripts/setup-system containers
 	@scripts/environment containers
 	@$(py) -m pytest tests/interop/containers $(ARGS)
+
+parts:  ## print the parts of test-all that the nightly workflow runs, as JSON
+	@echo '$(PARTS)' | sed 's/\([^ ]\{1,\}\)/"\1"/g; s/ /, /g; s/.*/[&]/'
 
 coverage:  ## run "make test" and record which test reaches which line, in .cache/coverage
 	@scripts/environment bench
