@@ -70,16 +70,6 @@ def test_a_folder_that_is_not_there(tmp_path: Path, command: tuple[str, ...]) ->
     assert result.stderr == f"doorkeeper: {tmp_path / 'none'}: No such file or directory\n"
 
 
-def test_the_last_events(tmp_path: Path) -> None:
-    """Ten of them, or as many as are asked for, or all."""
-    written(tmp_path, 1, 20)
-    as_json = ("tail", tmp_path, "--no-follow", "--output", "json")
-
-    assert numbers(run(*as_json)) == list(range(11, 21))
-    assert numbers(run(*as_json, "-n", 2)) == [19, 20]
-    assert numbers(run(*as_json, "--from-start")) == list(range(1, 21))
-
-
 def test_filters(tmp_path: Path) -> None:
     """Each filter must be met, by one of its values; a change by any of its names."""
     acl = {"resource_name": "orders"}

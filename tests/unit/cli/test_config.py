@@ -59,17 +59,6 @@ def test_files_that_are_no_properties(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in found[3][2]
 
 
-def test_a_wrong_file(tmp_path: Path) -> None:
-    """Errors are printed, one line each, and the status is 1."""
-    file = tmp_path / "server.properties"
-    file.write_text("num.partitons=1\nnum.partitions=x\n")
-
-    result = CliRunner().invoke(doorkeeper, ["config", "check", str(file)])
-
-    assert result.exit_code == 1
-    assert len(result.stderr.splitlines()) == 2
-
-
 def test_what_the_file_names_is_checked_too(tmp_path: Path) -> None:
     """A catalog with faults and a super user without a type are told, one line each."""
     catalog = tmp_path / "catalog.yaml"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -17,7 +16,6 @@ from doorkeeper.cli.acls.addresses import (
 )
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.errors import RepositoryError
-from testkit.stores import adding, binding, fill
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,32 +136,3 @@ def test_a_configuration_beside_a_file_has_the_policy(config: Path) -> None:
     assert beside.configured_policy() == Policy(super_users=frozenset({"User:root"}))
     with pytest.raises(RepositoryError, match=r"super\.users"):
         wrong.configured_policy()
-
-
-def test_a_store_is_opened_by_its_configuration_or_its_folder(tmp_path: Path, config: Path) -> None:
-    """Overrides count for both."""
-    asyncio.run(fill(tmp_path / "data", adding(3)))
-    override = ("--override", "allow.everyone.if.no.acl.found=true")
-
-    by_file = asyncio.run(location(f"config:{config}", *override).repository().read())
-    by_folder = asyncio.run(location(f"store:{tmp_path / 'data'}", *override).repository().read())
-
-    assert by_file.bindings == by_folder.bindings == [binding(3).binding]
-    assert by_file.policy == Policy(super_users=frozenset({"User:root"}), allow_everyone=True)
-    assert by_folder.policy is not None
-    assert by_folder.policy.allow_everyone
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (("kafka://a:1,b:2",), ("B:2,a:1",)),
-        (("store:/x/d", "--override", "a=b"), ("store:/x/../x/d", "--override", "a=b")),
-    ],
-)
-def test_canonical_texts_of_one_repository_are_equal(
-    one: tuple[str, ...], other: tuple[str, ...]
-) -> None:
-    """Overrides are part of them: they may name another store."""
-    assert location(*one).canonical() == location(*other).canonical()
-    assert location("config:f").canonical() != location("config:f", "--override", "a=b").canonical()

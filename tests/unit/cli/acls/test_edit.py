@@ -90,21 +90,6 @@ def test_a_store_in_use_is_listed_and_not_changed(run: Run, tmp_path: Path) -> N
     assert "kafka://HOST:PORT" in added.stderr
 
 
-def test_a_file_is_listed_and_not_changed(tmp_path: Path) -> None:
-    """The texts are those of a cluster with the same ACLs."""
-    file = tmp_path / "acls.txt"
-    file.write_text(LISTED)
-
-    def invoke(*words: str) -> Result:
-        return CliRunner().invoke(doorkeeper, ["acls", *words])
-
-    assert invoke("list", str(file)).stdout == LISTED
-    assert invoke("list", str(file), "--topic", "other").stdout == ""
-    added = invoke("add", str(file), "--topic", "t", *A.split())
-    assert added.exit_code == 2
-    assert "files are read only" in added.stderr
-
-
 def test_the_servers_options_are_those_of_the_tool(tmp_path: Path) -> None:
     """Two of them, or none, are refused with its texts."""
     two = ("--bootstrap-server", "h:1", "--bootstrap-controller", "h:2")

@@ -47,22 +47,6 @@ def test_changed_decisions_for_a_pull_request() -> None:
     assert result.stdout.startswith("**Decisions: 2 more allowed, 2 fewer.**\n\n```diff\n")
 
 
-def test_other_rows_with_the_same_decisions(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """READ includes DESCRIBE: an ACL for it changes no decision."""
-    more = tmp_path_factory.mktemp("sets") / "more.yaml"
-    more.write_text(
-        "version: 1\nacls:\n"
-        '  - {resourceType: TOPIC, name: ord, patternType: PREFIXED, principal: "User:alice",'
-        " operation: READ}\n"
-        '  - {resourceType: TOPIC, name: invoices, principal: "User:alice", operation: READ}\n'
-        '  - {resourceType: TOPIC, name: orders, principal: "User:alice", operation: DESCRIBE}\n'
-    )
-
-    assert run("diff", TEAM, str(more)).exit_code == 3
-    result = run("diff", TEAM, str(more), "--effective", "--output", "json")
-    assert (result.exit_code, json.loads(result.stdout)["effective"]) == (0, [])
-
-
 CREATES = "User:bob,TOPIC,PREFIXED,pii-,CREATE,ALLOW,*"
 
 

@@ -58,41 +58,6 @@ def test_each_rule_has_its_reason(
     assert any(line.startswith(f"rule: {rule}: ") for line in lines_of(found))
 
 
-def test_what_was_considered_and_what_decided() -> None:
-    """What decides has a sign; what has to do with the question comes first."""
-    lines = lines_of(answer(allow("b", WRITE, topic("orders")), EVERYTHING))
-
-    assert lines == [
-        "ALLOWED: User:a may READ topic orders",
-        "rule: MatchingAcl: an ALLOW of ALL includes READ, and no DENY matches",
-        "  User:a,TOPIC,PREFIXED,ord,ALL,ALLOW,*",
-        (
-            "implied: an ALLOW of ALL includes READ; one of READ includes DESCRIBE; only a"
-            " DENY of ALL includes it"
-        ),
-        (
-            "considered (KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,"
-            "PermissionType,Host):"
-        ),
-        "> User:a,TOPIC,PREFIXED,ord,ALL,ALLOW,*      allows it",
-        "  User:b,TOPIC,LITERAL,orders,WRITE,ALLOW,*  is for another principal",
-        "to reverse the decision:",
-        "  - User:a,TOPIC,PREFIXED,ord,ALL,ALLOW,*",
-        (
-            "  $ kafka-acls.sh --bootstrap-server HOST:PORT --remove --force --allow-principal"
-            " User:a --operation All --topic ord --resource-pattern-type prefixed"
-        ),
-        (
-            "  $ doorkeeper acls remove --force kafka://HOST:PORT --allow-principal"
-            " User:a --operation All --topic ord --resource-pattern-type prefixed"
-        ),
-        (
-            "  note: User:a,TOPIC,PREFIXED,ord,ALL,ALLOW,* also allows: WRITE, CREATE, DELETE,"
-            " ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS; every topic that begins with 'ord'"
-        ),
-    ]
-
-
 def test_many_are_not_all_shown() -> None:
     """People see the first, JSON has all."""
     world = [allow(f"u{number}", READ, topic("orders")) for number in range(SHOWN_MAX + 5)]

@@ -13,11 +13,11 @@ import pytest
 
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclOperation
-from doorkeeper.acl.plan import NotOwned, Plan, PlanError, TooManyRemovals
+from doorkeeper.acl.plan import Plan
 from doorkeeper.acl.plan_application import BATCH
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.entities import EntityPlanner
-from doorkeeper.cli.acls.plans import SavedPlan, Side, apply_plan
+from doorkeeper.cli.acls.plans import Side, apply_plan
 from doorkeeper.entities.model import EntitySet, TopicEntity
 from doorkeeper.entities.plan import EntityChange, EntityPlan
 from doorkeeper.errors import ApiError, ErrorCode
@@ -37,11 +37,6 @@ A, B = allow("a", READ, topic("t")), deny("b,c", READ, topic("u", PREFIXED), "10
 TARGET = Side("config:x", 7)
 WANTED = Side("acls.yaml", None)
 CHANGE = Plan((A,), (B,), kept=3, foreign=2)
-
-
-def test_a_plan_that_names_no_place() -> None:
-    """It is for any: whoever writes one by hand need not know the place."""
-    assert acl_plans.plan_of(json.dumps(acl_plans.record(CHANGE))) == SavedPlan(CHANGE, None, None)
 
 
 @pytest.mark.parametrize(
@@ -196,27 +191,6 @@ def test_nothing_is_removed_beside_acls_after_a_refusal(capsys: pytest.CaptureFi
         "doorkeeper: - topic old: 3 partitions with all their records: not removed, because other"
         " changes failed"
     )
-
-
-@pytest.mark.parametrize(
-    ("error", "options"),
-    [
-        (TooManyRemovals("2 removals; allowed: 1"), "--max-removals"),
-        (NotOwned("not owned: t"), "--own-prefix, --own-principal, --own-type"),
-    ],
-)
-def test_a_refused_plan_names_the_options(
-    capsys: pytest.CaptureFixture[str], error: PlanError, options: str
-) -> None:
-    """Those that permit this plan, and no others."""
-
-    def refuse(_present: list[AclBinding]) -> Plan:
-        raise error
-
-    with pytest.raises(SystemExit):
-        apply_plan(FakeRepository(), refuse, dry_run=False, asks=True)
-
-    assert capsys.readouterr().err == f"doorkeeper: {error} ({options})\n"
 
 
 def test_a_dry_run_opens_nothing_for_changes(capsys: pytest.CaptureFixture[str]) -> None:

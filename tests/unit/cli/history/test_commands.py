@@ -10,13 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.cli.history import watch
-from doorkeeper.history import watching
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import ACL, SETTING, TOPIC, StoredSetting
-from doorkeeper.offline.stores import open_history
-from doorkeeper.state.store import LogEntry, StorageError
+from doorkeeper.kinds.declared import ACL, TOPIC
+from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.backup import backup
 from doorkeeper.storage.files import DATABASE_NAME
 from testkit.acl import READ, allow
@@ -25,13 +22,9 @@ from testkit.stores import NOW_MS, open_store, topic, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from click.testing import Result
-
-    from doorkeeper.repositories.addresses import Address
-    from doorkeeper.storage.portable import Portable
 
     Run = Callable[..., Result]
 
@@ -40,7 +33,6 @@ STANDARD = (
     "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 )
 ALICE = Author("User:admin", "10.0.0.7", "PLAINTEXT", "c", "java/4.3.1", 17)
-EVERYONE = StoredSetting("", "allow.everyone.if.no.acl.found", "false")
 FIRST = allow("alice", READ, topic_pattern("orders"))
 SECOND = allow("bob", READ, topic_pattern("orders"))
 
@@ -181,32 +173,6 @@ def test_questions_about_the_past(run: Run, data_dir: Path, tmp_path: Path) -> N
         assert run("acls", "lint", *at).exit_code in (0, 1)
 
 
-def test_the_super_users_of_that_day(run: Run, data_dir: Path, tmp_path: Path) -> None:
-    """Those that the server recorded count; where it recorded none, the answer says so."""
-    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
-    for revision, user in ((5, "User:root"), (6, "")):
-        change = edit(SETTING, set=[StoredSetting("", "super.users", user), EVERYONE])
-        write_entries(connection, [LogEntry(revision, ALICE, change)], NOW_MS + revision * 1000)
-    connection.close()
-    backup(data_dir, tmp_path / "acls.backup")
-    question = ("--principal", "User:root", "--operation", "Read", "--topic", "orders")
-    now = (*STANDARD, "--override", "super.users=User:now")
-    for place in ((f"store:{data_dir}", *now), (f"backup:{tmp_path / 'acls.backup'}",)):
-        then = run("acls", "explain", *place, *question, "--at", "5").output
-        assert "super.users: User:root (history)" in then
-        assert (
-            "super.users: none (history)"
-            in run("acls", "explain", *place, *question, "--at", "6").output
-        )
-        unknown = run("acls", "explain", *place, *question, "--at", "4").output
-        assert "note: the history does not have super.users and allow.everyone" in unknown
-        assert "(history)" not in unknown
-    assert (
-        "super.users: User:now (configured)"
-        in run("acls", "explain", f"store:{data_dir}", *now, *question, "--at", "4").output
-    )
-
-
 def test_the_difference_of_two_moments(run: Run, data_dir: Path) -> None:
     """--from and --to of one store, in the form of a plan."""
     store = f"store:{data_dir}"
@@ -313,31 +279,6 @@ def test_changes_are_watched(run: Run, data_dir: Path) -> None:
     ]
     assert found == [1, 4]
     assert "there is no revision 9 yet" in run("watch", *store, "--from", "9").output
-
-
-def test_a_watcher_waits_for_a_store_that_is_away(
-    run: Run, data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It says so once, and each change comes once; at the first look it is an error."""
-    calls = iter(range(100))
-
-    def away(store: Address) -> AbstractAsyncContextManager[Portable]:
-        # The first look finds the newest revision, or the first changes.
-        if 0 < next(calls) < 4:
-            raise StorageError("the store is away")
-        return open_history(store)
-
-    monkeypatch.setattr(watch, "open_history", away)
-    monkeypatch.setattr(watch, "AWAY_S", 0)
-    monkeypatch.setattr(watching, "AT_ONCE", 2)
-    store = ("--store", f"store:{data_dir}", "--from", "1", "--count", "4")
-
-    found = run("watch", *store)
-
-    assert [line.split()[0] for line in found.stdout.splitlines()] == ["1", "2", "3", "4"]
-    assert found.stderr.count("the store is away; trying again") == 1
-    calls = iter(range(1, 100))
-    assert run("watch", *store).exit_code == 1
 
 
 IN_FORCE = {

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from doorkeeper.cli.users.live import LiveUsers, open_users
-from doorkeeper.client.config import ClientConfig
+from doorkeeper.cli.users.live import LiveUsers
 from doorkeeper.client.errors import ClientError
-from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
+from doorkeeper.client.scram import Altered
 from doorkeeper.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
@@ -47,22 +46,6 @@ def users(client: Client, runner: asyncio.Runner) -> LiveUsers:
     return LiveUsers(cast("AdminClient", client), runner)
 
 
-def test_each_mechanism_is_a_change(runner: asyncio.Runner) -> None:
-    """Passwords with their iterations, and what goes."""
-    client = Client(*[Altered()] * 3)
-    ours = users(client, runner)
-
-    ours.put("a", {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}, "x")
-    ours.delete("b", ["SCRAM-SHA-512"])
-
-    assert client.asked == [
-        ScramPassword("a", "SCRAM-SHA-256", "x", 4096),
-        ScramPassword("a", "SCRAM-SHA-512", "x", 8192),
-        ScramDeletion("b", "SCRAM-SHA-512"),
-    ]
-    assert ours.iterations() == {"a": {"SCRAM-SHA-256": 4096}}
-
-
 def test_what_was_changed_before_a_refusal_is_told(runner: asyncio.Runner) -> None:
     """Two requests are no transaction."""
     with pytest.raises(ClientError) as put:
@@ -76,15 +59,3 @@ def test_what_was_changed_before_a_refusal_is_told(runner: asyncio.Runner) -> No
         "SCRAM-SHA-512: UNACCEPTABLE_CREDENTIAL: no; changed before: SCRAM-SHA-256"
     )
     assert str(deleted.value) == "SCRAM-SHA-512: UNACCEPTABLE_CREDENTIAL: no"
-
-
-def test_retries_are_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each reason in one line on stderr; the client is closed."""
-    config = ClientConfig(bootstrap="127.0.0.1:1", patient=True, retry_ms=1, timeout_ms=200)
-
-    with open_users(config) as found, pytest.raises(ClientError):
-        found.iterations()
-
-    assert capsys.readouterr().err == (
-        "doorkeeper: 127.0.0.1:1: Connection refused; trying again\n"
-    )
