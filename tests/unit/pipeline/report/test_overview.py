@@ -54,16 +54,6 @@ def test_refusals_of_probes_count_nowhere_as_refused() -> None:
     assert sum(each.refused for each in section.timeline.slots) == 2
 
 
-def test_nothing_happened() -> None:
-    """An empty history is a sentence, not an error."""
-    frame = decisions()
-
-    section = overview_of(frame, history_of(frame))
-
-    assert section.missing == "No decision was read: nothing happened."
-    assert section.timeline is None
-
-
 def test_slots_have_no_gaps_and_are_not_too_many() -> None:
     """From an hour to years: each slot is there, empty ones too, and few enough to be drawn."""
     for span in (timedelta(minutes=2), timedelta(hours=9), timedelta(days=7), timedelta(days=900)):
@@ -75,21 +65,3 @@ def test_slots_have_no_gaps_and_are_not_too_many() -> None:
         assert len(steps) == 1
         assert (slots[0].allowed, slots[-1].refused) == (3, 1)
         assert slots[0].begin <= BEGIN < slots[0].begin + next(iter(steps))
-
-
-def test_rankings_show_the_most_frequent_first() -> None:
-    """Ten bars at most, in a fixed order where counts are equal, and of how many they are."""
-    frame = decisions(
-        *({"principal": f"User:{number:02}", "count": 1} for number in range(12)),
-        {"principal": "User:b", "count": 9, "outcome": "DENIED"},
-    )
-
-    principals, resources, operations, _ = overview_of(frame, history_of(frame)).rankings
-
-    assert principals.total == 13
-    assert [bar.name for bar in principals.bars][:3] == ["User:b", "User:00", "User:01"]
-    assert principals.bars[0].refused == 9
-    assert len(principals.bars) == 10
-    assert resources.bars[0][:2] == ("t", 21)
-    assert resources.bars[0].kind == "TOPIC"
-    assert operations.total == 1

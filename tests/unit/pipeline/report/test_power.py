@@ -107,10 +107,3 @@ def test_dormant_principals_and_super_users() -> None:
 
     assert found["dormant"].rows == (("User:b", 2),)
     assert found["super-users"].rows == (("User:root", 7),)
-
-
-def test_without_acls() -> None:
-    """Nothing is known about grants."""
-    frames = {"decisions": table_of("decisions", [])}
-
-    assert power_of(frames, ABOUT).missing

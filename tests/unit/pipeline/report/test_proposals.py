@@ -6,20 +6,12 @@ from datetime import UTC, datetime
 
 from doorkeeper_pipeline.report.model import About, Commands
 from doorkeeper_pipeline.report.proposals import (
-    NOT_MADE,
-    NOT_TRIED,
     backtest_of,
     least_privilege_of,
 )
 from testkit.report_tables import table_of
 
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
-
-
-def test_without_a_proposal_the_command_is_named() -> None:
-    """Both sections say how to get what they would show."""
-    assert least_privilege_of({}, ABOUT).missing == NOT_MADE
-    assert backtest_of({}, ABOUT).missing == NOT_TRIED
 
 
 def test_what_a_principals_set_turns_is_counted_once() -> None:
@@ -59,10 +51,3 @@ def test_who_would_lose_comes_first() -> None:
     assert [row[2] for row in table.rows] == ["User:b", "User:a", "User:c"]
     assert table.rows[0][7] == Commands("MatchingAcl", (), "acl")
     assert table.total == 3
-
-
-def test_a_harmless_proposal_is_said_to_be_one() -> None:
-    """Nothing turns: nobody loses, nobody wins."""
-    section = backtest_of({"backtest": table_of("backtest", [])}, ABOUT)
-
-    assert section.lead == ("No principal would lose access. No denied one would be allowed.",)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from doorkeeper_pipeline.report.model import About
 from doorkeeper_pipeline.report.overview import History
-from doorkeeper_pipeline.report.quality import ASSUMPTIONS, quality_of
+from doorkeeper_pipeline.report.quality import quality_of
 from testkit.report_tables import BEGIN, table_of
 
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC), assumptions=("The log's zone is UTC.",))
@@ -30,34 +30,6 @@ def test_what_could_not_be_read_is_counted() -> None:
         " counts above. All decisions are of 1 Nov 2026."
     )
     assert [table.total for table in section.tables] == [2, 2]
-
-
-def test_gaps_in_the_days_are_said() -> None:
-    """Days without a decision between the first and the last are counted."""
-    last = BEGIN + timedelta(days=6)
-
-    assert " ".join(quality_of({}, history(7, last), ABOUT).lead) == (
-        "The first decision is of 1 Nov 2026, the last of 7 Nov 2026. There are decisions on each"
-        " day."
-    )
-    assert (
-        quality_of({}, history(5, last), ABOUT)
-        .lead[0]
-        .endswith("On 2 days between them there is none.")
-    )
-
-
-def test_assumptions_and_warnings_stand_there() -> None:
-    """What the caller assumed, what the last run warned of, and what always holds."""
-    runs = [
-        {"warnings": ["old"], "finished": BEGIN},
-        {"warnings": ["A file grew."], "finished": BEGIN + timedelta(days=1)},
-    ]
-
-    notes = quality_of({"runs": table_of("runs", runs)}, history(1), ABOUT).notes
-
-    assert notes == ("The log's zone is UTC.", "A file grew.", *ASSUMPTIONS)
-    assert quality_of({"runs": table_of("runs", [])}, history(1), ABOUT).notes[1:] == ASSUMPTIONS
 
 
 def test_contradictions_are_listed() -> None:

@@ -72,34 +72,3 @@ def test_refusals_by_their_cause() -> None:
         (Share(80, 95), Commands("the DENY", (), text), Names(("User:a", "User:b"), 2), 1, 7),
         (Share(15, 95), None, Names(("User:a",), 1), 2, None),
     ]
-
-
-def test_names_that_no_command_can_write_have_only_a_text() -> None:
-    """Without a command the grant is said in words; without either nothing helps."""
-    frames = {
-        "denied": table_of(
-            "denied", [{"count": 2, "reason": "NO_ACL", "grant_text": "g"}, {"count": 1}]
-        )
-    }
-
-    rows = refusals_of(frames, HISTORY, ABOUT).tables[1].rows
-
-    assert rows[0][-1] == Commands("no command can name it", (), "g")
-    assert rows[1][-1] is None
-
-
-def test_the_ten_most_frequent_are_summed_up() -> None:
-    """Where there are more than ten, the lead says what the first ten make."""
-    frames = {"denied": table_of("denied", [{"count": 5}] * 12)}
-
-    (lead,) = refusals_of(frames, HISTORY, ABOUT).lead
-
-    assert "The ten most frequent make 83% of them; the first alone makes 8.3%." in lead
-
-
-def test_no_refusals() -> None:
-    """An empty table is good news, and a missing one is said to be missing."""
-    section = refusals_of({"denied": table_of("denied", [])}, HISTORY, ABOUT)
-
-    assert section.lead == ("No request was refused.",)
-    assert refusals_of({}, HISTORY, ABOUT).missing == "Not computed."

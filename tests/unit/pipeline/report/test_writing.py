@@ -12,9 +12,7 @@ from doorkeeper_pipeline.report.model import About
 from doorkeeper_pipeline.report.writing import SHOWN, frames_in, write
 from doorkeeper_pipeline.tables import delta
 from doorkeeper_pipeline.tables.delta import Change, Tables
-from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import world_of
-from testkit.report_tables import table_of, tables_of
+from testkit.report_tables import small_tables, table_of
 
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
 
@@ -22,7 +20,7 @@ ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
 def filled(folder: Path, *, acls: bool = True) -> Path:
     """Write all tables of a world into a folder."""
     change = Change(Tables(folder))
-    for name, frame in tables_of(world_of(SMALL), 1_000).items():
+    for name, frame in small_tables().items():
         change.replace(name, frame.collect())
     change.replace("bindings", table_of("bindings", [{}] if acls else []).collect())
     change.commit()
@@ -39,7 +37,7 @@ def test_all_tables_are_shown(tmp_path: Path) -> None:
     assert set(frames_in(tables)) == set(SHOWN)
     assert [section.missing for section in report.sections] == [""] * 9
     assert text.startswith("<!doctype html>")
-    assert "1,000" in text
+    assert "2,000" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "tables"]
 
 
@@ -70,17 +68,6 @@ def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
         write(tmp_path, tmp_path / "report.html", ABOUT)
 
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_run_without_decisions_has_a_report(tmp_path: Path) -> None:
-    """Nothing was read: the report says so."""
-    change = Change(Tables(tmp_path))
-    change.replace("runs", table_of("runs", [{}]).collect())
-    change.commit()
-
-    report = write(tmp_path, tmp_path / "report.html", ABOUT)
-
-    assert report.sections[0].missing == "No decision was read: nothing happened."
 
 
 def test_a_damaged_table_leaves_the_old_report(tmp_path: Path) -> None:

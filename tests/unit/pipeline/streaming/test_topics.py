@@ -29,13 +29,6 @@ LINE = (
     " 10.0.0.7 on resource = Topic:LITERAL:{} for request = Fetch with resourceRefCount = 1"
     " based on rule DefaultDeny (kafka.authorizer.logger)"
 )
-EVENT = (
-    '{{"specversion": "1.0", "id": "{1}", "source": "crn://confluent.cloud/kafka={0}",'
-    ' "type": "io.confluent.kafka.server/authorization", "time": "2026-11-22T07:10:00Z",'
-    ' "data": {{"methodName": "kafka.Fetch", "authenticationInfo": {{"principal": "User:1"}},'
-    ' "authorizationInfo": {{"granted": false, "operation": "Read", "resourceType": "Topic",'
-    ' "resourceName": "{1}"}}}}}}'
-)
 
 
 class Killed(Exception):
