@@ -10,7 +10,7 @@ import pytest
 from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
 from doorkeeper.client.errors import UnreadableRecords
 from doorkeeper.clusters.config import ClusterConfig
-from doorkeeper.clusters.following import LogFollower, log_refusal
+from doorkeeper.clusters.following import LogFollower
 from doorkeeper.clusters.log_acls import LogAcls
 from doorkeeper.runtime.slices import run_to_end
 from testkit.acl import READ, allow, topic
@@ -115,18 +115,6 @@ async def test_a_refusal_means_polling(controller: ScriptedController, code: int
         await found.follower.close()
 
 
-async def test_following_ends_with_the_right_to_it(controller: ScriptedController) -> None:
-    """Then the cluster is polled."""
-    found = Followed(controller.address)
-    try:
-        await found.until(lambda each: each.is_following)
-        controller.error = 31
-        controller.wake()
-        await found.until(lambda each: not each.is_following)
-    finally:
-        await found.follower.close()
-
-
 @pytest.mark.parametrize(
     "record",
     [
@@ -162,19 +150,6 @@ async def test_the_leader_is_found(controller: ScriptedController) -> None:
             await found.until(lambda each: each.is_following)
         finally:
             await found.follower.close()
-
-
-async def test_without_an_address_clusters_are_polled() -> None:
-    """As with one that does not answer."""
-    found = Followed()
-    found.follower.start()
-
-    assert found.follower.reason == "no controllers are configured"
-    config = ClusterConfig("a", "k:1", {}, SelectorUnion((EVERYTHING,)))
-    assert await log_refusal(config) == "no controllers are configured"
-    async with ScriptedController() as gone:
-        pass
-    assert "refused" in await log_refusal(config._replace(controllers=gone.address))
 
 
 def test_transactions_are_applied_when_they_end() -> None:

@@ -9,8 +9,6 @@ from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from doorkeeper.acl.filters import matches
 from doorkeeper.acl.plan import Selector, SelectorUnion
 from doorkeeper.clusters import synchronization
@@ -28,6 +26,8 @@ from testkit.descriptions import answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
+
+    import pytest
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.clusters.drift import Bindings
@@ -140,18 +140,17 @@ async def kept(
     await asyncio.gather(running, return_exceptions=True)
 
 
-@pytest.mark.parametrize("seed", range(2))
 async def test_a_receipt_comes_when_every_broker_has_every_change(
-    monkeypatch: pytest.MonkeyPatch, seed: int
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However far each of them lags, for few changes and for many."""
-    chance = Random(seed)
+    chance = Random(1)
     everything = [
         allow(f"user-{user}", READ, topic(f"p-{name}")) for user in range(20) for name in range(20)
     ]
     desired: set[AclBinding] = set()
     async with kept(Lagging(chance), monkeypatch) as found:
-        for _ in range(30):
+        for _ in range(15):
             changed = chance.sample(everything, chance.choice((1, 3, 9, 40)))
             new = [each for each in changed if each not in desired]
             gone = [each for each in changed if each in desired]
@@ -191,29 +190,6 @@ async def test_the_last_of_many_changes_does_not_stand_for_the_others(
         async with asyncio.timeout(20):
             await waiting
         assert remote.present(2) == frozenset(many)
-
-
-async def test_what_others_changed_is_asked_for_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the reading that has shown it, not all ACLs of all brokers are read again."""
-    alice = allow("alice", READ, topic("p-a"))
-    remote = Lagging(Random(1))
-    async with kept(remote, monkeypatch, interval_s=1_000) as found, asyncio.timeout(20):
-        receipts = found.task.receipts
-        found.change([alice])
-        await receipts.wait_for(found.state.revision, frozenset({alice}))
-        first, reads = receipts.last, found.task.reads
-        remote.remove_by_others(alice)
-
-        found.task._read_s = -1_000
-        found.task.wake()
-        while receipts.last is first or found.task.differences.drift:  # noqa: ASYNC110  as above
-            await asyncio.sleep(0.001)
-
-        assert [remote.present(each) for each in BROKERS] == [{alice}] * 3
-        assert receipts.last is not None
-        assert first is not None
-        assert receipts.last.since_ms > first.since_ms
-        assert found.task.reads == reads + len(BROKERS)
 
 
 async def test_a_broker_that_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,11 +33,6 @@ def opened(settings: AuditSettings) -> AuditLog | None:
     )
 
 
-async def test_without_a_folder_there_is_none() -> None:
-    """Only a server with a folder for it has a trail."""
-    assert opened(AuditSettings()) is None
-
-
 async def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
     """The start is refused with the key and the folder."""
     (tmp_path / "f").touch()

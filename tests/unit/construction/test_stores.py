@@ -3,41 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from structlog.testing import capture_logs
 
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import check_release, identity_file_of, open_store
 from doorkeeper.kinds.declared import FEATURE, StoredFeature
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage.sqlite import SqliteStore
 from testkit.edge import Log
 from testkit.kafka_broker import free_port
 from testkit.settings import settings_of
-
-if TYPE_CHECKING:
-    from testkit.postgres import Database
-
-
-async def test_without_a_word_it_is_embedded(tmp_path: Path) -> None:
-    """It is made in the data folder."""
-    store = await open_store(settings_of(f"doorkeeper.data.dir={tmp_path}\n"))
-    await store.aclose()
-
-    assert isinstance(store, SqliteStore)
-    assert (tmp_path / "doorkeeper.db").exists()
-
-
-async def test_it_is_not_made_where_it_should_be_there(tmp_path: Path) -> None:
-    """The folder stays as it is."""
-    settings = settings_of(f"doorkeeper.data.dir={tmp_path}\n")
-
-    with pytest.raises(StorageError, match="there is no store; the server's first start makes it"):
-        await open_store(settings, make_store=False)
-
-    assert list(tmp_path.iterdir()) == []
 
 
 async def test_the_creation_of_a_store_is_logged(tmp_path: Path) -> None:
@@ -73,33 +48,17 @@ async def test_a_new_store_follows_the_release_of_the_configuration(
     assert (rows, revision) == ([StoredFeature("metadata.version", level)], 0)
 
 
-@pytest.mark.parametrize("line", ["", "doorkeeper.kafka.release=4.3\n"])
-def test_a_store_without_a_level_follows_4_3(line: str) -> None:
-    """The key may be missing, or agree."""
-    check_release(settings_of(line), [])
-
-
 @pytest.mark.parametrize(("expected", "levels"), [("4.4", []), ("4.4", [30]), ("4.3", [33])])
 def test_a_store_of_another_release_is_refused(expected: str, levels: list[int]) -> None:
-    """The text names both releases, and the command that changes the store."""
+    """The text names both releases, and the command; a store without a level follows 4.3."""
     features = [StoredFeature("metadata.version", level) for level in levels]
+    other = {"4.3": "4.4", "4.4": "4.3"}[expected]
 
-    with pytest.raises(StartError) as caught:
+    with pytest.raises(StartError, match=f"found {expected}, but the store follows Kafka {other}"):
         check_release(settings_of(f"doorkeeper.kafka.release={expected}\n"), features)
 
-    other = {"4.3": "4.4", "4.4": "4.3"}[expected]
-    assert str(caught.value) == (
-        f"doorkeeper.kafka.release: found {expected}, but the store follows Kafka {other}: set the"
-        f" key to {other}, or change the store with doorkeeper store release {expected}"
-    )
-
-
-async def test_a_command_logs_no_creation(tmp_path: Path) -> None:
-    """Without a logger nothing is said."""
-    with capture_logs() as lines:
-        await (await open_store(settings_of(f"doorkeeper.data.dir={tmp_path}\n"))).aclose()
-
-    assert lines == []
+    check_release(settings_of(f"doorkeeper.kafka.release={other}\n"), features)
+    check_release(settings_of(""), features)
 
 
 async def test_it_is_not_created_where_the_configuration_forbids_it(tmp_path: Path) -> None:
@@ -135,16 +94,3 @@ async def test_a_shared_store_that_cannot_be_reached_is_named(tmp_path: Path) ->
 
     assert f"postgresql://{place}/acls: " in str(caught.value)
     assert "s3cret" not in str(caught.value)
-
-
-@pytest.mark.interop
-async def test_a_shared_store_is_that_of_all_who_name_it(database: Database) -> None:
-    """Both have its cluster id and its secret."""
-    text = f"doorkeeper.store={database.url()}\n"
-
-    one = await open_store(settings_of(text + "node.id=1\n"))
-    two = await open_store(settings_of(text + "node.id=2\n"))
-
-    assert one.identity == two.identity
-    await one.aclose()
-    await two.aclose()

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 import pytest
@@ -22,6 +22,9 @@ from testkit.stores import (
     open_store,
     started_store,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BACKUP = """
 import sys

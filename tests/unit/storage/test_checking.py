@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.storage.checking import FINDINGS_MAX, findings
+from doorkeeper.storage.checking import findings
 from doorkeeper.storage.portable import BASE, ITEM, LOG
 from doorkeeper.storage.portable_embedded import reading
 from testkit.portables import Held, fill_fully
@@ -148,14 +148,3 @@ async def test_faults_below_the_rows_come_first(store: Held) -> None:
     store.broken = ["the file is damaged"]
 
     assert await findings(store) == ["the file is damaged"]
-
-
-async def test_a_store_that_is_wrong_all_over_is_told_briefly(store: Held) -> None:
-    """Of many findings of one table the first are told, and how many more there are."""
-    row = store.tables[ITEM][0]
-    store.tables[ITEM] += [("acl", f"other-{at}", *row[2:]) for at in range(100)]
-
-    found = await findings(store)
-
-    assert len(found) == FINDINGS_MAX + 1
-    assert found[-1] == "acl: and 180 more like these"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 import pytest
@@ -9,6 +9,9 @@ from doorkeeper.state.store import StorageError
 from doorkeeper.storage.copying import copy_database
 from doorkeeper.storage.database import connect, connect_readonly
 from testkit.stores import adding, append, create_tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture

@@ -6,14 +6,15 @@ import os
 import random
 import subprocess
 import sys
-from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.storage.database import check_integrity, connect_readonly
 from doorkeeper.storage.files import DATABASE_NAME
 from testkit.stores import binding, open_store, query
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ROUND_NUMBERS = 1_000_000
 """Each round adds bindings from a range of its own."""
@@ -64,23 +65,12 @@ def check(data_dir: Path, acknowledged: list[str]) -> None:
     assert all(found == binding(int(found.binding_id)) for found in stored)
 
 
-def kill_and_compare(data_dir: Path, rounds: int) -> None:
-    chance = random.Random(rounds)
-    acknowledged: list[str] = []
-    for number in range(rounds):
-        lines = chance.randrange(1, 1500)
-        acknowledged += acknowledged_until_killed(data_dir, number * ROUND_NUMBERS, lines)
-        check(data_dir, acknowledged)
-    assert len(acknowledged) >= rounds
-
-
 def test_nothing_acknowledged_is_lost_in_three_kills(data_dir: Path) -> None:
     """Every acknowledged change is there with its revision; the log has no gap and is the state."""
-    kill_and_compare(data_dir, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_nothing_acknowledged_is_lost_in_25_kills(data_dir: Path) -> None:
-    """As with three kills, on one store that is killed 25 times."""
-    kill_and_compare(data_dir, 25)
+    chance = random.Random(3)
+    acknowledged: list[str] = []
+    for number in range(3):
+        lines = chance.randrange(1, 500)
+        acknowledged += acknowledged_until_killed(data_dir, number * ROUND_NUMBERS, lines)
+        check(data_dir, acknowledged)
+    assert len(acknowledged) >= 3

@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
@@ -19,6 +17,9 @@ from doorkeeper.storage.files import DATABASE_NAME
 from testkit.stores import adding, commit, numbers_in, open_store, started_store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from doorkeeper.storage.sqlite import SqliteStore
 
 CHANGE_BINDINGS = 50

@@ -4,15 +4,18 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import LOCK_NAME
 from doorkeeper.storage.lock import DataLock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 HOLD = """
 import sys

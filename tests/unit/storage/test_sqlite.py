@@ -14,7 +14,6 @@ from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME, LOCK_NAME
 from doorkeeper.storage.identity import IDENTITY_NAME
 from testkit.stores import (
-    AUTHOR,
     NOW_MS,
     adding,
     binding,
@@ -76,24 +75,6 @@ async def test_revisions_go_on_after_reopening(data_dir: Path) -> None:
     assert store.revision == 2
     assert await commit(store, adding(2)) == 3
     store.close()
-
-
-async def test_one_request_is_one_revision(data_dir: Path) -> None:
-    """A change of many rows is one revision with a row for each in the change log."""
-    await fill(data_dir, {**adding(1, 2), **edit(TOPIC, set=(topic("t"),))})
-
-    rows = query(
-        data_dir,
-        "SELECT revision, item, kind, time_ms, author_principal, author_host, author_listener,"
-        " author_client_id, author_software, author_correlation_id, key FROM change_log"
-        " ORDER BY revision, item",
-    )
-
-    assert rows == [
-        (1, 0, "acl", NOW_MS, *AUTHOR, binding(1).binding_id),
-        (1, 1, "acl", NOW_MS, *AUTHOR, binding(2).binding_id),
-        (1, 2, "topic", NOW_MS, *AUTHOR, "t"),
-    ]
 
 
 def test_identities_are_created_once(data_dir: Path) -> None:

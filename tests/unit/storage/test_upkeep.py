@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +11,9 @@ from doorkeeper.storage.upkeep import CHECKPOINT_PAGES, PRUNE_INTERVAL_MS, Upkee
 from testkit.stores import NOW_MS, adding, append, create_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     import apsw
 
 DAY_MS = 86_400_000

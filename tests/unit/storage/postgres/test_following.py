@@ -131,7 +131,7 @@ async def test_a_database_that_takes_no_writes_is_asked_on_after_any_fault() -> 
         asked += 1
         raise faults[asked % 3]
 
-    with time_by_hand() as clock:
+    with time_by_hand() as clock, structlog.testing.capture_logs():
         store = store_over(connect)
         store._writer_lost.set()
         store.start(asyncio.get_running_loop())

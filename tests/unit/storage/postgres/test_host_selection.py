@@ -134,12 +134,6 @@ async def test_what_is_tried_in_vain_leaves_no_cycle(is_silent: bool) -> None:  
     assert [each for each in found if each.__module__.startswith("asyncpg")] == []
 
 
-async def test_what_the_environment_has_wrong_is_told() -> None:
-    """PGPORT, where the URL has no port: an error like any other, and no traceback."""
-    with pytest.raises(asyncpg.InterfaceError, match="the environment of libpq: invalid literal"):
-        await connect_to_primary(hosts(dead=ValueError("invalid literal: 'x'")), two(), {})
-
-
 @pytest.mark.interop
 @pytest.mark.parametrize(
     ("default", "expected"),

@@ -11,11 +11,10 @@ import pytest
 import structlog
 
 from doorkeeper.cluster.model import Member
-from doorkeeper.state.store import StorageError, StoreReplaced
+from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.membership import (
     Membership,
     beat,
-    check_store,
     leave,
     registered,
 )
@@ -210,30 +209,6 @@ async def test_without_the_store_the_last_list_stays(database: Database) -> None
             assert far.ids() == [1, 2]
 
 
-async def test_a_connection_that_leads_nowhere_is_given_up(database: Database) -> None:
-    """A path that swallows everything is left for another one before the node's time is up."""
-    await prepared(database)
-    with TcpProxy(database.server.port) as proxy:
-        ways = [database.url(port=proxy.port), database.url()]
-        async with entered(database.url(), member(1)) as (near,):
-            far = Seen(ways[0], member(2))
-            await far.membership.enter()
-            await becomes(near.ids, [1, 2])
-            beats = (
-                "SELECT count(*) FROM doorkeeper.node WHERE node_id = 2 AND seen_at > started_at"
-            )
-            await becomes(lambda: database.execute(beats), "1")
-            lists = near.lists
-
-            far.membership._connect = connecting(ways[1])
-            proxy.black_hole()
-            await asyncio.sleep(1.5 * TIMEOUT_S)
-
-            assert near.ids() == [1, 2]
-            assert near.lists == lists
-            await far.membership.leave()
-
-
 async def test_a_fault_does_not_end_the_beats(database: Database) -> None:
     """Whatever it is: it is told once, and the node goes on to be one of them."""
     await prepared(database)
@@ -296,21 +271,6 @@ async def test_another_secret_is_told_once(database: Database) -> None:
             one.own = member(1, "bb")
             await becomes(lambda: [each.secret for each in two.members], ["bb", "bb"])
             assert sorted(told()) in ([1, 2], [1, 1, 2], [1, 2, 2])
-
-
-async def test_another_store_is_told_apart_in_one_query(database: Database) -> None:
-    """Before a host of the URL is taken: with the id of the store, or that there is none."""
-    connection = await connecting(database.url())()
-    with pytest.raises(StoreReplaced, match="no store is in this database"):
-        await check_store(connection, "mine")
-    await prepared(database)
-    with pytest.raises(StoreReplaced, match="this is store"):
-        await check_store(connection, "mine")
-    store_id = database.execute("SELECT value FROM doorkeeper.meta WHERE key = 'store_id'")
-
-    await check_store(connection, store_id)
-
-    await connection.close()
 
 
 async def test_a_node_does_not_enter_another_store(database: Database) -> None:

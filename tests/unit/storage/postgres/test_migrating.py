@@ -11,7 +11,6 @@ import pytest
 
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import TOKEN
-from doorkeeper.kinds.features import release_change
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.migrating import migrate, plan_migration, prepare
@@ -61,18 +60,6 @@ async def test_a_new_store_is_made_once(database: Database) -> None:
     await connection.close()
 
 
-async def test_a_new_store_begins_with_rows(database: Database) -> None:
-    """They are of revision 0 and in no log; an existing store does not get them."""
-    connection = await asyncpg.connect(database.url())
-    await prepare(connection, os.urandom, release_change("4.4"))
-    await prepare(connection, os.urandom, release_change("4.3"))
-
-    found = await connection.fetch("SELECT kind, key, value, revision FROM doorkeeper.item")
-    assert [tuple(row) for row in found] == [("feature", "metadata.version", "[33]", 0)]
-    assert await rows.head(connection) == 0
-    await connection.close()
-
-
 async def test_of_two_at_once_one_waits(database: Database) -> None:
     """Nodes that start together on an empty database make one store."""
     connections = [await asyncpg.connect(database.url()) for _ in range(4)]
@@ -103,24 +90,6 @@ async def test_a_schema_made_for_us_is_used(database: Database) -> None:
     connection = await made(database)
 
     assert await schema_state(connection) is not None
-    await connection.close()
-
-
-async def test_the_plan_is_what_is_done(database: Database) -> None:
-    """What a dry run prints changes nothing, and is the SQL that then runs."""
-    connection = await made(database)
-
-    plan = await plan_migration(connection, version=NEXT, steps=STEPS)
-    state = await schema_state(connection)
-    assert state is not None
-    assert state.version == VERSION
-    done = await migrate(connection, os.urandom, version=NEXT, steps=STEPS)
-
-    assert plan == done
-    assert (plan.before, plan.after) == (VERSION, NEXT)
-    assert "ADD COLUMN note" in plan.statements
-    again = await plan_migration(connection, version=NEXT, steps=STEPS)
-    assert (again.before, again.statements) == (NEXT, "")
     await connection.close()
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import pytest
-import structlog
 
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.kinds.change import SERVER, edit
@@ -17,7 +16,7 @@ from doorkeeper.metrics import table
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreUnavailable
-from doorkeeper.storage.postgres import rows, store
+from doorkeeper.storage.postgres import rows
 from testkit.acl import READ, allow, topic, wanted
 from testkit.postgres import OWNER, Postgres
 from testkit.sharing import comes, node
@@ -130,32 +129,6 @@ async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None
         assert await waiting is None
         assert one.seen() == [A, B]
         await one.reachable()
-
-
-async def test_a_database_that_takes_no_writes_is_away(database: Database) -> None:
-    """However well it can be followed; it is asked until it takes them again, once is told."""
-    name = f'"{database.name}"'
-    async with node(database.url(), timeout_s=2) as one:
-        async with node(database.url(), 2) as two:
-            await two.create(B)
-        await one.reaches(1)  # so it follows by now
-        with structlog.testing.capture_logs() as lines:
-            database.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-            assert isinstance(await one.create(A), StoreUnavailable)
-            for _ in range(2):
-                # It is followed all the while: what is known is confirmed again and again.
-                age_s = one.log.status().age_s
-                await comes(lambda: one.log.status().age_s < age_s)  # noqa: B023
-                assert not one.log.status().reachable
-
-            database.server.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
-            await one.reachable()
-            assert await one.create(A) is None
-
-        assert [each["event"].partition(":")[0] for each in lines] == [
-            "the store is unavailable",
-            "the store is available again",
-        ]
 
 
 async def test_a_right_that_is_lost_is_a_transaction_that_failed(database: Database) -> None:
@@ -303,20 +276,6 @@ async def test_a_plan_may_take_longer_than_the_lease_may_be_idle(database: Datab
         assert runs == 1
 
 
-async def test_the_log_is_pruned_while_nodes_run(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows that are old enough go; the newest revision stays, and nodes go on."""
-    monkeypatch.setattr(store, "PRUNE_EVERY_S", 0.05)
-    rows_left = "SELECT count(*) FROM doorkeeper.log"
-    async with node(database.url(), retention_days=0) as one:
-        for name in "abc":
-            await one.create(allow("alice", READ, topic(name)))
-        await comes(lambda: database.execute(rows_left) == "1")
-        assert await one.create(allow("alice", READ, topic("d"))) is None
-        assert len(one.seen()) == 4
-
-
 async def test_a_change_that_the_database_rejects_fails_alone(database: Database) -> None:
     """A text that cannot be written fails its change, and none of those beside it."""
     async with node(database.url()) as one:
@@ -331,15 +290,3 @@ async def test_a_change_that_the_database_rejects_fails_alone(database: Database
         assert await last is None
         assert one.seen() == [A, B]
         assert one.store.unavailable is None
-
-
-async def test_an_idle_connection_that_was_ended_is_no_outage(database: Database) -> None:
-    """The next change takes another connection, and no error is logged for it."""
-    async with node(database.url()) as one:
-        await one.create(A)
-        assert one.store._writer is not None
-        one.store._writer.terminate()
-        with structlog.testing.capture_logs() as lines:
-            assert await one.create(B) is None
-
-    assert lines == []
