@@ -25,16 +25,7 @@ from doorkeeper.authn.users_file import is_user_name, read
 from testkit.fuzzing import fuzz
 from testkit.plain import NO_SOURCES
 from testkit.scram import ScramClient
-from testkit.tokens import (
-    NOW_MS,
-    NOW_S,
-    encoded,
-    first_message,
-    key_of,
-    key_set,
-    signed,
-    unsigned,
-)
+from testkit.tokens import NOW_MS, NOW_S, encoded, first_message, key_of, key_set, signed, unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_broker import contents
-from doorkeeper_broker.batches import (
-    check_batch,
-    marker,
-    place,
-    read_batch,
-    with_append_time,
-)
+from doorkeeper_broker.batches import check_batch, marker, place, read_batch, with_append_time
 from doorkeeper_broker.contents import check_records, find_record
 from testkit.batches import batch, batch_bytes, record, varint
 from testkit.wrong_batches import BODY, GZIP, RIGHT, pack, record_of, with_body

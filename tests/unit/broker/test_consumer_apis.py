@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.errors import ErrorCode
-from doorkeeper.handlers import (
-    consumer_group_describe,
-)
+from doorkeeper.handlers import consumer_group_describe
 from doorkeeper_broker.classic_apis import ClassicApis
 from doorkeeper_broker.consumer_apis import ConsumerApis
 from doorkeeper_broker.coordinator import Coordinator
@@ -117,11 +115,7 @@ async def test_permissions(worlds: Any) -> None:
         ({"instance_id": ""}, 42, "InstanceId can't be empty."),
         ({"rack_id": ""}, 42, "RackId can't be empty."),
         ({"member_id": ""}, 42, "MemberId can't be empty."),
-        (
-            {"rebalance_timeout_ms": -1},
-            42,
-            "RebalanceTimeoutMs must be provided in first request.",
-        ),
+        ({"rebalance_timeout_ms": -1}, 42, "RebalanceTimeoutMs must be provided in first request."),
         ({"topic_partitions": None}, 42, "TopicPartitions must be empty when (re-)joining."),
         (
             {"subscribed_topic_names": None},

@@ -57,12 +57,7 @@ class World:
     def join(self, member_id: str, now_ms: int = 0, **fields: Any) -> BeatAnswer:
         values: dict[str, Any] = {"topics": frozenset(["t"]), **fields}
         return self.beat(
-            member_id,
-            0,
-            now_ms,
-            rebalance_timeout_ms=REBALANCE_MS,
-            owned=frozenset(),
-            **values,
+            member_id, 0, now_ms, rebalance_timeout_ms=REBALANCE_MS, owned=frozenset(), **values
         )
 
     def of(self, topic: str, *numbers: int) -> frozenset[Partition]:

@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import DelayedResponse
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.errors import ErrorCode
 from doorkeeper_broker import fetch
 from doorkeeper_broker.records import Records
 from doorkeeper_wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
@@ -185,12 +185,3 @@ async def test_an_error_does_not_wait() -> None:
     records.delete_topic(orders.topic_id)
 
     assert rows(await task) == [("orders", 0, 3, [])]
-
-
-@pytest.mark.parametrize("version", [4, 12, 13, 18])
-def test_every_version_has_a_refusal(version: int) -> None:
-    """In every row before version 13, and at the top from 7 on."""
-    found = fetch.refuse(request("orders"), version, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
-
-    assert found.encode(version)
-    assert bool(found.responses) is (version < 13)

@@ -310,19 +310,6 @@ def test_a_response_of_an_older_version_is_not_cached() -> None:
     assert world.cache.size == 0
 
 
-def test_the_request_log_turns_the_cache_off() -> None:
-    """It has a line for each request, with all of its errors."""
-    world = World()
-    client = world.client()
-    ask(client, describe("a"))
-    client.request_records = []
-
-    ask(client, describe("a", 2))
-
-    assert world.handled == 2
-    assert [each.header.correlation_id for each in client.request_records] == [2]
-
-
 def test_entries_are_for_all_connections_of_a_client() -> None:
     """The second connection's software is known once it has said it."""
     world = World()

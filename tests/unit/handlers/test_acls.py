@@ -15,10 +15,7 @@ from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers import create_acls, delete_acls, describe_acls
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
-from doorkeeper_wire.messages.delete_acls import (
-    DeleteAclsFilter,
-    DeleteAclsRequest,
-)
+from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from doorkeeper_wire.messages.describe_acls import (
     AclDescription,
     DescribeAclsRequest,

@@ -128,11 +128,7 @@ def asking(*components: tuple[str, int, str | None]) -> DescribeClientQuotasRequ
         ([("user", 1, "a")], 42, BOTH.format("DEFAULT")),
         ([("ip", 2, "")], 42, BOTH.format("SPECIFIED")),
         ([("client-id", 3, None)], 42, "Unknown match type 3"),
-        (
-            [("ip", 2, None), ("client-id", 2, None)],
-            42,
-            COMBINED,
-        ),
+        ([("ip", 2, None), ("client-id", 2, None)], 42, COMBINED),
     ],
 )
 async def test_what_is_wrong_with_the_filter_is_told(

@@ -108,11 +108,7 @@ async def test_a_controller_asks_for_alter() -> None:
 
 @pytest.mark.parametrize(
     ("version", "wanted", "nodes"),
-    [
-        (1, False, [(1, False)]),
-        (2, False, [(1, False)]),
-        (2, True, [(1, False), (2, True)]),
-    ],
+    [(1, False, [(1, False)]), (2, False, [(1, False)]), (2, True, [(1, False), (2, True)])],
 )
 async def test_fenced_nodes_are_listed_on_request(
     version: int, wanted: object, nodes: list[tuple[int, bool]]

@@ -202,8 +202,7 @@ ALL = [(8, "1"), (4, "1"), (2, "a"), (2, "b")]
 
 
 @pytest.mark.parametrize(
-    ("types", "listed"),
-    [((), ALL), ((2, 4), ALL[1:]), ((8,), ALL[:1]), ((16,), []), ((32,), [])],
+    ("types", "listed"), [((), ALL), ((2, 4), ALL[1:]), ((8,), ALL[:1]), ((16,), []), ((32,), [])]
 )
 async def test_types(types: tuple[int, ...], listed: list[tuple[int, str]]) -> None:
     """No type stands for all; topics need no permission of their own."""

@@ -12,16 +12,7 @@ from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.delete_topics import API
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from testkit.acl import DESCRIBE, allow, topic
-from testkit.nodes import (
-    CLUSTER,
-    ANode,
-    a_topic,
-    answer,
-    arguments,
-    node_of,
-    on_the_wire,
-    outcome,
-)
+from testkit.nodes import CLUSTER, ANode, a_topic, answer, arguments, node_of, on_the_wire, outcome
 
 DELETE = AclOperation.DELETE
 UNKNOWN_TOPIC = "This server does not host this topic-partition."
@@ -67,19 +58,6 @@ async def test_topics_are_deleted_by_name_and_by_id() -> None:
         ("invoices", INVOICES.topic_id, 0, None),
         ("orders", ORDERS.topic_id, 0, None),
     ]
-
-
-@pytest.mark.parametrize("version", [0, 4, 5])
-async def test_older_versions_know_names_only(version: int) -> None:
-    """A list of names; texts from v5."""
-    node = await world()
-    request = DeleteTopicsRequest(topic_names=("orders", "nope"), timeout_ms=5000)
-
-    made = outcome(API, request, node, version)
-
-    assert arguments(made)[1] == ["orders"]
-    rows = [(row[0], row[2], row[3]) for row in rows_of(made.respond([None]), version)]
-    assert rows == [("nope", 3, UNKNOWN_TOPIC if version == 5 else None), ("orders", 0, None)]
 
 
 async def test_what_cannot_be_asked() -> None:

@@ -107,12 +107,7 @@ async def test_pages_join_without_gap_or_overlap() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "properties", "partitions"),
-    [
-        (0, "", 1),
-        (-5, "", 1),
-        (5, "max.request.partition.size.limit=2\n", 2),
-        (5, "", 5),
-    ],
+    [(0, "", 1), (-5, "", 1), (5, "max.request.partition.size.limit=2\n", 2), (5, "", 5)],
 )
 async def test_the_size_of_a_page_has_bounds(limit: int, properties: str, partitions: int) -> None:
     """At least 1, at most what the server allows."""

@@ -18,9 +18,7 @@ from doorkeeper_wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     TopicPartitions,
 )
-from doorkeeper_wire.messages.describe_groups import (
-    DescribeGroupsRequest,
-)
+from doorkeeper_wire.messages.describe_groups import DescribeGroupsRequest
 from testkit.acl import DESCRIBE, READ, allow, group, topic
 from testkit.nodes import a_group, a_topic, answer, node_of
 

@@ -14,10 +14,7 @@ from doorkeeper.handlers import delete_groups, join_group, leave_group, list_gro
 from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from doorkeeper_wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from doorkeeper_wire.messages.list_groups import (
-    ListGroupsRequest,
-    ListGroupsResponse,
-)
+from doorkeeper_wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from testkit.acl import DESCRIBE, READ, allow, group
 from testkit.nodes import CLUSTER, ANode, a_group, answer, arguments, node_of, on_the_wire, outcome
 

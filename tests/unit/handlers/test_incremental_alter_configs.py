@@ -55,9 +55,7 @@ async def test_a_change_is_handed_on(version: int) -> None:
     assert arguments(made)[1] == (
         AlteredResource(is_topic=False, name="1", alterations=(Alteration(*ASKED),)),
         AlteredResource(
-            is_topic=True,
-            name="orders",
-            alterations=(Alteration("retention.ms", DELETE, None),),
+            is_topic=True, name="orders", alterations=(Alteration("retention.ms", DELETE, None),)
         ),
         AlteredResource(is_topic=False, name="g", alterations=(), stored_type="group"),
         AlteredResource(is_topic=False, name="m", alterations=(), stored_type="client-metrics"),

@@ -213,11 +213,7 @@ async def test_deletions_are_refused_as_a_whole(
     node.coordinator_id = coordinator
 
     found = answer(
-        offset_delete.API,
-        deletion_request(("a", (0,)), group_id=group_id),
-        node,
-        0,
-        user=user,
+        offset_delete.API, deletion_request(("a", (0,)), group_id=group_id), node, 0, user=user
     )
 
     assert (found.error_code, found.topics) == (code, ())

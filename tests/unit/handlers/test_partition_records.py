@@ -124,10 +124,7 @@ async def test_offsets_by_leader_epoch(
     node = await node_of(topics=[a_topic("a")])
 
     response = answer(
-        offset_for_leader_epoch.API,
-        epoch_request("a", epoch=epoch, current=current),
-        node,
-        4,
+        offset_for_leader_epoch.API, epoch_request("a", epoch=epoch, current=current), node, 4
     )
 
     row = response.topics[0].partitions[0]
@@ -144,11 +141,7 @@ async def test_offsets_by_leader_epoch_need_a_permission() -> None:
 
     def codes(user: str) -> list[tuple[str, int]]:
         response = answer(
-            offset_for_leader_epoch.API,
-            epoch_request("a", "b", "absent"),
-            node,
-            3,
-            user=user,
+            offset_for_leader_epoch.API, epoch_request("a", "b", "absent"), node, 3, user=user
         )
         return [(row.topic, row.partitions[0].error_code) for row in response.topics]
 

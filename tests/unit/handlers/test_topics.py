@@ -23,16 +23,7 @@ from doorkeeper_wire.messages.create_topics import (
     CreateTopicsRequest,
 )
 from testkit.acl import allow, topic
-from testkit.nodes import (
-    CLUSTER,
-    ANode,
-    a_topic,
-    answer,
-    arguments,
-    node_of,
-    on_the_wire,
-    outcome,
-)
+from testkit.nodes import CLUSTER, ANode, a_topic, answer, arguments, node_of, on_the_wire, outcome
 
 CREATE, DESCRIBE_CONFIGS = AclOperation.CREATE, AclOperation.DESCRIBE_CONFIGS
 
@@ -256,17 +247,10 @@ async def test_a_timeout_of_nothing_strikes() -> None:
     node = await world()
 
     struck = answer(
-        create_partitions.API,
-        partitions_request(("a", 3), ("b", 2), timeout_ms=0),
-        node,
-        3,
+        create_partitions.API, partitions_request(("a", 3), ("b", 2), timeout_ms=0), node, 3
     )
     refused = answer(
-        create_partitions.API,
-        partitions_request(("a", 3), timeout_ms=0),
-        node,
-        3,
-        user="alice",
+        create_partitions.API, partitions_request(("a", 3), timeout_ms=0), node, 3, user="alice"
     )
 
     assert [row[1] for row in partition_rows(struck)] == [7, 7]

@@ -21,16 +21,7 @@ from doorkeeper.net.channel import UNAUTHENTICATED_BYTES
 from doorkeeper.net.options import ConnectionSecurity
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from testkit.channels import World
-from testkit.edge import (
-    LOGIN,
-    answer,
-    authenticate,
-    bare,
-    describe,
-    handshake,
-    plain,
-    until,
-)
+from testkit.edge import LOGIN, answer, authenticate, bare, describe, handshake, plain, until
 from testkit.loop_clock import time_by_hand
 
 if TYPE_CHECKING:

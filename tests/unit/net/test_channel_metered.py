@@ -15,13 +15,9 @@ from doorkeeper.metrics.series import Meters
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from testkit.channels import World
 from testkit.edge import (
-    LOGIN,
     HandAuthorizer,
-    authenticate,
     create,
     describe,
-    handshake,
-    plain,
     until,
 )
 
@@ -74,23 +70,6 @@ class Metered(World):
             self.meters.histogram(table.REMOTE_SECONDS, api).sum,
             self.meters.histogram(table.REQUEST_SECONDS, api).sum,
         )
-
-
-async def test_each_request_of_a_read_is_counted() -> None:
-    """Pipelined ones each, by API and error, before and after the login."""
-    world = Metered(offers=LOGIN)
-    channel = world.channel()
-
-    channel.data_received(handshake() + authenticate(plain()))
-    await world.turns()
-    channel.data_received(describe("a") + describe("fail") + describe("b"))
-
-    assert world.requests() == {
-        ("SaslHandshake", "none"): 1,
-        ("SaslAuthenticate", "none"): 1,
-        ("DescribeAcls", "none"): 2,
-        ("DescribeAcls", "UNKNOWN_SERVER_ERROR"): 1,
-    }
 
 
 async def test_a_wait_divides_the_time_of_an_update() -> None:

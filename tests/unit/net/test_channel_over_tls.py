@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.limits import Limits
-from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
-from testkit.edge import LOOP_KINDS, PATIENCE_S, answer, describe, edge, run, until, versions
-from testkit.tls import client_context, connected, door
+from testkit.edge import LOOP_KINDS, PATIENCE_S, answer, describe, edge, run, until
+from testkit.tls import client_context, door
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,21 +58,6 @@ def test_answers_that_a_peer_does_not_take(kind: str, tmp_path: Path) -> None:
     run(kind, main())
 
 
-async def test_a_peer_that_takes_nothing_may_be_too_much(tmp_path: Path) -> None:
-    """Over the limit of all connections, the one that holds most is closed."""
-
-    limits = Limits(queued_out_bytes_max=1_000_000)
-    async with edge(door(tmp_path), limits=limits) as running:
-        loop = asyncio.get_running_loop()
-        client = await loop.run_in_executor(None, raw_client, running.port)
-        with client:
-            await loop.run_in_executor(None, client.sendall, describe(f"long:{LONG}"))
-            await until(lambda: running.server.connections == 0)
-        assert running.log.events("warning") == [
-            "too many bytes held: closing the connection that holds most"
-        ]
-
-
 async def test_a_stop_does_not_wait_for_goodbyes(tmp_path: Path) -> None:
     """Clients that do not look at their connection hold up nothing; they find its end later."""
 
@@ -109,16 +92,3 @@ def test_a_stop_lets_answers_leave(kind: str, tmp_path: Path) -> None:
                 assert await stopping == 0
 
     run(kind, main())
-
-
-async def test_requests_by_the_byte_and_by_the_thousand(tmp_path: Path) -> None:
-    """Records do not have to be requests: one in many, or many in one."""
-
-    async with edge(door(tmp_path)) as running:
-        client = await connected(running, client_context())
-        for byte in versions():
-            await client.send(bytes([byte]))
-        answer(await client.frame(), ApiVersionsResponse, 3)
-        await client.send(b"".join(describe("x", number) for number in range(100)))
-        for number in range(100):
-            assert answer(await client.frame(), DescribeAclsResponse, 3)[0] == number

@@ -127,21 +127,6 @@ async def test_an_audit_log_that_cannot_be_written_refuses_changes() -> None:
     assert w.asked == 0
 
 
-async def test_who_leaves_is_recorded() -> None:
-    """A change whose client has left is recorded as any other."""
-    w = Recorded()
-    w.channel.data_received(create(["x"]))
-    w.channel.connection_lost(None)
-    await until(lambda: bool(w.futures))
-    w.futures[0].set_result(OK)
-    await until(lambda: bool(w.audit_log.waiting))
-
-    await w.record()
-
-    assert w.pipe.answers() == []
-    assert len(w.context.updates) == 0
-
-
 async def test_logins_are_told() -> None:
     """A login and its failure are told, with what the client proved or why not."""
     w = Recorded(offers=LOGIN)

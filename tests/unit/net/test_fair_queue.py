@@ -10,17 +10,7 @@ from doorkeeper.net import ListenerSpec
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
-from testkit.edge import (
-    LOGIN,
-    Clock,
-    answer,
-    authenticate,
-    edge,
-    handshake,
-    plain,
-    until,
-    versions,
-)
+from testkit.edge import LOGIN, Clock, answer, authenticate, edge, handshake, plain, until, versions
 
 SASL = ListenerSpec(
     name="SASL", security_protocol="SASL_PLAINTEXT", host="127.0.0.1", port=0, security=LOGIN

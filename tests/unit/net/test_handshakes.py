@@ -52,10 +52,7 @@ def test_requests_and_certificates(kind: str, tmp_path: Path) -> None:
 
             (channel,) = running.server._channels
             context = channel.connection.session._context
-            assert context.peer_certificates == (
-                world().alice.der,
-                world().authority.own.der,
-            )
+            assert context.peer_certificates == (world().alice.der, world().authority.own.der)
             assert (context.security_protocol, context.listener_name) == ("SSL", "DOOR")
             assert channel.connection.session.principal.name == (
                 "CN=alice,OU=ServiceUsers,O=Example\\, Inc,C=DE"

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.limits import Limits
-from doorkeeper.net.addresses import (
-    BindError,
-    bound_socket,
-    connection_id,
-    java_host_address,
-)
+from doorkeeper.net.addresses import BindError, bound_socket, connection_id, java_host_address
 from doorkeeper.net.admission import Admission
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.listener import Listener

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.connection.exchange import LogEvent, Login
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.limits import Limits
 from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.net import handshake_log, peer_log
 from doorkeeper.net.connection_log import log_events
@@ -18,19 +17,14 @@ from doorkeeper.net.peer_log import PeerLog
 from doorkeeper.net.request_log import DEBUG, RequestLog
 from testkit.channels import World
 from testkit.edge import (
-    LOGIN,
     HandAuthorizer,
     Log,
     connection,
     create,
     describe,
-    handshake,
     until,
     versions,
 )
-
-if TYPE_CHECKING:
-    import pytest
 
 
 class Lines:
@@ -121,18 +115,6 @@ async def test_it_is_off_until_its_level_is_debug() -> None:
     assert [line["correlation_id"] for line in w.lines.lines] == [2]
 
 
-async def test_the_reason_of_a_failed_login_is_cut() -> None:
-    """The client chooses the name of the mechanism: it must not fill the disk."""
-    world = World(Limits(failed_authentication_delay_ms=0), offers=LOGIN)
-    channel, _ = world.connect()
-
-    channel.data_received(handshake("N" * 30_000))
-    await world.turns()
-
-    reason = world.log.one("failed authentication").fields["reason"]
-    assert reason == f"Unsupported SASL mechanism {'N' * 473}... (30027 characters)"
-
-
 async def test_notes_are_logged_once() -> None:
     """Logins go to the audit log alone; faults are logged with their error, others as warnings."""
     logins: list[Login] = []
@@ -205,19 +187,3 @@ async def test_a_flood_of_lines_is_counted() -> None:
 
     assert log.events() == ["refused"] * peer_log.LINES_MAX + ["closed", OMITTED]
     assert log.one(OMITTED).fields == {"of": "refused", "count": 30}
-
-
-async def test_lines_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the time of a window the count is logged, and there are lines again."""
-    monkeypatch.setattr(peer_log, "WINDOW_S", 0.01)
-    monkeypatch.setattr(peer_log, "LINES_MAX", 1)
-    log = Log()
-    lines = PeerLog(log, asyncio.get_running_loop())
-
-    lines.info("a")
-    lines.info("a")
-    await until(lambda: OMITTED in log.events())
-    lines.info("a")
-    lines.close()
-
-    assert log.events() == ["a", OMITTED, "a"]

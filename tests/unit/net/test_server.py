@@ -191,27 +191,6 @@ async def test_connections_and_handshakes_are_counted_by_listener(tmp_path: Path
         assert server.handshakes_on("CLEAR") == (0, 0)
 
 
-async def test_what_waits_is_told_by_operation() -> None:
-    """Before it is bound nothing does; then updates and their items."""
-    pending: list[asyncio.Future[AclCreateResult]] = []
-
-    def created(bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
-        pending.extend(asyncio.get_running_loop().create_future() for _ in bindings)
-        return pending
-
-    async with edge(authorizer=HandAuthorizer(created)) as running:
-        client = await running.client()
-        await client.send(create(["a", "b"]))
-        await until(lambda: len(pending) == 2)
-
-        updates, items = running.server.waiting()
-        assert (updates["acl-update"], items["acl-update"]) == (1, 2)
-        for each in pending:
-            each.set_result(AclCreateResult())
-        await client.frame()
-        assert sum(running.server.waiting()[1].values()) == 0
-
-
 def test_a_listener_shows_no_secret() -> None:
     """The repr of a listener has no password in it."""
     spec = ListenerSpec(name="A", security_protocol="SASL", host="", port=1, security=LOGIN)

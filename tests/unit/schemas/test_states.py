@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.kinds.declared import KINDS
 from doorkeeper.kinds.kind import Item
 from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.states import StateKind, declared_state_source, read_states
-from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,15 +100,3 @@ def test_no_field_is_that_of_two_kinds(tmp_path: Path) -> None:
 
     with pytest.raises(SchemaError, match=r"odd\.yaml: odd: field odds is that of the kind even"):
         kinds_of(tmp_path)
-
-
-def test_the_declared_kinds_are_those_of_the_files() -> None:
-    """What the server has is what the schemas say, to the last column."""
-    declared = {
-        kind.name: [(column.name, column.type, column.secret) for column in kind.columns]
-        for kind in read_states(ROOT / "schemas" / "state")
-    }
-
-    assert declared == {
-        name: [tuple(column) for column in kind.columns] for name, kind in KINDS.items()
-    }

@@ -23,8 +23,6 @@ from doorkeeper_wire.headers import (
     response_header_version,
 )
 
-FRAMES = [b"", b"a", b"hello", b"x" * 10_000]
-
 
 def stream(frames: list[bytes]) -> bytes:
     return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
@@ -33,14 +31,6 @@ def stream(frames: list[bytes]) -> bytes:
 def received(chunks: list[bytes]) -> list[bytes]:
     buffer = FrameBuffer(20_000)
     return [frame for chunk in chunks for frame in buffer.receive(chunk)]
-
-
-def test_byte_by_byte() -> None:
-    """A frame comes out with its last byte, not before."""
-    data = stream(FRAMES)
-
-    assert received([data[at : at + 1] for at in range(len(data))]) == FRAMES
-    assert received([bytes([byte]) for byte in data[:-1]]) == FRAMES[:-1]
 
 
 @given(

@@ -17,10 +17,7 @@ from doorkeeper_wire.messages.list_groups import ListGroupsRequest
 from doorkeeper_wire.messages.metadata import MetadataResponse, MetadataResponseTopic
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.streams_group_describe import DescribedGroup as StreamsGroup
-from doorkeeper_wire.messages.streams_group_describe import (
-    Endpoint,
-    StreamsGroupDescribeResponse,
-)
+from doorkeeper_wire.messages.streams_group_describe import Endpoint, StreamsGroupDescribeResponse
 from doorkeeper_wire.messages.streams_group_describe import Member as StreamsMember
 from doorkeeper_wire.writing import COMPACT_TEXT, NULLABLE_TEXT, TEXT, UVARINT, put_tags
 
