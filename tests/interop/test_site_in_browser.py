@@ -30,7 +30,7 @@ LARGEST = 10
 @pytest.fixture(scope="module")
 def site() -> Path:
     """Return the folder of the site, built."""
-    pytest.importorskip("sphinx", reason="not installed; make docs installs it")
+    pytest.importorskip("sphinx", reason="not installed; make site installs it")
     diagrams.main(diagrams.FOLDER)
     folder = ROOT / "build" / "site"
     subprocess.run(

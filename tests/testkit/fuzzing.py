@@ -56,7 +56,7 @@ def fuzz(
     or much memory.
     """
     if importlib.util.find_spec("atheris") is None:
-        pytest.skip("atheris is not installed: make interop-quick installs it")
+        pytest.skip("atheris is not installed: make interop installs it")
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder, "corpus")
         corpus.mkdir()

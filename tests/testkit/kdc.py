@@ -54,7 +54,7 @@ _KDC_CONF = """\
 def missing_packages() -> str | None:
     """Return what to say where Debian's packages, or Python's, are not installed, else None."""
     if find_spec("gssapi") is None:
-        return "gssapi: not installed (the extra kerberos; make interop-quick)"
+        return "gssapi: not installed (the extra kerberos; make interop)"
     missing = [name for name in _PROGRAMS if shutil.which(name, path=_PATH) is None]
     if not missing:
         return None

@@ -1,4 +1,4 @@
-"""The documentation site: Sphinx reads docs/ as it stands; scripts/docs starts it."""
+"""The documentation site: Sphinx reads docs/ as it stands; scripts/site starts it."""
 
 from __future__ import annotations
 
