@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -89,7 +88,10 @@ def check(policy: Policy, world: list[AclBinding]) -> None:
     assert sorted(found) == sorted(each for each in expected if each is not None)
 
 
-@settings(max_examples=100)
+STRANDED = allow("User:a", READ, topic("a"))
+
+
+@settings(max_examples=60)
 @example(
     Policy(),
     [
@@ -98,15 +100,11 @@ def check(policy: Policy, world: list[AclBinding]) -> None:
         deny("User:a", AclOperation.ALL, topic("*")),
     ],
 )
+@example(Policy(), [STRANDED, allow("User:a", READ, group("a")), deny("User:a", READ, group("a"))])
+@example(Policy(), [STRANDED, allow("User:a", READ, group("*"), "::1")])
+@example(Policy(), [STRANDED, allow("User:a", READ, group("a"), "10.0.0.1")])
+@example(Policy(allow_everyone=True), [STRANDED, allow("Group:a", READ, group("", PREFIXED))])
 @given(policies, worlds)
 def test_quick(policy: Policy, world: list[AclBinding]) -> None:
     """They are those who, by the engine, read a topic by an ALLOW of theirs, and no group there."""
-    check(policy, world)
-
-
-@pytest.mark.slow
-@settings(max_examples=3_000)
-@given(policies, worlds)
-def test_slow(policy: Policy, world: list[AclBinding]) -> None:
-    """The same, for many worlds."""
     check(policy, world)

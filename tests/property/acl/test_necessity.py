@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -172,21 +171,21 @@ def test_quick(policy: Policy, world: list[AclBinding]) -> None:
     check(policy, world)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(policies, cluster_worlds)
 def test_the_cluster(policy: Policy, world: list[AclBinding]) -> None:
     """The same, for the resource that has one name."""
     check(policy, world, CLUSTER_QUESTIONS)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(policies, network_worlds)
 def test_networks(policy: Policy, world: list[AclBinding]) -> None:
     """The same with networks, which may cover one another together."""
     check(policy, world, NETWORK_QUESTIONS)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(policies, network_worlds.filter(bool))
 def test_bindings_that_are_added(policy: Policy, world: list[AclBinding]) -> None:
     """A binding has no effect where every question has the answer of before."""
@@ -198,27 +197,3 @@ def test_bindings_that_are_added(policy: Policy, world: list[AclBinding]) -> Non
     before, after = (answers(policy, each, NETWORK_QUESTIONS) for each in (others, world))
 
     assert (before == after) == bool(found)
-
-
-@pytest.mark.slow
-@settings(max_examples=5_000)
-@given(policies, network_worlds)
-def test_networks_slow(policy: Policy, world: list[AclBinding]) -> None:
-    """The same, for many worlds."""
-    check(policy, world, NETWORK_QUESTIONS)
-
-
-@pytest.mark.slow
-@settings(max_examples=5_000)
-@given(policies, cluster_worlds)
-def test_the_cluster_slow(policy: Policy, world: list[AclBinding]) -> None:
-    """The same, for many worlds."""
-    check(policy, world, CLUSTER_QUESTIONS)
-
-
-@pytest.mark.slow
-@settings(max_examples=600)
-@given(policies, worlds)
-def test_slow(policy: Policy, world: list[AclBinding]) -> None:
-    """The same, for many worlds."""
-    check(policy, world)

@@ -67,7 +67,7 @@ def is_allowed(bindings: Sequence[AclBinding], access: RecordedAccess) -> bool:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(recorded=accesses)
 def test_the_least_acls_are_enough_and_none_is_too_many(recorded: list[RecordedAccess]) -> None:
     """All accesses are allowed; without any one ACL some access is denied, and it is a reason."""
@@ -82,7 +82,7 @@ def test_the_least_acls_are_enough_and_none_is_too_many(recorded: list[RecordedA
         assert set(denied) <= set(needed.reasons) | {each for each in denied if each.on_any}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(bindings=worlds, recorded=accesses)
 def test_unneeded_acls_change_no_recorded_decision(
     bindings: list[AclBinding], recorded: list[RecordedAccess]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 World = list["AclBinding"]
 TOPIC = ResourceType.TOPIC
-SOLVED = settings(max_examples=150, deadline=None)
+SOLVED = settings(max_examples=80, deadline=None)
 """A formula takes the solver some milliseconds, and a world needs many."""
 rules = st.sampled_from((True, False))
 """Those of Kafka 4.4, with networks, or of 4.3."""

@@ -15,7 +15,6 @@ from doorkeeper.acl.model import AclOperation, ResourceType
 from testkit import acl_worlds
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.acl_worlds import loaded
-from testkit.counted import counted_calls
 
 if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
@@ -43,65 +42,13 @@ def test_who_can() -> None:
     ]
 
 
-def test_who_can_from_networks() -> None:
-    """A network is told with the networks and addresses in it that are otherwise."""
-    world = loaded(
-        allow("a", READ, topic("t"), "10.0.0.0/8"),
-        deny("a", READ, topic("t"), "10.3.0.0/16"),
-        deny("a", READ, topic("*"), "10.4.0.1"),
-        allow("a", READ, topic("t"), "10.3.0.9"),
-        allow("a", READ, topic("t"), "11.0.0.1"),
-        allow("b", READ, topic("t")),
-        deny("b", READ, topic("t"), "10.0.0.0/9"),
-        allow("c", READ, topic("t"), "10.9.0.0/16"),
-    ).with_network_matching(enabled=True)
-
-    assert who_can(PLAIN, world, READ, TOPIC, "t") == [
-        Access(
-            "User:a",
-            everywhere=False,
-            hosts=("10.0.0.0/8 except 10.3.0.0/16 and 10.4.0.1", "11.0.0.1"),
-        ),
-        Access("User:b", everywhere=True, not_from=("10.0.0.0/9",)),
-        Access("User:c", everywhere=False, hosts=("10.9.0.0/16",)),
-    ]
-
-
-def test_hosts_that_no_client_has() -> None:
-    """Kafka compares with addresses: names, and texts that are no networks, let nobody in."""
-    world = loaded(
-        allow("a", READ, topic("t"), "10.0.0.0/33"),
-        allow("b", READ, topic("t"), "host1"),
-        allow("c", READ, topic("t")),
-        deny("c", READ, topic("t"), "::1"),
-        allow("d", READ, topic("t"), "10.0.0.0/8"),
-    )
-
-    networks = who_can(PLAIN, world.with_network_matching(enabled=True), READ, TOPIC, "t")
-
-    assert who_can(PLAIN, world, READ, TOPIC, "t") == [Access("User:c", everywhere=True)]
-    assert [row.principal for row in networks] == ["User:c", "User:d"]
-
-
-def test_hosts_of_others_cost_nothing() -> None:
-    """Twice the principals, each with a host of its own, cost twice as much."""
-    costs = []
-    for size in (50, 100):
-        world = loaded(*(allow(f"{n}", READ, topic("t"), f"10.0.{n}.0/24") for n in range(size)))
-        with counted_calls() as calls:
-            found = who_can(PLAIN, world.with_network_matching(enabled=True), READ, TOPIC, "t")
-        assert len(found) == size
-        costs.append(calls.count)
-
-    assert costs[1] < 3 * costs[0]
-
-
 NETWORK_HOSTS = (
     *("*", "10.0.0.0/29", "10.0.0.0/30", "10.0.0.4/30", "10.0.0.0/31", "10.0.0.1", "10.0.0.5"),
     *("0.0.0.0/0", "::/0", "10.0.0.2/32", "10.0.0.0/33"),
 )
 
 
+@settings(max_examples=40)
 @given(
     world=st.lists(
         st.builds(
@@ -149,7 +96,7 @@ def test_what_can() -> None:
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(acl_worlds.policies, acl_worlds.worlds)
 def test_they_are_the_engines_answers(policy: Policy, world: list[AclBinding]) -> None:
     """For every principal and address, named or not, the rows say what the engine says."""

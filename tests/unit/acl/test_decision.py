@@ -1,8 +1,9 @@
-"""Decisions, and the rule that is named for them."""
+"""Decisions, and the rule that is named for them.
+
+tests/property/acl/test_decisions.py compares them with the reference.
+"""
 
 from __future__ import annotations
-
-import pytest
 
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.decision import (
@@ -17,7 +18,7 @@ from doorkeeper.acl.decision import (
     explain,
 )
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
-from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic
+from testkit.acl import READ, WRITE, allow, deny, topic
 
 CLOSED, OPEN = Policy(), Policy(allow_everyone=True)
 
@@ -57,42 +58,3 @@ def test_a_decision_names_binding_and_id() -> None:
     assert decide(world, question(WRITE)) == Decision(
         allowed=False, rule=RuleKind.MATCHING_ACL, binding=world[1], binding_id="1"
     )
-
-
-WALK = [
-    allow("alice", READ, topic("orders")),
-    allow("alice", WRITE, topic("orders")),
-    allow("alice", READ, topic("orders", PREFIXED)),
-    allow("User:*", READ, topic("ord", PREFIXED)),
-    allow("alice", READ, topic("ord", PREFIXED)),
-    allow("alice", READ, topic("ord", PREFIXED), host="10.0.0.1"),
-    allow("alice", READ, topic("o", PREFIXED)),
-    allow("alice", READ, topic("*")),
-]
-
-
-@pytest.mark.parametrize("length", range(1, len(WALK) + 1))
-def test_the_last_allow_of_the_walk_is_reported(length: int) -> None:
-    """Literal, prefixes from long to short, the wildcard; then operation, principal, host."""
-    assert decide(WALK[:length], question(DESCRIBE)).binding == WALK[length - 1]
-
-
-@pytest.mark.parametrize("start", range(len(WALK) - 1))
-def test_the_first_deny_of_the_walk_is_reported(start: int) -> None:
-    """In the same order; ALLOWs do not matter."""
-    denials = [
-        deny(entry.principal, entry.operation, pattern, entry.host) for pattern, entry in WALK
-    ]
-    denials = [each for each in denials if each.entry.operation is READ]
-
-    reported = decide([*WALK, *denials[start:]], question(READ)).binding
-
-    assert reported == denials[start]
-
-
-def test_hosts_decide() -> None:
-    """An entry for another address does not count."""
-    world = [allow("alice", READ, topic("orders"), host="10.0.0.1")]
-
-    assert decide(world, question(host="10.0.0.1")).allowed
-    assert not decide(world, question(host="10.0.0.2")).allowed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from doorkeeper.acl.filters import matches
@@ -45,28 +47,26 @@ def test_names_and_pattern_types(pattern_type: PatternType, name: str | None, ro
     assert found == [each == "1" for each in row]
 
 
-def test_resource_types() -> None:
-    """ANY asks for every type, UNKNOWN for none."""
-    binding = allow("a", READ, topic("foo"))
-
-    assert [each.name for each in ResourceType if matches(wanted(each), binding)] == [
-        "ANY",
-        "TOPIC",
-    ]
-
-
-def test_entries_are_compared_as_texts() -> None:
+@pytest.mark.parametrize(
+    ("fields", "of_alice", "of_everyone"),
+    [
+        ({"principal": "User:a", "host": "10.0.0.1", "operation": READ}, True, False),
+        ({"principal": "User:*", "host": "*", "operation": AclOperation.ALL}, False, True),
+        ({"operation": WRITE}, False, False),
+        ({"operation": AclOperation.UNKNOWN}, False, False),
+        ({"permission_type": AclPermissionType.DENY}, False, False),
+        ({"permission_type": AclPermissionType.UNKNOWN}, False, False),
+        ({"resource_type": ResourceType.GROUP}, False, False),
+        ({"resource_type": ResourceType.UNKNOWN}, False, False),
+        ({}, True, True),
+    ],
+)
+def test_entries_are_compared_as_texts(
+    fields: dict[str, Any], *, of_alice: bool, of_everyone: bool
+) -> None:
     """Wildcards in a filter ask for those very texts, ALL for entries of ALL."""
     binding = allow("a", READ, topic("foo"), host="10.0.0.1")
     everyone = allow("User:*", AclOperation.ALL, topic("foo"))
 
-    assert matches(wanted(principal="User:a", host="10.0.0.1", operation=READ), binding)
-    assert not matches(wanted(principal="User:*"), binding)
-    assert not matches(wanted(host="*"), binding)
-    assert not matches(wanted(operation=AclOperation.ALL), binding)
-    assert not matches(wanted(operation=WRITE), everyone)
-    assert not matches(wanted(operation=AclOperation.UNKNOWN), binding)
-    assert not matches(wanted(principal="User:a"), everyone)
-    assert not matches(wanted(permission_type=AclPermissionType.DENY), binding)
-    assert not matches(wanted(permission_type=AclPermissionType.UNKNOWN), binding)
-    assert matches(wanted(principal="User:*", host="*", operation=AclOperation.ALL), everyone)
+    assert matches(wanted(**fields), binding) is of_alice
+    assert matches(wanted(**fields), everyone) is of_everyone

@@ -78,10 +78,3 @@ def test_topics_that_do_not_exist(world: list[AclBinding], found: list[str]) -> 
 def test_administrators(binding: AclBinding, found: list[str]) -> None:
     """A principal that may change ACLs may do everything."""
     assert codes(binding) == found
-
-
-def test_an_accepted_finding() -> None:
-    """As of every code."""
-    binding = allow("a", AclOperation.ALTER, CLUSTER)
-
-    assert lint(ROOT, loaded(binding), CODES, accepts=lambda code, _: code == "W010") == []

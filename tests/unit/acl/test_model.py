@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.filters import matches
 from doorkeeper.acl.model import (
     AclOperation,
     AclPermissionType,
     PatternType,
     Principal,
     ResourceType,
-    exactly,
 )
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic
 
@@ -52,14 +50,6 @@ def test_bindings_sort_as_answers_do() -> None:
 
     shuffled = ordered[::-1]
     assert sorted(shuffled) == ordered
-
-
-def test_a_filter_for_one_binding() -> None:
-    """It matches this one and no other."""
-    one, other = allow("a", READ, topic("t")), allow("b", READ, topic("t"))
-
-    assert matches(exactly(one), one)
-    assert not matches(exactly(one), other)
 
 
 @pytest.mark.parametrize("codes", [ResourceType, PatternType, AclOperation, AclPermissionType])

@@ -7,7 +7,7 @@ import pytest
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import AclBinding, AclOperation
 from doorkeeper.acl.necessity import Cause, removable
-from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, cluster, deny, topic
+from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.acl_worlds import loaded
 
 PLAIN = Policy()
@@ -48,20 +48,6 @@ def test_an_allow_under_a_deny_of_all_it_gives() -> None:
     assert found[1].because == (shadow,)
 
 
-def test_the_cluster_has_one_name() -> None:
-    """What covers another one is dead; of those that cover it brokers' own literal stays."""
-    literal = allow("a", AclOperation.ALTER, cluster("kafka-cluster"))
-    odd = [literal._replace(pattern=each) for each in (cluster("kafka", PREFIXED), cluster("*"))]
-    dead = [literal._replace(pattern=each) for each in (cluster("k"), cluster("*", PREFIXED))]
-
-    found = removable(PLAIN, loaded(literal, *odd, *dead))
-
-    assert {each.binding: each.cause for each in found} == {
-        **dict.fromkeys(odd, Cause.COVERED),
-        **dict.fromkeys(dead, Cause.NO_RESOURCE),
-    }
-
-
 def test_where_no_acl_means_everybody_being_there_counts() -> None:
     """There a binding without effect closes its resource; a grant of all to all does not."""
     nothing = allow("a", AclOperation.CREATE_TOKENS, topic("t"))
@@ -69,13 +55,3 @@ def test_where_no_acl_means_everybody_being_there_counts() -> None:
     assert removable(OPEN, loaded(nothing)) == []
     assert [each.cause for each in removable(OPEN, loaded(EVERYBODY))] == [Cause.DEFAULT]
     assert removable(OPEN, loaded(EVERYBODY, deny("a", WRITE, topic("t")))) == []
-
-
-def test_the_last_one_on_a_resource_may_be_the_default() -> None:
-    """It is judged again when what it covers is gone."""
-    one = allow("a", AclOperation.ALL, topic("*"))
-
-    assert [each.cause for each in removable(OPEN, loaded(EVERYBODY, one))] == [
-        Cause.DEFAULT,
-        Cause.COVERED,
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.model import AclBinding, ResourceType
@@ -58,6 +58,7 @@ def test_where_nothing_is_owned() -> None:
     assert plan_additions([A, B], [B, C]) == Plan((C,), (), kept=1, foreign=1)
 
 
+@settings(max_examples=40)
 @given(st.lists(acl_worlds.bindings, max_size=8), st.lists(acl_worlds.bindings, max_size=8))
 def test_a_plan_leads_where_it_says(present: list[AclBinding], wanted: list[AclBinding]) -> None:
     """What is there, with the additions, without the removals, is what is wanted."""

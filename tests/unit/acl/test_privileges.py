@@ -72,11 +72,9 @@ def test_implied_operations_are_left_out() -> None:
 def test_no_prefix_unless_asked_for() -> None:
     """Names that share a prefix stay literals where nobody asks for prefixes."""
     needs = [need(f"orders.{letter}") for letter in "abc"]
+    known = history_names({TOPIC: [each.name for each in needs]}, needs, ())
 
-    found = least(needs, history_names({TOPIC: [each.name for each in needs]}, needs, ()))
-
-    assert {each.kind for each in found} == {"LITERAL"}
-    assert len(found) == 3
+    assert [each.kind for each in least(needs, known)] == ["LITERAL"] * 3
 
 
 def test_prefixes_at_a_delimiter() -> None:
@@ -90,10 +88,21 @@ def test_prefixes_at_a_delimiter() -> None:
     assert found.names == ("orders.eu.a", "orders.eu.b", "orders.eu.c")
 
 
-@pytest.mark.parametrize("names", [("ordersa", "ordersb", "ordersc"), ("o.a", "o.b")])
-def test_what_is_no_prefix(names: tuple[str, ...]) -> None:
-    """Names that share no delimiter, or two names only, stay literals."""
-    assert {each.kind for each in proposed(*map(need, names))} == {"LITERAL"}
+@pytest.mark.parametrize(
+    ("names", "other"),
+    [
+        (["ordersa", "ordersb", "ordersc"], "x"),
+        (["o.a", "o.b"], "x"),
+        (["*.a", "*.b", "*.c"], "x"),
+        (["." * 5000 + letter for letter in "abc"], "." * 5000 + "x"),
+    ],
+    ids=["no delimiter", "two names", "asterisks", "thousands of delimiters"],
+)
+def test_what_is_no_prefix(names: list[str], other: str) -> None:
+    """The names stay literals: a prefix with an asterisk would read as a wildcard."""
+    found = proposed(*map(need, names), need(other, principal="User:b"))
+
+    assert {each.kind for each in found} == {"LITERAL"}
 
 
 def test_names_of_others() -> None:
@@ -109,42 +118,36 @@ def test_names_of_others() -> None:
     ]
 
 
-def test_names_that_others_may_use() -> None:
+@pytest.mark.parametrize(
+    ("acl", "kind"),
+    [
+        (allow("b", READ, topic("orders.x")), "LITERAL"),
+        (deny("b", READ, topic("orders.x")), "PREFIX"),
+        (allow("b", READ, topic("orders.", PREFIXED)), "PREFIX"),
+        (allow("b", READ, topic("*")), "PREFIX"),
+        (allow("a", READ, topic("orders.x")), "PREFIX"),
+    ],
+)
+def test_names_that_others_may_use(acl: AclBinding, kind: str) -> None:
     """A literal ALLOW makes a name others' too, used or not; a DENY, a prefix and "*" do not."""
     needs = [need(f"orders.{letter}") for letter in "abc"]
 
-    def kinds(acl: AclBinding) -> set[str]:
-        return {each.kind for each in proposed(*needs, acls=(acl,))}
-
-    assert kinds(allow("b", READ, topic("orders.x"))) == {"LITERAL"}
-    assert kinds(deny("b", READ, topic("orders.x"))) == {"PREFIX"}
-    assert kinds(allow("b", READ, topic("orders.", PREFIXED))) == {"PREFIX"}
-    assert kinds(allow("b", READ, topic("*"))) == {"PREFIX"}
-    assert kinds(allow("a", READ, topic("orders.x"))) == {"PREFIX"}
-
-
-def test_shared_names_are_no_obstacle() -> None:
-    """A name that others use and the principal used too may be covered."""
-    needs = [need(f"orders.{letter}") for letter in "abc"]
-
-    found = proposed(*needs, need("orders.a", WRITE, principal="User:b"))
-
-    assert allow("a", READ, topic("orders.", PREFIXED)) in bindings(found)
+    assert {each.kind for each in proposed(*needs, acls=(acl,))} == {kind}
 
 
 def test_covered_names_are_listed() -> None:
-    """A prefix names what it covers of the history and the principal did not use."""
-    [found] = proposed(*(need(f"orders.{letter}") for letter in "abc"), others=("orders.z", "x"))
+    """A prefix names what it covers and the principal did not use in the same way.
 
-    assert found.covers == ("orders.z",)
+    What it lets through by implication needs no literal, and a name that others use may be
+    covered where the principal used it too.
+    """
+    needs = [need(f"orders.{letter}") for letter in "abc"]
+    others = need("orders.a", WRITE, principal="User:b")
 
+    [found, _] = proposed(*needs, need("orders.d", DESCRIBE), others, others=("orders.z", "x"))
 
-def test_literals_within_a_prefix_are_left_out() -> None:
-    """What a prefix lets through by implication needs no literal."""
-    found = proposed(*(need(f"orders.{letter}") for letter in "abc"), need("orders.d", DESCRIBE))
-
-    assert bindings(found) == [allow("a", READ, topic("orders.", PREFIXED))]
-    assert found[0].covers == ("orders.d",)
+    assert found.binding == allow("a", READ, topic("orders.", PREFIXED))
+    assert found.covers == ("orders.d", "orders.z")
 
 
 @pytest.mark.parametrize(
@@ -161,31 +164,5 @@ def test_what_no_acl_can_say(principal: str, name: str, operation: AclOperation)
     """Nobody is granted the literal "*", an empty name, or something for User:*."""
     assert grant_of(principal, TOPIC, name, operation) is None
     assert least([need(name, operation, principal=principal)], Known({})) == []
-
-
-def test_the_cluster_has_one_name() -> None:
-    """A grant on the cluster is on its only name; another name of it cannot be granted."""
-    cluster = ResourceType.CLUSTER
-
-    found = grant_of("User:a", cluster, "kafka-cluster", DESCRIBE)
-
-    assert found is not None
-    assert found.pattern.name == "kafka-cluster"
-    assert grant_of("User:a", cluster, "another", DESCRIBE) is None
-
-
-def test_asterisks_are_no_prefix() -> None:
-    """Names that begin with an asterisk stay apart: their prefix would read as a wildcard."""
-    found = proposed(*(need(f"*.{letter}") for letter in "abc"))
-
-    assert {each.kind for each in found} == {"LITERAL"}
-
-
-def test_thousands_of_delimiters() -> None:
-    """Names with thousands of delimiters end in literals, not in a deep recursion."""
-    stem = "." * 5000
-    needs = [need(stem + letter) for letter in "abc"]
-
-    found = proposed(*needs, need(stem + "x", principal="User:b"))
-
-    assert {each.kind for each in found} == {"LITERAL"}
+    assert grant_of("User:a", ResourceType.CLUSTER, "kafka-cluster", DESCRIBE) is not None
+    assert grant_of("User:a", ResourceType.CLUSTER, "another", DESCRIBE) is None

@@ -1,4 +1,7 @@
-"""Tasks that need several permissions, and the principals that may do them."""
+"""Tasks that need several permissions.
+
+tests/property/acl/test_solved_answers.py compares the answers about one need with a solver.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,10 @@ import pytest
 from doorkeeper.acl.cases import Verdict
 from doorkeeper.acl.decision import Policy, allows
 from doorkeeper.acl.model import ResourceType
-from doorkeeper.acl.regions import Extent, single
+from doorkeeper.acl.regions import Extent
 from doorkeeper.acl.tasks import TaskNeed, task_access, task_answer
-from testkit.acl import PREFIXED, READ, allow, deny, group, topic
+from testkit.acl import PREFIXED, READ, allow, group, topic
 from testkit.acl_worlds import loaded
-from testkit.counted import counted_calls
 
 if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
@@ -51,48 +53,3 @@ def test_from_a_network(world: list[AclBinding], needs: list[TaskNeed], verdict:
     for each in found.values():
         assert all(allows(PLAIN, snapshot, question) for question in each.allowed)
         assert each.denied is None or not allows(PLAIN, snapshot, each.denied)
-
-
-def test_principals_of_a_prefix() -> None:
-    """Others first; each with an example of what it may and may not."""
-    snapshot = loaded(
-        allow("User:*", READ, topic("pii-public")),
-        deny("bad", READ, topic("pii-", PREFIXED)),
-        allow("good", READ, topic("pii-", PREFIXED)),
-        allow("other", READ, topic("orders")),
-    )
-    policy = Policy(super_users=frozenset({"User:root"}))
-
-    found = task_access(policy, snapshot, "*", [READS])
-
-    assert [(each.principal, each.verdict) for each in found] == [
-        ("User:*", Verdict.SOMETIMES),
-        ("User:good", Verdict.ALWAYS),
-        ("User:other", Verdict.SOMETIMES),
-        ("User:root", Verdict.ALWAYS),
-    ]
-    assert [each.name for each in found[0].allowed] == ["pii-public"]
-
-
-def test_a_need_of_one_name() -> None:
-    """Names are as narrow as asked."""
-    snapshot = loaded(allow("a", READ, topic("pii-x")))
-
-    found = task_answer(PLAIN, snapshot, "User:a", None, [TaskNeed(READ, TOPIC, single("pii-x"))])
-
-    assert found.verdict is Verdict.ALWAYS
-
-
-def test_principals_without_acls_on_the_names_cost_little() -> None:
-    """They are answered as those that no ACL names."""
-    costs = []
-    for size in (500, 1000):
-        snapshot = loaded(
-            *(allow(f"{n}", READ, topic(f"t{n}")) for n in range(size)),
-            *(allow("User:*", READ, topic(f"pii-{n}")) for n in range(size)),
-        )
-        with counted_calls() as calls:
-            task_access(PLAIN, snapshot, "*", [READS])
-        costs.append(calls.count)
-
-    assert costs[1] < 3 * costs[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.decision import Policy, Question, allows
@@ -55,6 +55,7 @@ QUESTIONS = [
 ]
 
 
+@settings(max_examples=40)
 @given(acl_worlds.worlds, acl_worlds.worlds, st.data())
 def test_without_widening_nothing_new_is_permitted(
     present: list[AclBinding], wanted: list[AclBinding], data: st.DataObject

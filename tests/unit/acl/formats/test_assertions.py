@@ -35,7 +35,6 @@ def test_the_published_schema_is_this_one() -> None:
         {**RULE, "name": "pii-", "patternType": "PREFIXED", "host": "10.0.0.0/8", "reason": "r"},
         {**RULE, "rule": "always", "resourceType": "CLUSTER", "operation": "ALTER"},
         {"rule": "no more than before"},
-        {"rule": "no more than before", "resourceType": ["TOPIC", "GROUP"]},
     ],
 )
 def test_rules_that_are_read(rule: dict[str, Any]) -> None:
@@ -53,12 +52,9 @@ def test_rules_that_are_read(rule: dict[str, Any]) -> None:
         ({**RULE, "operation": "Raed"}, "operation: found 'Raed'"),
         ({**RULE, "operation": "CLUSTER_ACTION"}, "no request has CLUSTER_ACTION on a TOPIC"),
         ({**RULE, "principal": "a"}, "principalType:principalName"),
-        ({**RULE, "principal": []}, "principal: found []"),
         ({**RULE, "host": "nohost"}, "host: found 'nohost'; allowed: an address, a network"),
         ({**RULE, "patternType": "PREFIXED"}, "missing: name"),
-        ({**RULE, "name": "x", "patternType": "PREFX"}, "did you mean PREFIXED?"),
         ({"rule": "never"}, "missing: principal, operation, resourceType, which never needs"),
-        ({"rule": "no more than before", "name": "x"}, "missing: resourceType"),
         ([], "expected is a record"),
     ],
 )  # fmt: skip

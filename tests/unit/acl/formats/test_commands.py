@@ -2,7 +2,7 @@
 
 import pytest
 
-from doorkeeper.acl.formats.commands import kafkas_word, options_of
+from doorkeeper.acl.formats.commands import options_of
 from doorkeeper.acl.model import (
     AclBinding,
     AclOperation,
@@ -19,35 +19,20 @@ IDEMPOTENT = AclOperation.IDEMPOTENT_WRITE
 @pytest.mark.parametrize(
     ("binding", "options"),
     [
-        (
-            allow("a", READ, topic("orders")),
-            "--allow-principal User:a --operation Read --topic orders",
-        ),
-        (
-            deny("a", AclOperation.ALL, group("g-", PREFIXED), "10.0.0.1"),
-            (
-                "--deny-principal User:a --deny-host 10.0.0.1 --operation All --group g-"
-                " --resource-pattern-type prefixed"
-            ),
-        ),
-        (
-            allow("a", IDEMPOTENT, CLUSTER),
-            "--allow-principal User:a --operation IdempotentWrite --cluster",
-        ),
-        (
-            allow("a", AclOperation.DESCRIBE, token("t")),
-            "--allow-principal User:a --operation Describe --delegation-token t",
-        ),
-        (
-            allow("a", AclOperation.CREATE_TOKENS, user("User:b")),
-            "--allow-principal User:a --operation CreateTokens --user-principal User:b",
-        ),
-        (
-            allow("a", READ, topic("-x")),
-            "--allow-principal User:a --operation Read --topic=-x",
-        ),
+        (allow("a", READ, topic("orders")),
+         "--allow-principal User:a --operation Read --topic orders"),
+        (deny("a", AclOperation.ALL, group("g-", PREFIXED), "10.0.0.1"),
+         ("--deny-principal User:a --deny-host 10.0.0.1 --operation All --group g-"
+          " --resource-pattern-type prefixed")),
+        (allow("a", IDEMPOTENT, CLUSTER),
+         "--allow-principal User:a --operation IdempotentWrite --cluster"),
+        (allow("a", AclOperation.DESCRIBE, token("t")),
+         "--allow-principal User:a --operation Describe --delegation-token t"),
+        (allow("a", AclOperation.CREATE_TOKENS, user("User:b")),
+         "--allow-principal User:a --operation CreateTokens --user-principal User:b"),
+        (allow("a", READ, topic("-x")), "--allow-principal User:a --operation Read --topic=-x"),
     ],
-)
+)  # fmt: skip
 def test_options(binding: AclBinding, options: str) -> None:
     """Every kind of resource has its option; a value with a hyphen in front is tied to its own."""
     assert options_of(binding) == options.split(" ")
@@ -71,11 +56,3 @@ def test_what_the_tool_cannot_say(binding: AclBinding) -> None:
     It would cut blanks off, and takes every pattern of the cluster for the literal kafka-cluster.
     """
     assert options_of(binding) is None
-
-
-def test_words() -> None:
-    """Operations are written as the tool lists them."""
-    assert [kafkas_word(each) for each in (READ, AclOperation.TWO_PHASE_COMMIT)] == [
-        "Read",
-        "TwoPhaseCommit",
-    ]

@@ -93,12 +93,9 @@ def test_a_plan_may_lack_a_password() -> None:
 @pytest.mark.parametrize("password", ["top-secret", "${PAY}", "x${env:A}", "${env:}", "", 7, None])
 def test_a_password_is_a_reference(password: object) -> None:
     """An error never shows the text, which may be a password."""
-    row = {"name": "a", "mechanism": "SCRAM-SHA-256", "password": password}
-    text = refusal(users=[row])
+    text = refusal(users=[{"name": "a", "mechanism": "SCRAM-SHA-256", "password": password}])
 
-    assert text.startswith("line 3: user 1: password: expected is a reference: ${env:NAME}") or (
-        re.match(r"line \d+: user 1: password: expected is a reference", text)
-    )
+    assert re.match(r"line \d+: user 1: password: expected is a reference", text)
     assert "top-secret" not in text
 
 
@@ -107,16 +104,13 @@ def test_a_password_is_a_reference(password: object) -> None:
     [
         ({"topics": {}}, "topics: expected is a list of records"),
         ({"topics": [{"name": "a b"}]}, "topic 1: name: found 'a b'; allowed: up to 249"),
-        ({"topics": [{"name": ".."}]}, "topic 1: name: found '..'; allowed"),
         ({"topics": [{"nam": "a"}]}, "unknown: nam; allowed: name, partitions"),
         ({"topics": [{"name": "a", "partitions": 0}]}, "partitions: found 0; expected is a whole"),
-        ({"topics": [{"name": "a", "partitions": None}]}, "partitions: found None; expected"),
         ({"topics": [{"name": "a", "configs": {"b": None}}]}, "configs: b: found None; expected"),
         ({"topics": [{"name": "a"}, {"name": "a"}]}, "topic 2: topic 'a' stands twice"),
         ({"users": [{"name": "a"}]}, "user 1: missing: mechanism, password"),
         ({"quotas": [{"user": "a"}]}, "found no limit; allowed for user: producer_byte_rate"),
         ({"quotas": [{"producer_byte_rate": 1}]}, "expected is user, clientId, user and clientId"),
-        ({"quotas": [{"ip": "a", "user": "b"}]}, "expected is user, clientId, user and clientId"),
         (
             {"quotas": [{"ip": "a", "producer_byte_rate": 1}]},
             "found producer_byte_rate; allowed for ip: connection_creation_rate",

@@ -4,59 +4,47 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.formats import names
+from doorkeeper.acl.formats import names, request_words
 from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import AclBinding, AclOperation, PatternType, ResourceType
+from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
+
+FIELDS = {
+    "resource": "TOPIC", "name": "t", "pattern": "LITERAL", "principal": "User:a", "host": "*",
+    "does": "READ", "permission": "ALLOW",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["TRANSACTIONAL_ID", "TransactionalId", "transactional-id"])
-def test_words_are_read_in_all_spellings(text: str) -> None:
+def test_words_are_read_in_all_spellings() -> None:
     """As Kafka's tools, its Java classes and people write them."""
-    assert names.resource_type(text) is ResourceType.TRANSACTIONAL_ID
+    for text in ("TRANSACTIONAL_ID", "TransactionalId", "transactional-id"):
+        assert names.resource_type(text) is ResourceType.TRANSACTIONAL_ID
+    for text in ("DescribeConfigs", "DESCRIBE_CONFIGS", "describe_configs"):
+        assert request_words.operation(text) == "DESCRIBE_CONFIGS"
 
 
 def test_what_means_nothing_is_refused() -> None:
-    """UNKNOWN, ANY and MATCH are for the wire and for filters."""
+    """UNKNOWN, ANY and MATCH are for the wire and for filters; nobody asks for ALL."""
     assert names.operation("all") is AclOperation.ALL
     assert names.pattern_type("prefixed") is PatternType.PREFIXED
     for kind in (names.operation, names.resource_type, names.pattern_type, names.permission_type):
         for text in ("ANY", "UNKNOWN", "", "MATCH"):
             with pytest.raises(FormatError, match="allowed: "):
                 kind(text)
-
-
-def _of(principal: str, name: str = "t", *, bare_principals: bool) -> AclBinding:
-    return names.binding_of(
-        resource="TOPIC",
-        name=name,
-        pattern="LITERAL",
-        principal=principal,
-        host="*",
-        does="READ",
-        permission="ALLOW",
-        bare_principals=bare_principals,
-    )
+    for text in ("All", "Any", "Unknown", "Frobnicate", ""):
+        with pytest.raises(ValueError, match="operation"):
+            request_words.operation(text)
+    with pytest.raises(ValueError, match="resource type"):
+        request_words.resource_type("Any")
 
 
 def test_principals_without_a_type() -> None:
     """They are refused, but where somebody looks for them; all else is refused there too."""
+    bare = FIELDS | {"principal": "alice"}
+
     with pytest.raises(FormatError, match="Could not parse principal from `alice`"):
-        _of("alice", bare_principals=False)
-    assert _of("alice", bare_principals=True).entry.principal == "alice"
-    assert _of("User:a", bare_principals=True) == _of("User:a", bare_principals=False)
+        names.binding_of(**bare, bare_principals=False)
+    assert names.binding_of(**bare, bare_principals=True).entry.principal == "alice"
     with pytest.raises(FormatError, match="should not be empty"):
-        _of("alice", name="", bare_principals=True)
-
-
-def test_half_of_a_surrogate_pair() -> None:
-    """JSON can say it, but no broker takes it and no file keeps it."""
+        names.binding_of(**bare | {"name": ""}, bare_principals=True)
     with pytest.raises(FormatError, match="Resource name holds half of a surrogate pair"):
-        names.binding_of(
-            resource="TOPIC",
-            name="a\ud800",
-            pattern="LITERAL",
-            principal="User:ä",
-            host="*",
-            does="READ",
-            permission="ALLOW",
-        )
+        names.binding_of(**FIELDS | {"name": "a\ud800"})

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.formats.built_in_roles import BUILT_IN
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.formats.records import read_yaml
 from doorkeeper.cli.acls.options import additions
@@ -43,17 +42,6 @@ def test_producers_and_consumers(role: str, options: dict[str, Any]) -> None:
     expected = [each for rows in additions(NOTHING | options).values() for each in rows]
     assert sorted(found) == sorted(expected)
     assert len(set(found)) == len(found)
-
-
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_every_role_expands(name: str) -> None:
-    """With all parameters, to ACLs that a broker stores."""
-    words = "".join(f", {each}: x-{each}" for each in BUILT_IN[name].parameters)
-
-    found = read_yaml(f"{GRANT}{{role: {name}, principal: 'User:a'{words}}}\n").bindings
-
-    assert {each.entry.principal for each in found} == {"User:a"}
-    assert len(found) == len(set(found)) > 0
 
 
 def test_optional_parameters() -> None:
@@ -124,19 +112,15 @@ LONGER = (
     ("text", "error"),
     [
         (GRANT + "{role: producr}", "line 3: grant 1: role: found 'producr'; known are producer"),
-        (GRANT + "{role: producr}", "; did you mean producer?"),
         (GRANT + "{role: producer, topics: t}", "unknown: topics; allowed: role, principal, host"),
-        (GRANT + "{role: producer, topics: t}", "; did you mean topic?"),
         (GRANT + "{role: consumer, topic: t}",
          "line 3: grant 1: missing: principal, group, which consumer needs"),
         (GRANT + "{role: producer, topic: 7, principal: 'User:a'}", "topic: found 7; expected is"),
         (GRANT + "{role: producer, topic: '${x}', principal: 'User:a'}",
          "line 3: grant 1: topic: ${x}: no such variable; known are none"),
-        (GRANT + "{role: producer, topic: t, principal: a}", "line 3: grant 1: Could not parse"),
         (GRANT + "x", "line 3: grant 1: expected is a record with role, principal"),
         ("version: 1\ngrants: {}", "line 2: grants: expected is a list"),
         ("version: 1\nvars: []\nacls: []", "line 2: vars: expected is a mapping"),
-        ("version: 1\nvars: {a: 1}\nacls: []", "line 2: vars: found 1; expected is a text"),
         (TYPO, "line 4: acl 1: ${taem}: no such variable; known are team; did you mean team?"),
         ("version: 1\nroles: {producer: {acls: []}}\nacls: []", "a built-in role has this name"),
         (ROLE + "acls: x\nacls: []", "line 4: role r: acls: expected is a list of records"),
