@@ -1,4 +1,4 @@
-"""The contract's own defaults."""
+"""The contract's own defaults; tests/property/acl/test_by_type.py has that of "some"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from doorkeeper.acl.model import (
     AclBinding,
     AclBindingFilter,
     AclOperation,
-    PatternType,
     ResourceType,
 )
 from doorkeeper.acl.operations import IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS
@@ -27,12 +26,11 @@ from doorkeeper.authorizer.contract import (
     Endpoint,
     completed,
 )
-from testkit.acl import READ, WRITE, allow, deny, group, request_of, topic
+from testkit.acl import READ, WRITE, allow, group, request_of, topic
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
-    from doorkeeper.acl.model import ResourcePattern
     from doorkeeper.request_context import AuthorizableRequestContext
 
 
@@ -108,54 +106,6 @@ def test_masks_ask_for_every_supported_operation_quietly() -> None:
     assert plugin.authorized_operations(request_of("alice"), []) == []
 
 
-PREFIXED = PatternType.PREFIXED
-
-
-@pytest.mark.parametrize(
-    ("allowed", "denied", "expected"),
-    [
-        ([topic("a")], [], True),
-        ([topic("a")], [topic("a")], False),
-        ([topic("a")], [topic("b")], True),
-        ([topic("a")], [topic("*")], False),
-        ([topic("*")], [topic("a")], True),
-        ([topic("*")], [topic("*")], False),
-        ([topic("a"), topic("b")], [topic("a")], True),
-        ([topic("ab")], [topic("a", PREFIXED)], False),
-        ([topic("a", PREFIXED)], [topic("ab", PREFIXED)], True),
-        ([topic("ab", PREFIXED)], [topic("a", PREFIXED)], False),
-        # As in the broker: a LITERAL deny dominates no prefix, not even of its own name.
-        ([topic("a", PREFIXED)], [topic("a")], True),
-        ([topic("*", PREFIXED)], [topic("*", PREFIXED)], False),
-        ([], [], False),
-    ],
-)
-def test_by_type_counts_the_allows_that_no_deny_dominates(
-    allowed: list[ResourcePattern], denied: list[ResourcePattern], *, expected: bool
-) -> None:
-    """The contract's default for plug-ins: ACLs of the caller, after a probe that logs nothing."""
-    bindings = [allow("alice", READ, each) for each in allowed]
-    bindings += [deny("alice", READ, each) for each in denied]
-    others = [allow("bob", READ, topic("z")), allow("alice", WRITE, topic("z"))]
-    probes: list[Action] = []
-
-    class Holding(Plugin):
-        def authorize(
-            self, context: AuthorizableRequestContext, actions: Sequence[Action]
-        ) -> list[AuthorizationResult]:
-            probes.extend(actions)
-            return super().authorize(context, actions)
-
-        def acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
-            return [*others, *bindings]
-
-    result = Holding().authorize_by_resource_type(request_of("alice"), READ, ResourceType.TOPIC)
-
-    assert result is (AuthorizationResult.ALLOWED if expected else AuthorizationResult.DENIED)
-    (probe,) = probes
-    assert (probe.resource_reference_count, probe.log_if_denied) == (0, False)
-
-
 async def test_a_result_that_is_known_is_complete() -> None:
     """Where there is nothing to wait for, nobody waits; on other threads than the loop's too."""
     result = AclCreateResult()
@@ -165,14 +115,6 @@ async def test_a_result_that_is_known_is_complete() -> None:
 
     assert here.result() is result
     assert there.result() is result
-
-
-def test_everything_public_is_there() -> None:
-    """What the package exports is imported when it is asked for; anything else is an error."""
-    for name in doorkeeper.authorizer.__all__:
-        assert getattr(doorkeeper.authorizer, name) is not None
-    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
-        doorkeeper.authorizer.Nothing  # noqa: B018
 
 
 @pytest.mark.parametrize("answer", [True, None, "ALLOWED", 1])
@@ -225,29 +167,12 @@ FIELDS = {
     "Session": "principal client_address",
 }
 NAMES = {
-    "ANY_BINDING",
-    "CLUSTER_NAME",
-    "CONTRACT_VERSION",
-    "IMPLIED_OPERATIONS",
-    "SUPPORTED_OPERATIONS",
-    "AclOperation",
-    "AclPermissionType",
-    "ApiError",
-    "AuthorizationResult",
-    "Authorizer",
-    "ErrorCode",
-    "Eventually",
-    "KeepsInStore",
-    "OlderAuthorizer",
-    "PatternType",
-    "Reconfigurable",
-    "ResourceType",
-    "StandardAuthorizer",
-    "authorizer_class",
-    "completed",
-    "masks_by_authorize",
-    "matches",
-} | FIELDS.keys()
+    "ANY_BINDING", "CLUSTER_NAME", "CONTRACT_VERSION", "IMPLIED_OPERATIONS", "SUPPORTED_OPERATIONS",
+    "AclOperation", "AclPermissionType", "ApiError", "AuthorizationResult", "Authorizer",
+    "ErrorCode", "Eventually", "KeepsInStore", "OlderAuthorizer", "PatternType", "Reconfigurable",
+    "ResourceType", "StandardAuthorizer", "authorizer_class", "completed", "masks_by_authorize",
+    "matches", *FIELDS,
+}  # fmt: skip
 
 
 def test_version_1_stays() -> None:
@@ -263,3 +188,5 @@ def test_version_1_stays() -> None:
     assert Authorizer.__abstractmethods__ == REQUIRED
     for name, fields in FIELDS.items():
         assert " ".join(getattr(doorkeeper.authorizer, name)._fields) == fields, name
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        doorkeeper.authorizer.Nothing  # noqa: B018

@@ -97,14 +97,6 @@ def half_a_generator() -> Iterator[AclBinding]:
     raise OSError("the connection is gone")
 
 
-def test_good_answers_come_through() -> None:
-    """The very list that the authorizer made."""
-    answers = [DENIED, ALLOWED]
-
-    assert guarded(gives(answers)).authorize(ALICE, TWO) is answers
-    assert guarded(gives([])).authorize(ALICE, []) == []
-
-
 def test_decisions_and_faults_are_counted() -> None:
     """What is no answer is a fault and no decision; a probe of all resources is a decision."""
     answers: list[Any] = [[DENIED, ALLOWED], [ALLOWED, ALLOWED], DENIED, [ALLOWED, None]]
@@ -122,18 +114,9 @@ def test_decisions_and_faults_are_counted() -> None:
 @pytest.mark.parametrize(
     "answers",
     [
-        None,
-        True,
-        ALLOWED,
-        "AA",
-        [],
-        [ALLOWED],
-        [ALLOWED] * 3,
-        [ALLOWED, True],
-        [ALLOWED, None],
-        ["ALLOWED", "ALLOWED"],
+        *(None, True, ALLOWED, "AA", [], [ALLOWED], [ALLOWED] * 3),
+        *([ALLOWED, True], [ALLOWED, None], ["ALLOWED"] * 2, {0: ALLOWED, 1: ALLOWED}),
         pytest.param((each for each in (ALLOWED, ALLOWED)), id="generator"),
-        {0: ALLOWED, 1: ALLOWED},
     ],
     ids=repr,
 )
@@ -146,37 +129,41 @@ def test_other_answers_allow_nothing(answers: Any) -> None:
     assert caught.value.authorizer == f"{__name__}.Plugin"
 
 
+CALLS: dict[str, Callable[[GuardedAuthorizer], object]] = {
+    "create_acls": lambda guard: guard.create_acls(ALICE, [BINDING]),
+    "delete_acls": lambda guard: guard.delete_acls(None, [ANY_BINDING]),
+    "acls": lambda guard: guard.acls(ANY_BINDING),
+    "authorize": lambda guard: guard.authorize(ALICE, TWO),
+    "authorize_by_resource_type": (
+        lambda guard: guard.authorize_by_resource_type(ALICE, READ, ResourceType.TOPIC)
+    ),
+    "authorized_operations": lambda guard: guard.authorized_operations(ALICE, [ORDERS]),
+}
+NO_TEXT = (ErrorCode.UNKNOWN_SERVER_ERROR, None)
+REFUSAL = (ErrorCode.POLICY_VIOLATION, "not on Sundays")
+
+
 @pytest.mark.parametrize(
-    ("error", "answer"),
+    ("error", "answer", "faults"),
     [
-        (RuntimeError("secret"), (ErrorCode.UNKNOWN_SERVER_ERROR, None)),
-        (SystemExit(3), (ErrorCode.UNKNOWN_SERVER_ERROR, None)),
-        (asyncio.CancelledError(), (ErrorCode.UNKNOWN_SERVER_ERROR, None)),
-        (
-            ApiError(ErrorCode.POLICY_VIOLATION, "not on Sundays"),
-            (ErrorCode.POLICY_VIOLATION, "not on Sundays"),
-        ),
+        (RuntimeError("secret"), NO_TEXT, 1),
+        (SystemExit(3), NO_TEXT, 1),
+        (asyncio.CancelledError(), NO_TEXT, 1),
+        (ApiError(*REFUSAL), REFUSAL, 0),
     ],
 )
 async def test_what_it_raises_is_answered_and_named(
-    error: BaseException, answer: tuple[ErrorCode, str | None]
+    error: BaseException, answer: tuple[ErrorCode, str | None], faults: int
 ) -> None:
-    """An ApiError keeps its code and text; anything else is -1 without one. All name it."""
-    guard = guarded(raises(error))
-    calls: list[Callable[[], object]] = [
-        lambda: guard.authorize(ALICE, TWO),
-        lambda: guard.acls(ANY_BINDING),
-        lambda: guard.create_acls(ALICE, [BINDING]),
-        lambda: guard.delete_acls(None, [ANY_BINDING]),
-        lambda: guard.authorize_by_resource_type(ALICE, READ, ResourceType.TOPIC),
-        lambda: guard.authorized_operations(ALICE, [ORDERS]),
-    ]
-    for call in calls:
+    """An ApiError keeps its code and text and is no fault; anything else is -1 without one."""
+    for call in CALLS.values():
+        guard = guarded(raises(error))
         with pytest.raises(AuthorizerFault) as caught:
-            call()
+            call(guard)
 
         assert answer_of(caught.value) == answer
         assert str(caught.value).startswith(f"{__name__}.Plugin failed in ")
+        assert guard.faults == faults
 
 
 def test_an_interrupt_is_not_the_plug_ins() -> None:
@@ -186,30 +173,17 @@ def test_an_interrupt_is_not_the_plug_ins() -> None:
 
 
 def test_acls_are_read_once() -> None:
-    """A generator is a list afterwards; one that raises half-way gives nothing."""
+    """A generator is a list afterwards; what is sorted stays known as sorted."""
+    found = SortedBindings([BINDING])
+
+    assert guarded(gives(found)).acls(ANY_BINDING) is found
     assert guarded(lambda _: (each for each in [BINDING])).acls(ANY_BINDING) == [BINDING]
     with pytest.raises(AuthorizerFault, match="the connection is gone"):
         guarded(lambda _: half_a_generator()).acls(ANY_BINDING)
 
 
-def test_what_is_sorted_stays_known_as_sorted() -> None:
-    """Sorted bindings come through as they are, so that nobody sorts them again."""
-    found = SortedBindings([BINDING])
-
-    assert guarded(gives(found)).acls(ANY_BINDING) is found
-
-
 @pytest.mark.parametrize(
-    "found",
-    [
-        None,
-        7,
-        ["orders"],
-        [BINDING, None],
-        [tuple(BINDING)],
-        [AclBinding("orders", "alice")],  # type: ignore[arg-type]
-        [BINDING._replace(pattern=ORDERS._replace(name=7))],  # type: ignore[arg-type]
-    ],
+    "found", [None, 7, ["orders"], [BINDING, None], [BINDING._replace(pattern=None)]]
 )
 def test_acls_are_bindings(found: Any) -> None:
     """Anything else among them fails the request as a whole."""
@@ -267,15 +241,18 @@ def test_closed_once(caplog: pytest.LogCaptureFixture) -> None:
     assert "did not close" in caplog.text
 
 
-def test_slow_calls_are_counted_and_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
-    """The line names who, what, for whom and the count; the next comes a minute later."""
-    now = [0.0]
+def test_slow_calls_are_counted_and_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    """The line names who, what, for whom and the count; a call of exactly the time is not slow."""
+    now, takes_s = [0.0], [0.25]
 
     def slow(*_: Any) -> list[AuthorizationResult]:
-        now[0] += 0.25
+        now[0] += takes_s[0]
         return [ALLOWED, ALLOWED]
 
-    guard = guarded(slow, slow_ms=100, clock=lambda: now[0])
+    guard = guarded(slow, slow_ms=250, clock=lambda: now[0])
+    guard.authorize(ALICE, TWO)
+    assert guard.slow_calls == 0
+    takes_s[0] = 0.5
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
             guard.authorize(ALICE, TWO)
@@ -284,86 +261,31 @@ def test_slow_calls_are_counted_and_told_once_a_minute(caplog: pytest.LogCapture
         guard.authorize(ALICE, TWO)
 
     first, second = (record.getMessage() for record in caplog.records)
-    assert f"{__name__}.Plugin took 250 ms in authorize for Metadata of User:alice" in first
+    assert f"{__name__}.Plugin took 500 ms in authorize for Metadata of User:alice" in first
     assert f"correlation id {ALICE.correlation_id}," in first
     assert second.endswith("slow calls since the start: 4")
 
 
-SLOW_CALLS: dict[str, tuple[Callable[[GuardedAuthorizer], object], Any]] = {
-    "create_acls": (lambda guard: guard.create_acls(ALICE, []), []),
-    "delete_acls": (lambda guard: guard.delete_acls(None, []), []),
-    "acls": (lambda guard: guard.acls(ANY_BINDING), []),
-    "acl_count": (lambda guard: guard.acl_count(), 7),
-    "authorize_by_resource_type": (
-        lambda guard: guard.authorize_by_resource_type(
-            ALICE, AclOperation.READ, ResourceType.TOPIC
-        ),
-        DENIED,
-    ),
-    "authorized_operations": (lambda guard: guard.authorized_operations(ALICE, []), []),
-}
-
-
-@pytest.mark.parametrize("method", SLOW_CALLS)
-def test_every_slow_method_is_told(method: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A method that blocks stops the server as authorize does; each has its own minute."""
-    now = [0.0]
-    call, result = SLOW_CALLS[method]
-
-    def slow(*asked: Any) -> Any:
-        now[0] += 0.25
-        return [ALLOWED, ALLOWED] if len(asked) == 2 and asked[1] is TWO else result
-
-    guard = guarded(slow, slow_ms=100, clock=lambda: now[0])
-    with caplog.at_level(logging.WARNING):
-        guard.authorize(ALICE, TWO)
-        call(guard)
-        call(guard)
-
-    assert guard.slow_calls == 3
-    _, told = (record.getMessage() for record in caplog.records)
-    assert f"Plugin took 250 ms in {method}" in told
-    assert ("of User:alice" in told) is (method not in ("delete_acls", "acls", "acl_count"))
-
-
-def test_a_slow_call_that_raises_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    """As a store does that is away."""
+def test_every_slow_method_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """A method that blocks stops the server, also if it raises; each has its own minute."""
     now = [0.0]
 
     def slow(*_: Any) -> Any:
-        now[0] += 30
+        now[0] += 0.25
         raise OSError("away")
 
-    guard = guarded(slow, clock=lambda: now[0])
-    with caplog.at_level(logging.WARNING), pytest.raises(AuthorizerFault):
-        guard.create_acls(ALICE, [BINDING])
+    guard = guarded(slow, slow_ms=100, clock=lambda: now[0])
+    calls = {method: call for method, call in CALLS.items() if method != "authorize"}
+    with caplog.at_level(logging.WARNING):
+        for call in [*calls.values()] * 2:
+            with pytest.raises(AuthorizerFault):
+                call(guard)
 
-    assert "took 30000 ms in create_acls" in caplog.text
-
-
-def test_an_error_raised_on_purpose_is_no_fault() -> None:
-    """The client gets its code; the count of faults is for mistakes."""
-    guard = guarded(raises(ApiError(ErrorCode.POLICY_VIOLATION, "Not today.")))
-
-    for call in (
-        lambda: guard.authorize(ALICE, TWO),
-        lambda: guard.acls(ANY_BINDING),
-        lambda: guard.create_acls(ALICE, [BINDING]),
-    ):
-        with pytest.raises(AuthorizerFault):
-            call()
-
-    assert guard.faults == 0
-
-
-def test_quick_calls_are_not_counted() -> None:
-    """A call of exactly the time is not slow."""
-    now = iter([0.0, 0.1, 1.0, 1.1])
-
-    guard = guarded(gives([ALLOWED, ALLOWED]), slow_ms=100, clock=lambda: next(now))
-    guard.authorize(ALICE, TWO)
-
-    assert guard.slow_calls == 0
+    assert guard.slow_calls == 2 * len(calls)
+    lines = [record.getMessage() for record in caplog.records]
+    for method, line in zip(calls, lines, strict=True):
+        assert f"Plugin took 250 ms in {method}" in line
+        assert ("of User:alice" in line) is (method not in ("delete_acls", "acls"))
 
 
 async def test_the_rest_is_handed_on() -> None:
@@ -376,25 +298,16 @@ async def test_the_rest_is_handed_on() -> None:
 
 
 async def test_only_the_standard_authorizer_has_a_version() -> None:
-    """And not where decisions are recorded that cannot be repeated."""
+    """And not where decisions are recorded that cannot be repeated; it alone counts its lines."""
     standard = GuardedAuthorizer(await started())
-    recorded = GuardedAuthorizer(await started())
+    recorded = GuardedAuthorizer(await started(authorizer_log=CollectedAuthorizerLog()))
     recorded.on_decision = lambda *_: None
+    recorded.authorize(ALICE, TWO)
+    plugin = GuardedAuthorizer(Plugin(lambda: None))
 
-    assert GuardedAuthorizer(Plugin(lambda: None)).version() is None
     assert standard.version() is not None
-    assert recorded.version() is None
-
-
-async def test_lines_about_decisions_are_those_of_the_authorizer() -> None:
-    """A plug-in counts none."""
-    inner = await started(authorizer_log=CollectedAuthorizerLog())
-    guarded = GuardedAuthorizer(inner)
-
-    guarded.authorize(ALICE, TWO)
-
-    assert guarded.traces == 2
-    assert GuardedAuthorizer(Plugin(lambda: None)).traces == 0
+    assert (recorded.version(), recorded.traces) == (None, 2)
+    assert (plugin.version(), plugin.traces) == (None, 0)
 
 
 async def test_decisions_are_recorded() -> None:
@@ -433,16 +346,14 @@ async def test_what_no_answer_could_carry_is_not_created(name: str) -> None:
         asked.append(bindings)
         return [completed(AclCreateResult()) for _ in bindings]
 
-    plugin = Plugin(lambda *_: [])
-    plugin.create_acls = create  # type: ignore[method-assign]
     other = allow("bob", READ, ORDERS)
-    bindings = [BINDING, allow("alice", READ, topic(name)), other]
 
-    found: list[Any] = GuardedAuthorizer(plugin).create_acls(None, bindings)
-    results = [await each for each in found]
+    found: list[Any] = guarded(create).create_acls(
+        None, [BINDING, allow("alice", READ, topic(name)), other]
+    )
+    errors = [(await each).error for each in found]
 
     assert asked == [[BINDING, other]]
-    errors = [each.error for each in results]
     assert (errors[0], errors[2]) == (None, None)
     assert errors[1] is not None
     assert errors[1].code is ErrorCode.INVALID_REQUEST
@@ -452,12 +363,10 @@ async def test_results_beside_a_refused_one_are_counted() -> None:
     """A plug-in that gives one too few, or one too many, does not have them mixed up."""
     bindings = [BINDING, allow("alice", READ, topic("x" * 32_768))]
     for count in (0, 2):
-        plugin = Plugin(lambda *_: [])
         given = [completed(AclCreateResult()) for _ in range(count)]
-        plugin.create_acls = lambda *_, given=given: given  # type: ignore[method-assign]
 
         with pytest.raises(AuthorizerFault, match=f"found {count} awaitables; expected are 1"):
-            GuardedAuthorizer(plugin).create_acls(None, bindings)
+            guarded(gives(given)).create_acls(None, bindings)
 
 
 async def test_changes_of_the_standard_authorizer_have_results() -> None:
@@ -478,20 +387,6 @@ async def test_changes_of_the_standard_authorizer_have_results() -> None:
         [BINDING, other]
     ] * 2
     assert (created.errors, created.timed_out) == (deleted.errors, deleted.timed_out) == ((), 0)
-
-
-async def test_changes_of_the_standard_authorizer_run_in_the_task_that_asks() -> None:
-    """One coroutine for the whole change: neither a task nor a future for an item."""
-    store = HeldStore()
-    authorizer = await started(store=store)
-    before = asyncio.all_tasks()
-    creating = asyncio.ensure_future(GuardedAuthorizer(authorizer).create(ALICE, [BINDING], 20.0))
-
-    await store.begun()
-
-    assert asyncio.all_tasks() - before == {creating}
-    await store.deliver()
-    assert (await creating).values == [AclCreateResult()]
 
 
 async def test_a_change_that_is_not_stored_in_time_is_timed_out() -> None:

@@ -1,101 +1,42 @@
-"""Audit lines, byte for byte."""
+"""Audit lines of Kafka's releases; test_recorded_answers.py has those of 4.4, 4.3 and 3.9."""
 
 from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.decision import DEFAULT_ALLOW, DEFAULT_DENY, SUPER_USER, Decision, RuleKind
+from doorkeeper.acl.decision import DEFAULT_DENY
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.authorizer.contract import Action
 from doorkeeper.authorizer.kafka_log_line import FORMS
-from testkit.acl import DESCRIBE, PREFIXED, READ, deny, request_of, to, topic
+from testkit.acl import DESCRIBE, READ, request_of, to, topic
 
 ALICE = request_of("alice", host="10.0.0.7", api_key=3)
+
+
+NEWER = (
+    "Principal = User:alice is Denied operation = DESCRIBE from host = 10.0.0.7 on resource ="
+    " Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1 based on rule"
+    " DefaultDeny"
+)
+OLDER = (
+    "Principal = User:alice is Denied Operation = Describe from host = 10.0.0.7 on resource ="
+    " Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1"
+)
 
 
 @pytest.mark.parametrize(
     ("form", "line"),
     [
-        (
-            "4.2",
-            (
-                "Principal = User:alice is Denied operation = DESCRIBE from host = 10.0.0.7 on"
-                " resource"
-                " = Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1 based"
-                " on rule"
-                " DefaultDeny"
-            ),
-        ),
-        (
-            "3.3",
-            (
-                "Principal = User:alice is Denied operation = DESCRIBE from host = 10.0.0.7 on"
-                " resource"
-                " = Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1 based"
-                " on rule"
-                " DefaultDeny"
-            ),
-        ),
-        (
-            "2.4",
-            (
-                "Principal = User:alice is Denied Operation = Describe from host = 10.0.0.7 on"
-                " resource"
-                " = Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1"
-            ),
-        ),
-        (
-            "2.0",
-            (
-                "Principal = User:alice is Denied Operation = Describe from host = 10.0.0.7 on"
-                " resource"
-                " = Topic:LITERAL:orders"
-            ),
-        ),
-        (
-            "1.0",
-            (
-                "Principal = User:alice is Denied Operation = Describe from host = 10.0.0.7 on"
-                " resource"
-                " = Topic:orders"
-            ),
-        ),
+        ("4.2", NEWER),
+        ("3.3", NEWER),
+        ("2.4", OLDER),
+        ("2.0", OLDER.partition(" for request")[0]),
+        ("1.0", OLDER.partition(" for request")[0].replace("LITERAL:", "")),
     ],
-    ids=list(FORMS),
 )
 def test_a_denial_in_every_form(form: str, line: str) -> None:
     """The forms that Kafka's releases print."""
     assert FORMS[form](ALICE, to(DESCRIBE, topic("orders")), DEFAULT_DENY) == line
-
-
-@pytest.mark.parametrize(("form", "brackets"), [("4.2", "[]"), ("3.3", "()")])
-def test_a_matching_acl_is_printed_in_the_brackets_of_its_release(form: str, brackets: str) -> None:
-    """With all seven fields, in the broker's order."""
-    binding = deny("bob", READ, topic("foo", PREFIXED))
-    decision = Decision(
-        allowed=False, rule=RuleKind.MATCHING_ACL, binding=binding, binding_id="x" * 22
-    )
-
-    line = FORMS[form](request_of("bob", api_key=1), to(READ, topic("foobar")), decision)
-
-    assert line == (
-        "Principal = User:bob is Denied operation = READ from host = 10.0.0.1 on resource ="
-        " Topic:LITERAL:foobar for request = Fetch with resourceRefCount = 1 based on rule"
-        f" MatchingAcl(acl=StandardAcl{brackets[0]}resourceType=TOPIC, resourceName=foo,"
-        " patternType=PREFIXED, principal=User:bob, host=*, operation=READ, permissionType=DENY"
-        f"{brackets[1]})"
-    )
-
-
-@pytest.mark.parametrize(
-    ("decision", "rule"), [(SUPER_USER, "SuperUser"), (DEFAULT_ALLOW, "DefaultAllow")]
-)
-def test_other_rules_are_one_word(decision: Decision, rule: str) -> None:
-    """And the access is allowed."""
-    line = FORMS["4.2"](ALICE, to(READ, topic("t")), decision)
-
-    assert line.startswith("Principal = User:alice is Allowed operation = READ ")
-    assert line.endswith(f" based on rule {rule}")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +44,6 @@ def test_other_rules_are_one_word(decision: Decision, rule: str) -> None:
     [
         (ResourceType.TRANSACTIONAL_ID, AclOperation.TWO_PHASE_COMMIT, "TransactionalId"),
         (ResourceType.DELEGATION_TOKEN, AclOperation.DESCRIBE, "DelegationToken"),
-        (ResourceType.CLUSTER, AclOperation.IDEMPOTENT_WRITE, "Cluster"),
         (ResourceType.USER, AclOperation.CREATE_TOKENS, "User"),
     ],
 )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.authorizer import loading
-from doorkeeper.authorizer.contract import Authorizer
 from doorkeeper.authorizer.loading import authorizer_class
 from doorkeeper.authorizer.older import OlderAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
@@ -92,12 +91,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
 
 
-@pytest.mark.parametrize("name", ["", "  "])
-def test_empty_means_none(name: str) -> None:
-    """Then everything is allowed."""
-    assert authorizer_class(name) is None
-
-
+@pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize(
     "name",
     [
@@ -106,79 +100,37 @@ def test_empty_means_none(name: str) -> None:
         "kafka.security.auth.SimpleAclAuthorizer",
         " doorkeeper.authorizer.standard.StandardAuthorizer ",
         "doorkeeper.authorizer.standard:StandardAuthorizer",
+        "standard",
     ],
 )
 def test_kafkas_names_and_paths_lead_to_ours(name: str) -> None:
-    """Both ways to write a path of Python are taken."""
+    """Both ways to write a path of Python, and an entry point of ``doorkeeper.authorizers``."""
     assert authorizer_class(name) is StandardAuthorizer
-
-
-@pytest.mark.usefixtures("installed")
-def test_an_entry_point_is_named_without_dots() -> None:
-    """In the group ``doorkeeper.authorizers``."""
-    assert authorizer_class("standard") is StandardAuthorizer
+    assert authorizer_class(" ") is None
 
 
 @pytest.mark.usefixtures("plugins", "installed")
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        (
-            "com.example.Authorizer",
-            (
-                "found the name of a Java class; expected is a Python class: package.module.Class,"
-                " an entry point, or one of Kafka's own names"
-                " (kafka.security.auth.SimpleAclAuthorizer,"
-                " kafka.security.authorizer.AclAuthorizer,"
-                " org.apache.kafka.metadata.authorizer.StandardAuthorizer)"
-            ),
-        ),
-        (
-            "de.example.Authorizer",
-            (
-                "cannot import de.example: ModuleNotFoundError: No module named 'de'; expected is a"
-                " Python class"
-            ),
-        ),
-        (
-            "dk_broken.Authorizer",
-            (
-                "cannot import dk_broken: ZeroDivisionError: division by zero; expected is a"
-                " Python class"
-            ),
-        ),
+        ("com.example.Authorizer", "found the name of a Java class; expected is a Python class: "),
+        ("de.example.Authorizer", "cannot import de.example: ModuleNotFoundError: No module named"),
+        ("dk_broken.Authorizer", "cannot import dk_broken: ZeroDivisionError: division by zero; "),
         ("dk_plugin.Nothing", "the module dk_plugin has no Nothing"),
-        (
-            "dk_plugin:not_a_class",
-            (
-                "found 7; allowed: a subclass of doorkeeper.authorizer.Authorizer, or a class with"
-                " the methods of KIP-11"
-            ),
-        ),
-        (
-            "dk_plugin.Half",
-            "the class lacks the methods acls, authorize, create_acls, delete_acls",
-        ),
-        (
-            "other",
-            (
-                "found no entry point of this name in doorkeeper.authorizers; allowed: gone,"
-                " standard,"
-                " or package.module.Class"
-            ),
-        ),
-        (
-            "gone",
-            "cannot load dk_gone:Authorizer: ModuleNotFoundError: No module named 'dk_gone'",
-        ),
+        ("dk_plugin:not_a_class", "found 7; allowed: a subclass of doorkeeper.authorizer."),
+        ("dk_plugin.Half", "the class lacks the methods acls, authorize, create_acls, delete_acls"),
+        ("doorkeeper.authorizer.contract.Authorizer", "the class lacks the methods acls, "),
+        ("other", "found no entry point of this name in doorkeeper.authorizers; allowed: gone, "),
+        ("gone", "cannot load dk_gone:Authorizer: ModuleNotFoundError: No module named 'dk_gone'"),
     ],
 )
-def test_what_is_unusable_is_told_in_one_line(name: str, text: str) -> None:
+def test_what_is_unusable_is_reported_in_one_line(name: str, text: str) -> None:
     """The line begins with key and value."""
     with pytest.raises(UnusableClass) as caught:
         authorizer_class(name)
 
-    assert str(caught.value) == f"authorizer.class.name={name}: {text}"
+    assert str(caught.value).startswith(f"authorizer.class.name={name}: {text}")
+    assert "\n" not in str(caught.value)
     assert isinstance(caught.value, ValueError)
 
 
@@ -189,12 +141,6 @@ def test_the_older_interface_is_wrapped() -> None:
     assert found is not None
     assert issubclass(found, OlderAuthorizer)
     assert found.__name__ == "OlderInMemory"
-
-
-def test_the_contract_itself_is_no_authorizer() -> None:
-    """It lacks every method that has no default."""
-    with pytest.raises(UnusableClass, match="lacks the methods acls, authorize"):
-        authorizer_class(f"{Authorizer.__module__}.{Authorizer.__name__}")
 
 
 @pytest.mark.usefixtures("plugins")
@@ -210,32 +156,23 @@ def test_methods_may_take_their_arguments_in_any_way() -> None:
 @pytest.mark.parametrize(
     ("name", "texts"),
     [
-        ("dk_plugin.Awaits", ("authorize is async def; expected is def", "acls is async def")),
-        (
-            "dk_plugin.Miscounts",
-            (
-                "authorize(self, context) is called with 2 arguments besides self: too many",
-                "create_acls(self, context, bindings, more) is called with",
-                "acls() is called with 1 argument: too many",
-            ),
-        ),
-        (
-            "dk_plugin.Older",
-            (
-                "authorize is async def",
-                "add_acls(self, acls) is called with 2 arguments besides self",
-            ),
-        ),
+        ("Awaits", ["authorize is async def; expected is def", "acls is async def"]),
+        ("Miscounts",
+         ["authorize(self, context) is called with 2 arguments besides self: too many",
+          "create_acls(self, context, bindings, more) is called with",
+          "acls() is called with 1 argument: too many"]),
+        ("Older",
+         ["authorize is async def",
+          "add_acls(self, acls) is called with 2 arguments besides self"]),
     ],
-)
+)  # fmt: skip
 def test_methods_that_cannot_be_called_are_found_before_the_first_call(
-    name: str, texts: tuple[str, ...]
+    name: str, texts: list[str]
 ) -> None:
     """By ``config check`` and at the start, all at once, in one line."""
     with pytest.raises(UnusableClass) as caught:
-        authorizer_class(name)
+        authorizer_class(f"dk_plugin.{name}")
 
-    assert str(caught.value).startswith(f"authorizer.class.name={name}: ")
+    assert str(caught.value).startswith(f"authorizer.class.name=dk_plugin.{name}: ")
     assert "\n" not in str(caught.value)
-    for text in texts:
-        assert text in str(caught.value)
+    assert [text in str(caught.value) for text in texts] == [True] * len(texts)

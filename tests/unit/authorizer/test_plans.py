@@ -74,10 +74,9 @@ def test_only_what_is_new_is_added() -> None:
     assert added == (StoredBinding("new-0", c),)
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_long_creation_is_planned_in_slices(times: int) -> None:
+def test_a_long_creation_is_planned_in_slices() -> None:
     """With the same result, also where everything is repeated."""
-    plan = plan_creation(many(1_000) * times, ids, STATE)
+    plan = plan_creation(many(1_000) * 2, ids, STATE)
 
     assert isinstance(plan, Generator)
     slices = 1
@@ -94,11 +93,11 @@ def test_a_long_creation_is_planned_in_slices(times: int) -> None:
 
 def test_ten_thousand_may_be_created_and_not_one_more() -> None:
     """Existing and repeated ones do not count; over it the whole request is refused."""
-    allowed = creation(STATE, [A, B, *many(10_000), *many(5)], ids)
+    most = many(10_000)
 
-    assert len(allowed) == 10_000
+    assert len(creation(STATE, [A, B, *most, *most[:5]], ids)) == 10_000
     with pytest.raises(ApiError) as caught:
-        creation(STATE, [A, *many(10_001)], ids)
+        creation(STATE, [A, *most, allow("carol", READ, topic("c"))], ids)
     assert caught.value.code is ErrorCode.POLICY_VIOLATION
 
 
@@ -136,22 +135,12 @@ def test_nothing_asked_changes_nothing() -> None:
 def test_ids_have_22_characters_and_differ() -> None:
     """URL-safe base64, not beginning with a hyphen, whatever is drawn."""
     new_id = BindingIds()
-    found = {new_id() for _ in range(500)} | {BindingIds()() for _ in range(500)}
+    found = {new_id() for _ in range(100)} | {BindingIds()() for _ in range(100)}
 
-    assert len(found) == 1000
+    assert len(found) == 200
     assert {len(each) for each in found} == {22}
     assert all(each.replace("-", "a").replace("_", "a").isalnum() for each in found)
     assert not any(each.startswith("-") for each in found)
-
-
-def test_what_is_made_together_shares_its_beginning() -> None:
-    """Ten thousand ids, the most that one request makes, lie side by side in a store."""
-    new_id = BindingIds(lambda size: b"\x12" * size)
-
-    found = [new_id() for _ in range(10_000)]
-
-    assert len(set(found)) == 10_000
-    assert len({each[:18] for each in found}) == 1
 
 
 def test_a_number_whose_text_begins_with_a_hyphen_is_drawn_again() -> None:
@@ -162,88 +151,57 @@ def test_a_number_whose_text_begins_with_a_hyphen_is_drawn_again() -> None:
     assert new_id() == "AQEBAQEBAQEBAQEBAQEBAg"
 
 
-def test_behind_the_highest_number_comes_zero() -> None:
-    """The counter does not outgrow its bytes."""
-    new_id = BindingIds(lambda size: b"\xff" * size)
-
-    assert new_id() == "A" * 22
-
-
 def test_ids_count_up_across_bytes() -> None:
-    """Each is the text of the number after the one before, also where a byte overflows."""
+    """Each is the text of the number after the one before; after the highest comes zero."""
     first = int.from_bytes(b"\x12" * 14 + b"\x34\xfe")
-    new_id = BindingIds(lambda _: first.to_bytes(16))
+    new_id, last = BindingIds(lambda _: first.to_bytes(16)), BindingIds(lambda _: b"\xff" * 16)
 
     numbers = range(first + 1, first + 600)
     assert [new_id() for _ in numbers] == [
         urlsafe_b64encode(number.to_bytes(16)).decode()[:22] for number in numbers
     ]
+    assert last() == "A" * 22
 
 
 # --- hints
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster", PatternType.LITERAL)
-GROUP_OPERATIONS = (
-    "the operations of GROUP are READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS"
-)
 
 
 def hints_of(bindings: Sequence[AclBinding]) -> list[str]:
     return hints(StoredBinding(ids(), each) for each in bindings)
 
 
-@pytest.mark.parametrize(
-    ("binding", "hint"),
-    [
-        (
-            deny("alice", WRITE, group("g")),
-            (
-                f"the ACL DENY WRITE for User:alice on GROUP:LITERAL:g has no effect:"
-                f" {GROUP_OPERATIONS}"
-            ),
-        ),
-        (
-            allow("alice", WRITE, group("g")),
-            (
-                f"the ACL ALLOW WRITE for User:alice on GROUP:LITERAL:g allows DESCRIBE only:"
-                f" {GROUP_OPERATIONS}"
-            ),
-        ),
-    ],
-)
-def test_what_does_not_fit_is_told(binding: AclBinding, hint: str) -> None:
-    """In one line: the ACL, what is left of it, and what would fit."""
-    assert hints_of([binding]) == [hint]
+ON_GROUP = "the ACL {} WRITE for User:alice on GROUP:LITERAL:g {}: the operations of GROUP are {}"
+OF_GROUP = "READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS"
 
 
-def test_what_fits_is_passed_over() -> None:
-    """ALL fits everywhere."""
+def test_what_does_not_fit_is_logged() -> None:
+    """In one line: the ACL, what is left of it, and what would fit; ALL fits everywhere."""
     fitting = [
         allow("a", READ, topic("t")),
         deny("a", AclOperation.ALL, CLUSTER),
         allow("a", AclOperation.IDEMPOTENT_WRITE, CLUSTER),
     ]
 
-    assert hints_of([*fitting, allow("a", AclOperation.CREATE_TOKENS, topic("t"))]) == [
-        (
-            "the ACL ALLOW CREATE_TOKENS for User:a on TOPIC:LITERAL:t has no effect: the"
-            " operations of"
-            " TOPIC are READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS,"
-            " ALTER_CONFIGS"
-        )
+    assert hints_of(
+        [*fitting, deny("alice", WRITE, group("g")), allow("alice", WRITE, group("g"))]
+    ) == [
+        ON_GROUP.format("DENY", "has no effect", OF_GROUP),
+        ON_GROUP.format("ALLOW", "allows DESCRIBE only", OF_GROUP),
     ]
 
 
-def test_a_user_without_a_type_is_told() -> None:
+def test_a_user_without_a_type_is_logged() -> None:
     """As the documented --user-principal "owner1" names it: nothing is ever asked about that."""
     tokens = AclOperation.CREATE_TOKENS
-    by_name = allow("requester", tokens, user("owner1"))
     prefixed = ResourcePattern(ResourceType.USER, "own", PatternType.PREFIXED)
-    whole = [allow("requester", tokens, user(name)) for name in ("User:owner1", "*")]
-
-    assert hints_of([by_name, *whole, allow("requester", tokens, prefixed)]) == [
-        (
-            "the ACL ALLOW CREATE_TOKENS for User:requester on USER:LITERAL:owner1 has no effect:"
-            " the resource of a user is its full principal, as User:owner1"
-        )
+    bindings = [
+        *(allow("requester", tokens, user(name)) for name in ("owner1", "User:owner1", "*")),
+        allow("requester", tokens, prefixed),
     ]
+
+    [hint] = hints_of(bindings)
+
+    assert hint.startswith("the ACL ALLOW CREATE_TOKENS for User:requester on USER:LITERAL:owner1")
+    assert hint.endswith("the resource of a user is its full principal, as User:owner1")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from doorkeeper.acl.model import (
-    ANY_BINDING,
     AclOperation,
     PatternType,
     Principal,
@@ -14,20 +11,17 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.errors import ErrorCode
 from doorkeeper.kinds.change import SERVER as BY_SERVER
 from doorkeeper.kinds.features import release_change
 from doorkeeper.request_context import AuthorizableRequestContext
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
-from testkit.acl import READ, WRITE, allow, deny, topic
+from testkit.acl import READ, allow, deny, topic
 from testkit.authorizers import CLIENTS, SERVER, CollectedAuthorizerLog
 
 ORDERS = ResourcePattern(ResourceType.TOPIC, "orders", PatternType.LITERAL)
 NETWORKED = allow("alice", READ, topic("orders"), "10.0.0.0/8")
 DENIED = deny("alice", READ, topic("orders"), "10.3.0.0/16")
-BROKEN = allow("alice", WRITE, topic("orders"), "10.0.0.0/33")
-NOWHERE = allow("alice", WRITE, topic("orders"), "")
 
 
 async def started(release: str) -> tuple[StandardAuthorizer, StateLog]:
@@ -54,35 +48,6 @@ def reads(authorizer: StandardAuthorizer, host: str) -> bool:
     assert (by_type is AuthorizationResult.ALLOWED) is allowed
     assert bool(mask & 1 << AclOperation.READ) is allowed
     return allowed
-
-
-@pytest.mark.parametrize(
-    ("release", "texts", "stored"),
-    [
-        ("4.3", [None, None, None, None], [NETWORKED, DENIED, BROKEN, NOWHERE]),
-        (
-            "4.4",
-            [
-                None,
-                None,
-                "Invalid CIDR notation '10.0.0.0/33': Value [33] not in range [0,32]",
-                "Host pattern cannot be null or empty",
-            ],
-            [NETWORKED, DENIED],
-        ),
-    ],
-)
-async def test_creation(release: str, texts: list[str | None], stored: list[object]) -> None:
-    """4.3 stores every host; 4.4 refuses what is no network, with Kafka's texts."""
-    authorizer, _ = await started(release)
-
-    results = await authorizer.commit_creation(None, [NETWORKED, DENIED, BROKEN, NOWHERE])
-
-    errors = [result.error for result in results]
-    assert [getattr(error, "message", None) for error in errors] == texts
-    codes = {getattr(error, "code", None) for error in errors if error is not None}
-    assert codes <= {ErrorCode.INVALID_REQUEST}
-    assert sorted(map(str, authorizer.acls(ANY_BINDING))) == sorted(map(str, stored))
 
 
 async def test_a_release_changes_while_the_acls_stay() -> None:

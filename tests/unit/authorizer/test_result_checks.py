@@ -22,11 +22,6 @@ ERROR = ApiError(ErrorCode.POLICY_VIOLATION)
 GONE: Any = AclBindingDeleteResult(BINDING)
 
 
-def test_a_binding() -> None:
-    """One whose every field has its type."""
-    assert is_binding(BINDING)
-
-
 @pytest.mark.parametrize(
     "found",
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
-from doorkeeper.state.store import StorageError
 from testkit.acl import READ, allow, request_of, to, topic, wanted
 from testkit.authorizers import CLIENTS, CONTROLLER, SERVER, CollectedAuthorizerLog
 
@@ -32,12 +30,11 @@ READS = [to(READ, topic("a"))]
 class SlowStore(MemoryStore):
     """Returns its first ACL, then waits for ``go_on``."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.go_on = threading.Event()
         self.given_up = threading.Event()
         self.asked_for_more = threading.Event()
-        self._error = error
 
     def rows(self, kind: Kind) -> Iterator[Any]:
         return self._acls() if kind is ACL else super().rows(kind)
@@ -46,8 +43,6 @@ class SlowStore(MemoryStore):
         try:
             yield StoredBinding("1" * 22, A)
             assert self.go_on.wait(30)
-            if self._error is not None:
-                raise self._error
             yield StoredBinding("2" * 22, allow("bob", READ, topic("a")))
             self.asked_for_more.set()
             yield StoredBinding("3" * 22, allow("carol", READ, topic("a")))
@@ -97,16 +92,6 @@ async def test_before_the_end_only_super_users_are_served() -> None:
     assert store.entries == []
     store.go_on.set()
     await awaitables[CLIENTS]
-
-
-async def test_a_store_that_cannot_be_read_fails_the_listeners() -> None:
-    """With the store's own error."""
-    store = SlowStore(StorageError("acls.db: malformed"))
-    awaitables = over(StateLog(store)).start(SERVER)
-    store.go_on.set()
-
-    with pytest.raises(StorageError, match=r"^acls\.db: malformed$"):
-        await awaitables[CLIENTS]
 
 
 async def test_closing_gives_up() -> None:
@@ -161,14 +146,3 @@ async def test_without_a_log_of_the_server_the_end_closes_the_own_one() -> None:
     others = asyncio.all_tasks() - {asyncio.current_task()}
     async with asyncio.timeout(20):
         await asyncio.wait(others)
-
-
-async def test_the_collector_runs_again_after_the_load() -> None:
-    """It is only paused."""
-    store = SlowStore()
-    store.go_on.set()
-    assert gc.isenabled()
-
-    await over(StateLog(store)).start(SERVER)[CLIENTS]
-
-    assert gc.isenabled()
