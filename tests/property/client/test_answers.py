@@ -26,7 +26,7 @@ def framed(data: bytes, correlation_id: int) -> bytes:
     return struct.pack(">ii", len(data) + 4, correlation_id) + data
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     api=st.sampled_from(APIS),
     data=st.binary(max_size=64) | st.binary(max_size=24).map(lambda each: b"\0" + each),

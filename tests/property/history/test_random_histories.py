@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 KEYS = 12
 """Rows of a kind: few, so that they are often replaced and deleted."""
 
-LENGTH = int(os.environ.get("DOORKEEPER_TEST_CHANGES", "1200"))
-MOMENTS = int(os.environ.get("DOORKEEPER_TEST_MOMENTS", "25"))
+LENGTH = int(os.environ.get("DOORKEEPER_TEST_CHANGES", "600"))
+MOMENTS = int(os.environ.get("DOORKEEPER_TEST_MOMENTS", "10"))
 
 MAKERS: Mapping[str, Callable[[int, int], Any]] = {
     "acl": lambda key, _: binding(key),
@@ -154,7 +154,7 @@ def _decode(kind: Kind, key: str, value: str) -> Any:
     return row
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 async def test_an_embedded_store(tmp_path: Path, seed: int) -> None:
     """With restarts, a restored backup, and pruning."""
     history, data_dir = History(seed), tmp_path / "data"

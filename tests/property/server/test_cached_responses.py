@@ -42,7 +42,7 @@ LISTENER = "PLAINTEXT"
 USERS = ("root", "alice", "bob")
 TOPICS = ("a", "ab", "b", "c")
 GROUPS = ("g", "h")
-STEPS = 400
+STEPS = 200
 
 
 class Named(NamedTuple):
@@ -244,7 +244,7 @@ CHANGES: tuple[Callable[[random.Random, Running], Awaitable[None]], ...] = (
 
 
 @pytest.mark.parametrize("long", [False, True])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 async def test_a_cache_is_never_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, *, long: bool
 ) -> None:
@@ -277,7 +277,7 @@ async def test_a_cache_is_never_noticed(
                 # A client comes anew, as other software or none.
                 place = chance.randrange(len(pairs))
                 pairs[place] = Pair(server, *chance.choice(clients), cache)
-        assert cache.hits > 50
+        assert cache.hits > 20
 
 
 def test_all_cached_apis_are_asked_here() -> None:
