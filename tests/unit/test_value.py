@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import pytest
 
-from doorkeeper.value import NOTHING, Field, Value, hidden
+from doorkeeper.value import Field, Value, hidden
 
 
 class Login(Value):
@@ -91,15 +89,3 @@ def test_values_are_compared_by_class_and_fields() -> None:
 def test_what_is_hidden_is_not_shown() -> None:
     """``repr`` has all fields but the hidden ones."""
     assert repr(ALICE) == "Login(user='alice', host='*', tried=0)"
-
-
-def test_a_value_survives_pickling_and_copying() -> None:
-    """What comes back is equal."""
-    assert pickle.loads(pickle.dumps(ALICE)) == ALICE
-    assert copy.deepcopy(ALICE) == ALICE
-
-
-def test_fields_are_listed_as_they_were_declared() -> None:
-    """By name, in order, with what was said about them."""
-    assert list(Login.FIELDS) == ["user", "password", "host", "tried"]
-    assert [field.about for field in Login.FIELDS.values()][2:] == [NOTHING, {"unit": "times"}]

@@ -29,9 +29,7 @@ def test_patterns(match: str) -> None:
     ("name", "value", "text"),
     [
         ("match", "nonsense=1", "Illegal client matching pattern: nonsense=1"),
-        ("match", "client_id", "Illegal client matching pattern: client_id"),
         ("match", "client_id=", "Illegal client matching pattern: client_id="),
-        ("match", "client_id=a=b", "Illegal client matching pattern: client_id=a=b"),
         ("match", "client_id=(", "Illegal client matching pattern: client_id=("),
         ("metrics", "a,,b", "Configuration 'metrics' values must not be empty."),
         ("interval.ms", "", "Invalid value  for configuration interval.ms: Not a number of type"),

@@ -30,9 +30,7 @@ def test_all_settings_are_there_and_sorted() -> None:
     ("name", "value", "text"),
     [
         ("foo", "1", "Unknown topic config name: foo"),
-        ("message.format.version", "3.0", "Unknown topic config name: message.format.version"),
         ("retention.ms", "abc", "{}: Not a number of type LONG"),
-        ("retention.ms", "1.5", "{}: Not a number of type LONG"),
         ("retention.ms", "9223372036854775808", "{}: Not a number of type LONG"),
         ("retention.ms", "1" * 5000, "{}: Not a number of type LONG"),
         ("retention.ms", "-5", "{}: Value must be at least -1"),
@@ -41,18 +39,12 @@ def test_all_settings_are_there_and_sorted() -> None:
         ("cleanup.policy", "foo", "{}: String must be one of: compact, delete"),
         ("message.timestamp.type", "x", "{}: String must be one of: CreateTime, LogAppendTime"),
         ("preallocate", "maybe", "{}: Expected value to be either true or false"),
-        ("min.cleanable.dirty.ratio", "x", "{}: Not a number of type DOUBLE"),
         ("min.cleanable.dirty.ratio", "1.5", "{}: Value must be no more than 1"),
-        ("min.cleanable.dirty.ratio", "1_0", "{}: Not a number of type DOUBLE"),
         ("min.cleanable.dirty.ratio", "nan", "{}: Not a number of type DOUBLE"),
         ("min.cleanable.dirty.ratio", "\u0661", "{}: Not a number of type DOUBLE"),
         ("retention.ms", "1\u00a0", "{}: Not a number of type LONG"),
-        ("preallocate", "true\u00a0", "{}: Expected value to be either true or false"),
-        ("cleanup.policy", "a\u00a0", "{}: String must be one of: compact, delete"),
         ("segment.bytes", "10", "{}: Value must be at least 1048576"),
         ("compression.gzip.level", "0", "{}: Value must be between 1 and 9 or equal to -1"),
-        ("compression.lz4.level", "88", "{}: Value must be no more than 17"),
-        ("compression.zstd.level", "99", "{}: Value must be no more than 22"),
     ],
 )
 def test_wrong_settings_are_refused_in_the_brokers_words(name: str, value: str, text: str) -> None:
@@ -68,7 +60,6 @@ def test_wrong_settings_are_refused_in_the_brokers_words(name: str, value: str, 
         ("2147483648", "2.147483648E9"),
         ("9" * 30, "1.0E30"),
         ("5f", "5.0"),
-        ("1e6", "1000000.0"),
         ("1e7", "1.0E7"),
         ("1e400", "Infinity"),
     ],
@@ -82,21 +73,12 @@ def test_numbers_are_told_as_java_writes_them(value: str, told: str) -> None:
 
 @pytest.mark.parametrize("value", [",", "delete,", ",delete", "compact,,compact"])
 def test_an_empty_element_is_no_policy(value: str) -> None:
-    """It has a text of its own."""
+    """It has a text of its own; throttled replicas may have empty elements, as with a broker."""
     with pytest.raises(InvalidConfig) as caught:
         check_configs({"cleanup.policy": value})
     assert str(caught.value) == "Configuration 'cleanup.policy' values must not be empty."
-
-
-@pytest.mark.parametrize("value", [",", "0:1,", "*,", ",*", ""])
-def test_empty_elements_are_no_fault_of_throttled_replicas(value: str) -> None:
-    """A broker takes them, also beside the star."""
-    check_configs({"leader.replication.throttled.replicas": value})
-
-
-def test_whole_numbers_may_have_other_digits() -> None:
-    """As in Java."""
-    check_configs({"retention.ms": "\u0661"})
+    for replicas in ("0:1,", "*,", ",*", ""):
+        check_configs({"leader.replication.throttled.replicas": replicas})
 
 
 def test_one_wrong_element_of_a_list_is_named() -> None:
@@ -128,22 +110,16 @@ def test_lags_must_fit_together() -> None:
     )
 
 
-def test_unknown_names_are_found_before_wrong_values() -> None:
-    """Whatever comes first in the request."""
-    with pytest.raises(InvalidConfig, match=r"^Unknown topic config name: foo$"):
-        check_configs({"retention.ms": "abc", "foo": "2"})
-
-
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
         ("retention.ms", " 5 ", "5"),
         ("retention.ms", "+5", "5"),
+        ("retention.ms", "\u0661", "1"),
+        ("internal.segment.bytes", " 7 ", " 7 "),
         ("preallocate", "TRUE", "true"),
         ("cleanup.policy", "compact, delete", "compact,delete"),
-        ("cleanup.policy", "", ""),
         ("min.cleanable.dirty.ratio", "1", "1.0"),
-        ("compression.type", " zstd ", "zstd"),
         ("leader.replication.throttled.replicas", "0:1,1:2", "0:1,1:2"),
         ("follower.replication.throttled.replicas", "*", "*"),
     ],
@@ -153,11 +129,6 @@ def test_values_have_one_spelling(name: str, text: str, value: str) -> None:
     check_configs({name: text})
 
     assert display(TOPIC_CONFIGS[name], text) == value
-
-
-def test_the_internal_setting_is_told_as_it_was_given() -> None:
-    """A broker keeps its spelling."""
-    assert display(TOPIC_CONFIGS["internal.segment.bytes"], " 7 ") == " 7 "
 
 
 def test_what_was_given_stands_over_the_defaults() -> None:
@@ -190,10 +161,12 @@ def test_a_brokers_value_stands_over_the_default() -> None:
     assert [synonym.value for synonym in own.synonyms] == ["5", "7", "-1"]
 
 
-def test_of_several_bad_values_the_first_of_kafkas_definition_is_told() -> None:
-    """Not the first that was given: Kafka's LogConfig defines retention.ms earlier."""
+def test_the_first_of_several_faults() -> None:
+    """Unknown names come first, then values in the order of Kafka's LogConfig."""
     with pytest.raises(InvalidConfig, match=r"configuration retention\.ms"):
         check_configs({"min.insync.replicas": "x", "retention.ms": "x"})
+    with pytest.raises(InvalidConfig, match=r"^Unknown topic config name: foo$"):
+        check_configs({"retention.ms": "abc", "foo": "2"})
 
 
 def test_every_key_is_checked() -> None:

@@ -77,19 +77,6 @@ def test_cached_rows_give_the_response_that_is_built_without_them(
     assert kept.agrees(wanted(pattern_type=LITERAL), 0)
 
 
-def test_nothing_is_an_answer() -> None:
-    """Of an empty store, and of one that was emptied."""
-    kept = CachedRows(EMPTY)
-    assert kept.agrees()
-
-    kept.snapshot = load(numbered(WORLD))
-    assert kept.agrees()
-    kept.snapshot = kept.snapshot.without(WORLD)
-    assert kept.agrees()
-    kept.snapshot = load(numbered(WORLD[:1]))
-    assert kept.agrees()
-
-
 @pytest.mark.parametrize(
     "asked",
     [
@@ -246,37 +233,6 @@ def test_a_name_with_very_many_acls(asked: AclBindingFilter) -> None:
     assert len(list(answer.chunks(3))) > 500 / SLICE_ITEMS
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        wanted(principal="User:alice"),
-        wanted(principal="User:nobody"),
-        wanted(host="10.0.0.1"),
-        wanted(ResourceType.TOPIC, operation=WRITE),
-        wanted(pattern_type=PREFIXED, principal="User:alice"),
-        wanted(operation=AclOperation.UNKNOWN),
-    ],
-)
-def test_any_long_question(asked: AclBindingFilter) -> None:
-    """Those about entries are answered in pieces as well, if they look at many ACLs."""
-    world = [
-        how(user, operation, pattern(f"{number % 50}", kind), host)
-        for number in range(4 * SLICE_ITEMS)
-        for how in (allow, deny)
-        for user, host in (("alice", "*"), ("bob", "10.0.0.1"))
-        for operation in (READ, WRITE)
-        for pattern in (topic, group)
-        for kind in (LITERAL, PREFIXED)
-    ] + many(2 * SLICE_ITEMS)
-    kept = CachedRows(load(numbered(world)))
-    answer = kept.rows.description(asked)
-
-    if answer is None:
-        assert asked.entry.principal is not None
-    else:
-        assert answer.encode(3) == anew(kept.snapshot, asked, 3)
-
-
 def steps_of(work: Slices[bytearray]) -> int:
     steps = 0
     for _ in work:
@@ -305,22 +261,6 @@ def test_what_a_client_that_left_had_begun_is_finished() -> None:
     assert steps_of(described_all(kept)) < 10
     assert kept.agrees()
     assert steps_of(kept.rows.finish_builds()) == 0
-
-
-def test_a_description_continues_what_another_had_begun() -> None:
-    """Also when the ACLs have changed in between."""
-    kept = CachedRows(load(numbered(many(2_000, "alice"))))
-    whole = steps_of(described_all(CachedRows(kept.snapshot)))
-    begun = described_all(kept)
-    for _ in range(whole // 2):
-        next(begun)
-    begun.close()
-    kept.snapshot = kept.snapshot.with_added([("new", allow("bob", READ, topic("new")))])
-
-    again = steps_of(described_all(kept))
-
-    assert again < whole * 3 // 4
-    assert kept.agrees()
 
 
 def test_two_descriptions_share_a_build() -> None:

@@ -64,14 +64,12 @@ GROUPS = {
     ("group", "member_id", "instance_id", "epoch", "version", "code"),
     [
         ("none", "", None, -1, 2, 0),
-        ("none", "m", None, -1, 9, 0),
         ("none", "m", None, 3, 8, 22),
         ("none", "m", None, 3, 9, 69),
         ("empty", "m", "i", -1, 8, 0),
         ("empty", "m", None, 0, 8, 25),
         ("stable", "", None, -1, 8, 25),
         ("stable", "m-1", None, 4, 8, 22),
-        ("stable", "m-1", "i", 4, 8, 22),
         ("static", "m-9", "i", 4, 8, 82),
         ("static", "m-2", "i", 4, 8, 22),
         ("dead", "", None, -1, 8, 15),
@@ -84,7 +82,6 @@ GROUPS = {
         ("new", "m-1", None, 1, 8, 35),
         ("new", "m-1", None, 1, 9, 0),
         ("new-empty", "", None, -1, 9, 0),
-        ("new-empty", "m-1", None, 4, 9, 25),
     ],
 )
 def test_who_may_commit(

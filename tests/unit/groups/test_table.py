@@ -12,7 +12,6 @@ from doorkeeper.groups.table import (
     deletion,
     deletion_of_topics,
     index_of,
-    is_of,
     partition_text,
     row_without_partition,
     size_of,
@@ -20,7 +19,7 @@ from doorkeeper.groups.table import (
 )
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import OFFSET, StoredOffset
-from testkit.nodes import a_group, a_topic
+from testkit.nodes import a_group
 
 
 def row(group_id: str, partition: str, offset: int = 5, metadata: str = "") -> StoredOffset:
@@ -43,27 +42,18 @@ def test_names_of_partitions(topic: str, index: int) -> None:
 
 
 def test_rows_are_found_by_group_and_by_topic() -> None:
-    """A row without a partition is of no topic."""
+    """A row without a partition is of no topic; a group that loses its last row is gone."""
     table = offsets(A, B, C, row_without_partition("i"))
+
+    after = table.with_changes([row("g", "b-0", 7)], [A, C, row_without_partition("i")])
 
     assert dict(table.of_group("g")) == {"a-0": A, "b-0": B}
     assert sorted(table.of_topic("a")) == [A, C]
     assert list(table.of_topic("")) == []
     assert dict(table.of_group("x")) == {}
     assert sorted(table.groups()) == ["g", "h", "i"]
-    assert len(list(table)) == 4
-
-
-def test_the_table_before_is_as_it_was() -> None:
-    """A group or a topic that loses its last row is gone."""
-    before = offsets(A, B, C)
-    replaced = row("g", "b-0", 7)
-
-    after = before.with_changes([replaced], [A, C])
-
-    assert (sorted(before), list(after)) == ([A, B, C], [replaced])
     assert list(after.groups()) == ["g"]
-    assert (list(after.of_topic("a")), list(after.of_topic("b"))) == ([], [replaced])
+    assert list(after.of_topic("a")) == []
 
 
 def test_the_size_is_that_of_the_rows() -> None:
@@ -100,15 +90,6 @@ def test_a_group_remains_without_offsets() -> None:
     assert dict(empty.of_group("g")) == {"": row_without_partition("g")}
     assert again == edit(OFFSET, deleted=[A])
     assert deletion_of_topics(table, ["absent"]) == {}
-
-
-def test_offsets_of_an_earlier_topic() -> None:
-    """They are told apart by the id."""
-    topic = a_topic("a")
-
-    assert is_of(A._replace(topic_id=topic.topic_id), topic)
-    assert not is_of(A, topic)
-    assert not is_of(A, None)
 
 
 def test_groups_of_offsets() -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.acl.model import (
@@ -100,91 +100,54 @@ OLDER = kind_of(Older, NAME, WEIGHT)
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=str)
 @given(data=st.data())
+@settings(max_examples=30)
 def test_every_kind_round_trips(kind: Kind, data: st.DataObject) -> None:
     """Whatever the texts are, the item gives the row back, of the same class."""
     row = data.draw(rows_of(kind))
+    item = kind.encode(row)
 
-    back = kind.decode(kind.encode(row))
+    back = kind.decode(item)
 
     assert back == row
     assert type(back) is type(row)
-
-
-@given(rows=st.lists(rows_of(ACL), max_size=5))
-def test_many_bindings_are_read_as_one_by_one(rows: list[StoredBinding]) -> None:
-    """The fast way gives what the codec gives."""
-    items = [ACL.encode(row) for row in rows]
-
-    assert list(bindings_from((item.key, item.value) for item in items)) == rows
-    assert [ACL.decode(item) for item in items] == rows
+    assert kind.has_secrets is (kind is CREDENTIAL)
+    if kind is ACL:
+        assert list(bindings_from([(item.key, item.value)])) == [row]
 
 
 @given(row=st.builds(Row, ANY_TEXT, VALUES["float"], ANY_TEXT, VALUES["bytes"]))
 def test_floats_and_secrets_round_trip(row: Row) -> None:
-    """Of types, too, that no kind of this version has."""
+    """Of types, too, that no kind of this version has; a whole number stays a float."""
     assert ODD.decode(ODD.encode(row)) == row
+    assert type(ODD.decode(ODD.encode(row._replace(weight=5))).weight) is float
 
 
-def test_a_whole_number_stays_a_float() -> None:
-    """A float column that was given an int is read as the float."""
-    assert ODD.encode(Row("a", 5)).value == '[5.0,"red",null]'
-    assert type(ODD.decode(ODD.encode(Row("a", 5))).weight) is float
-
-
-@given(data=st.data())
-def test_secrets_are_in_the_secret_array_only(data: st.DataObject) -> None:
-    """Neither the value nor any repr has them."""
-    secrets = [data.draw(st.binary(min_size=12, max_size=12)) for _ in range(3)]
+def test_secrets_are_in_the_secret_array_only() -> None:
+    """Neither the value nor any repr has them; the log of changes keeps a row without them."""
+    secrets = [bytes(range(start, start + 12)) for start in (1, 65, 129)]
     row = StoredCredential("alice", "SCRAM-SHA-256", secrets[0], secrets[1], secrets[2], 4096)
 
     item = CREDENTIAL.encode(row)
 
-    assert item.key == '["alice","SCRAM-SHA-256"]'
-    assert item.value == "[null,null,null,4096]"
+    assert (item.key, item.value) == ('["alice","SCRAM-SHA-256"]', "[null,null,null,4096]")
     assert item.secret is not None
-    hidden = json.loads(item.secret)
-    assert len(hidden) == 3
     shown = f"{item!r}{row!r}{item}{row}"
-    for cell, secret in zip(hidden, secrets, strict=True):
+    for cell, secret in zip(json.loads(item.secret), secrets, strict=True):
         assert cell not in shown
         assert repr(secret) not in shown
+    without = StoredCredential("alice", "SCRAM-SHA-256", b"", b"", b"", 4096)
+    assert CREDENTIAL.decode(item._replace(secret=None)) == without
 
 
-def test_without_its_secret_array_a_row_has_empty_secrets() -> None:
-    """As the log of changes has it, which keeps no secrets."""
-    item = CREDENTIAL.encode(StoredCredential("u", "SCRAM-SHA-256", b"a", b"b", b"c", 4096))
-
-    found = CREDENTIAL.decode(item._replace(secret=None))
-
-    assert found == StoredCredential("u", "SCRAM-SHA-256", b"", b"", b"", 4096)
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=str)
-def test_kinds_say_whether_they_have_secrets(kind: Kind) -> None:
-    """Only then their items have a secret array."""
-    assert kind.has_secrets is (kind is CREDENTIAL)
-
-
-def test_a_row_of_an_older_version_gets_defaults() -> None:
-    """Columns that it does not have are those that the declaration gives, secret ones too."""
+def test_rows_of_other_versions_are_read() -> None:
+    """Columns that an older row lacks have their defaults; those of a newer one are skipped."""
     item = OLDER.encode(Older("a", 1.0))
+    newer = Item("a", "[null,null,7]", '["MTIzNA==","bmV3"]')
 
     assert ODD.decode(item) == Row("a", 1.0, "red", b"")
     assert ODD.decode(item._replace(secret="[]")) == Row("a", 1.0, "red", b"")
-
-
-def test_a_row_of_a_newer_version_is_read_without_what_is_unknown() -> None:
-    """Its further columns are skipped, public and secret ones."""
-    item = ODD.encode(Row("a", 1.0, "blue", b"1234"))
-
-    assert OLDER.decode(item) == Older("a", 1.0)
-
-
-def test_a_newer_secret_is_skipped() -> None:
-    """The secrets that an older version knows come first in the array."""
-    item = Item("a", "[null,null,7]", '["MTIzNA==","bmV3"]')
-
-    assert kind_of(Pinned, NAME, PIN).decode(item) == ("a", b"1234")
+    assert OLDER.decode(ODD.encode(Row("a", 1.0, "blue", b"1234"))) == Older("a", 1.0)
+    assert kind_of(Pinned, NAME, PIN).decode(newer) == ("a", b"1234")
 
 
 def test_a_newer_binding_is_read_without_what_is_unknown() -> None:
@@ -201,17 +164,13 @@ def test_a_newer_binding_is_read_without_what_is_unknown() -> None:
     ("kind", "item"),
     [
         (TOPIC, Item("t", "")),
-        (TOPIC, Item("t", "{}")),
         (TOPIC, Item("t", "[]")),
         (TOPIC, Item("t", '["AAAA",1,1]')),
-        (TOPIC, Item("t", '["AAAA","1",1,{}]')),
         (TOPIC, Item("t", '["AAAA",true,1,{}]')),
         (TOPIC, Item("t", '["A*AA",1,1,{}]')),
         (TOPIC, Item("t", "[null,1,1,{}]")),
         (TOPIC, Item("t", '["AAAA",1,1,[]]')),
-        (CREDENTIAL, Item("u", "[null,null,null,4096]")),
         (CREDENTIAL, Item('["u"]', "[null,null,null,4096]")),
-        (CREDENTIAL, Item('["u","m","x"]', "[null,null,null,4096]")),
         (CREDENTIAL, Item('["u",1]', "[null,null,null,4096]")),
         (CREDENTIAL, Item('["u","m"]', "[null,null,null,4096]", "[]")),
         (CREDENTIAL, Item('["u","m"]', "[null,null,null,4096]", '["AAAA","AAAA"]')),
@@ -228,18 +187,11 @@ def test_an_item_that_no_row_has_is_refused(kind: Kind, item: Item) -> None:
     assert "AAAA" not in str(caught.value)
 
 
-def test_keys_of_several_columns_are_unambiguous() -> None:
-    """Cells with the marks of JSON in them make different keys."""
-    assert key_text(["only"]) == "only"
-    assert key_text(["a", "b"]) == '["a","b"]'
-    assert len({key_text(cells) for cells in (['a","b', "c"], ["a", 'b","c'], ["a,b", "c"])}) == 3
-
-
 def test_control_characters_are_escaped() -> None:
-    """Values have no NUL, which PostgreSQL cannot hold; nor have keys of several columns."""
+    """Values have no NUL, which PostgreSQL cannot hold; keys of several columns are unambiguous."""
     binding = StoredBinding("i" * 22, allow("alice", READ, topic("a\0b")))
     row = StoredTopic("t", bytes(16), 1, 1, {"k\0": "\0"})
 
-    assert "\0" not in ACL.encode(binding).value
-    assert "\0" not in TOPIC.encode(row).value
-    assert "\0" not in key_text(["a\0", "b"])
+    assert "\0" not in ACL.encode(binding).value + TOPIC.encode(row).value + key_text(["a\0", "b"])
+    assert (key_text(["only"]), key_text(["a", "b"])) == ("only", '["a","b"]')
+    assert len({key_text(cells) for cells in (['a","b', "c"], ["a", 'b","c'], ["a,b", "c"])}) == 3

@@ -26,24 +26,6 @@ def test_rows_are_found_by_the_whole_key() -> None:
     assert set(table) == {ONE, TWO}
 
 
-def test_a_row_replaces_the_one_of_its_key() -> None:
-    """And the table before it keeps what it had."""
-    before = Table[StoredConfig](2).with_changes([ONE], [])
-
-    after = before.with_changes([ONE._replace(value="new")], [])
-
-    assert after.get("", "a") == StoredConfig("", "a", "new")
-    assert before.get("", "a") is ONE
-
-
-def test_a_row_is_deleted_by_its_key() -> None:
-    """Its other columns do not matter; a row that is not there is no error."""
-    table = Table[StoredConfig](2).with_changes([ONE, TWO], [])
-
-    assert list(table.with_changes([], [ONE._replace(value="?")])) == [TWO]
-    assert len(table.with_changes([], [StoredConfig("9", "z", "")])) == 2
-
-
 @given(st.lists(st.tuples(st.lists(ROWS, max_size=4), st.lists(ROWS, max_size=4)), max_size=6))
 def test_a_table_is_as_a_dictionary(
     changes: list[tuple[list[StoredConfig], list[StoredConfig]]],

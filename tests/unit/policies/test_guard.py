@@ -29,15 +29,6 @@ def changed_to(value: str) -> ConfigAlteration:
     return CHANGE._replace(configs={"retention.ms": value})
 
 
-def test_without_policies_everything_is_accepted() -> None:
-    """Also what the policies of these tests refuse."""
-    policies = Policies()
-
-    policies.check_creation(creation("refused"))
-    policies.check_alteration(changed_to("5001"))
-    policies.close()
-
-
 def test_a_refusal_has_its_code_and_text() -> None:
     """44, or that of an ApiError; without a text the client has one."""
     policies = Policies(Topics(), Configs())
@@ -95,23 +86,17 @@ def test_slow_calls_are_logged_once_a_minute(caplog: pytest.LogCaptureFixture) -
     slow = Slow()
     policies = Policies(slow, slow_ms=100, clock=lambda: slow.now_s)
 
-    def ask() -> int:
+    def lines_after_a_call(takes_s: float) -> int:
+        slow.takes_s = takes_s
         with pytest.raises(PolicyViolation):
             policies.check_creation(creation("a"))
         return len(caplog.records)
 
-    assert (ask(), ask()) == (1, 1)
+    assert [lines_after_a_call(0.2), lines_after_a_call(0.2)] == [1, 1]
     slow.now_s += WARN_EVERY_S
-    slow.takes_s = 0.05
-    assert ask() == 1
-    slow.takes_s = 0.2
-    assert ask() == 2
+    assert [lines_after_a_call(0.05), lines_after_a_call(0.2)] == [1, 2]
     assert caplog.records[0].levelno == logging.WARNING
-    assert (
-        caplog.records[0]
-        .getMessage()
-        .endswith("Slow blocked the event loop for 200 ms: it must not wait")
-    )
+    assert "Slow blocked the event loop for 200 ms" in caplog.records[0].getMessage()
 
 
 class Closing(AlterConfigPolicy):

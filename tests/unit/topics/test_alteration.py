@@ -37,7 +37,9 @@ def test_what_is_not_named_may_go() -> None:
         (("nope", DELETE, None), {"retention.ms": "5"}),
         (("cleanup.policy", APPEND, "compact"),
          {"retention.ms": "5", "cleanup.policy": "delete,compact"}),
+        (("cleanup.policy", APPEND, "delete,"), {"retention.ms": "5", "cleanup.policy": "delete"}),
         (("cleanup.policy", SUBTRACT, "delete"), {"retention.ms": "5", "cleanup.policy": ""}),
+        (("cleanup.policy", SUBTRACT, "x"), {"retention.ms": "5", "cleanup.policy": "delete"}),
     ],
 )  # fmt: skip
 def test_what_may_change(alteration: tuple[str, int, str | None], configs: dict[str, str]) -> None:

@@ -25,6 +25,9 @@ COMBINED = "Invalid quota entity combination, IP entity shouldnot be combined wi
 ALICE, ANY_USER = entity_of([("user", "alice")]), entity_of([("user", None)])
 APP, BOTH = entity_of([("client-id", "app")]), entity_of([("user", "a"), ("client-id", "b")])
 ADDRESS, ANY_IP = entity_of([("ip", "10.0.0.1")]), entity_of([("ip", None)])
+LOCALHOST = entity_of([("ip", "localhost")])
+TOO_LARGE = "Proposed value for consumer_byte_rate is too large for a LONG."
+DUPLICATE = "Ignoring duplicate entity ClientQuotaEntity"
 
 
 def planned(
@@ -45,105 +48,77 @@ def text_of(entity: Entity, values: dict[str, float | None]) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("entity", "text"),
+    ("parts", "text"),
     [
-        ((), "Invalid empty client quota entity"),
-        (entity_of([("foo", "bar")]), "Unhandled client quota entity type: foo"),
-        (entity_of([("user", "u"), ("foo", "b")]), "Unhandled client quota entity type: foo"),
-        (entity_of([("user", "")]), "Empty user not supported"),
-        (entity_of([("client-id", "")]), "Empty client-id not supported"),
-        (entity_of([("ip", "")]), "Empty ip not supported"),
-        (
-            entity_of([("user", "u"), ("ip", "10.0.0.1")]),
-            COMBINED,
-        ),
-        (
-            entity_of([("client-id", None), ("ip", None)]),
-            COMBINED,
-        ),
-        (
-            entity_of([("ip", "example.invalid")]),
-            "example.invalid is not a valid IP or resolvable host.",
-        ),
+        ([], "Invalid empty client quota entity"),
+        ([("user", "u"), ("foo", "b")], "Unhandled client quota entity type: foo"),
+        ([("user", "")], "Empty user not supported"),
+        ([("client-id", "")], "Empty client-id not supported"),
+        ([("ip", "")], "Empty ip not supported"),
+        ([("user", "u"), ("ip", "10.0.0.1")], COMBINED),
+        ([("client-id", None), ("ip", None)], COMBINED),
+        ([("ip", "example.invalid")], "example.invalid is not a valid IP or resolvable host."),
     ],
 )
-def test_entities_that_are_none(entity: Entity, text: str) -> None:
-    """They are refused in a broker's words."""
-    assert text_of(entity, {"producer_byte_rate": 10_000.0}) == text
+def test_entities_that_are_refused(parts: list[tuple[str, str | None]], text: str) -> None:
+    """In a broker's words."""
+    assert text_of(entity_of(parts), {"producer_byte_rate": 10_000.0}) == text
 
 
-@pytest.mark.parametrize("entity", [ALICE, ANY_USER, APP, BOTH])
-def test_quotas_of_users_and_clients(entity: Entity) -> None:
-    """Four names, for defaults and combinations as well; not those of addresses."""
-    for name in (
-        *("producer_byte_rate", "consumer_byte_rate"),
-        *("controller_mutation_rate", "request_percentage"),
-    ):
-        assert text_of(entity, {name: 5.0}) is None
-    assert text_of(entity, {"connection_creation_rate": 5.0}) == (
-        "Invalid configuration key connection_creation_rate"
-    )
-
-
-@pytest.mark.parametrize("entity", [ADDRESS, ANY_IP, entity_of([("ip", "localhost")])])
-def test_quotas_of_addresses(entity: Entity) -> None:
-    """One name."""
-    assert text_of(entity, {"connection_creation_rate": 5.0}) is None
-    assert text_of(entity, {"request_percentage": 5.0}) == (
-        "Invalid configuration key request_percentage"
-    )
+CLIENT_NAMES = (
+    *("producer_byte_rate", "consumer_byte_rate"),
+    *("controller_mutation_rate", "request_percentage"),
+)
+IP_NAMES = ("connection_creation_rate",)
 
 
 @pytest.mark.parametrize(
-    ("entity", "name", "value", "text"),
+    ("entity", "allowed", "refused"),
     [
-        (APP, "foobar", 1.0, "Invalid configuration key foobar"),
-        (APP, "producer_byte_rate", 0.0, "Quota producer_byte_rate must be greater than 0"),
-        (APP, "consumer_byte_rate", -2.0, "Quota consumer_byte_rate must be greater than 0"),
-        (APP, "consumer_byte_rate", 1234.0, None),
-        (
-            APP,
-            "consumer_byte_rate",
-            36893488147419103232.4,
-            "Proposed value for consumer_byte_rate is too large for a LONG.",
-        ),
-        (
-            APP,
-            "producer_byte_rate",
-            float("inf"),
-            "Proposed value for producer_byte_rate is too large for a LONG.",
-        ),
-        (APP, "consumer_byte_rate", 2.0**63, None),
-        (APP, "consumer_byte_rate", 2.245, "consumer_byte_rate cannot be a fractional value."),
-        (APP, "consumer_byte_rate", 1235.0000001, None),
-        (
-            APP,
-            "consumer_byte_rate",
-            1234.9999999,
-            "consumer_byte_rate cannot be a fractional value.",
-        ),
-        (APP, "request_percentage", 56.62367, None),
-        (APP, "request_percentage", 0.0, "Quota request_percentage must be greater than 0"),
-        (APP, "request_percentage", 1e300, None),
-        (APP, "request_percentage", float("nan"), None),
-        (ADDRESS, "connection_creation_rate", 2147483647.0, None),
-        (
-            ADDRESS,
-            "connection_creation_rate",
-            2147483648.0,
-            "Proposed value for connection_creation_rate is too large for an INT.",
-        ),
-        (
-            ADDRESS,
-            "connection_creation_rate",
-            1.5,
-            "connection_creation_rate cannot be a fractional value.",
-        ),
+        *((entity, CLIENT_NAMES, IP_NAMES[0]) for entity in (ALICE, ANY_USER, APP, BOTH)),
+        *((entity, IP_NAMES, CLIENT_NAMES[-1]) for entity in (ADDRESS, ANY_IP, LOCALHOST)),
     ],
 )
-def test_values(entity: Entity, name: str, value: float, text: str | None) -> None:
-    """A rate of bytes is a LONG, one of connections an INT; the others may be fractions."""
-    assert text_of(entity, {name: value}) == text
+def test_names_of_quotas(entity: Entity, allowed: tuple[str, ...], refused: str) -> None:
+    """Four for users and client ids, one for addresses; also of defaults and combinations."""
+    assert [text_of(entity, {name: 5.0}) for name in allowed] == [None] * len(allowed)
+    assert text_of(entity, {refused: 5.0}) == f"Invalid configuration key {refused}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("foobar", 1.0, "Invalid configuration key foobar"),
+        ("producer_byte_rate", 0.0, "Quota producer_byte_rate must be greater than 0"),
+        ("consumer_byte_rate", -2.0, "Quota consumer_byte_rate must be greater than 0"),
+        ("consumer_byte_rate", 36893488147419103232.4, TOO_LARGE),
+        ("consumer_byte_rate", float("inf"), TOO_LARGE),
+        ("consumer_byte_rate", 2.0**63, None),
+        ("consumer_byte_rate", 2.245, "consumer_byte_rate cannot be a fractional value."),
+        ("consumer_byte_rate", 1235.0000001, None),
+        ("consumer_byte_rate", 1234.9999999, "consumer_byte_rate cannot be a fractional value."),
+        ("request_percentage", 56.62367, None),
+        ("request_percentage", 0.0, "Quota request_percentage must be greater than 0"),
+        ("request_percentage", 1e300, None),
+        ("request_percentage", float("nan"), None),
+    ],
+)
+def test_values(name: str, value: float, text: str | None) -> None:
+    """A rate of bytes is a LONG; a percentage may be a fraction."""
+    assert text_of(APP, {name: value}) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2147483647.0, None),
+        (2147483648.0, "Proposed value for connection_creation_rate is too large for an INT."),
+        (1.5, "connection_creation_rate cannot be a fractional value."),
+    ],
+)
+def test_rates_of_connections(value: float, text: str | None) -> None:
+    """They are an INT."""
+    assert text_of(ADDRESS, {"connection_creation_rate": value}) == text
 
 
 def test_an_entity_changes_as_a_whole() -> None:
@@ -176,28 +151,20 @@ def test_only_what_differs_is_written() -> None:
     assert found.errors == {ALICE: None}
 
 
-def test_an_entity_that_is_named_twice() -> None:
-    """Its first alteration is made all the same."""
+def test_what_is_named_twice() -> None:
+    """An entity gets its first alteration; one with a quota twice is refused in the same words."""
+    quota_twice = QuotaAlteration(ANY_USER, (("request_percentage", 1.0),) * 2)
+
     found = planned((BOTH, {"request_percentage": 1.0}), (BOTH, {"request_percentage": 2.0}))
+    refused = run_to_end(plan_quotas(ClientQuotas(), [quota_twice], ()))
 
-    error = found.errors[BOTH]
+    error, other = found.errors[BOTH], refused.errors[ANY_USER]
     assert error is not None
-    assert error.message == (
-        "Ignoring duplicate entity ClientQuotaEntity(entries={client-id=b, user=a})"
-    )
+    assert error.message == f"{DUPLICATE}(entries={{client-id=b, user=a}})"
     assert [row.value for row in found.set] == [1.0]
-
-
-def test_a_quota_that_is_named_twice() -> None:
-    """The entity is refused in the same words, and nothing of it is changed."""
-    twice = QuotaAlteration(ANY_USER, (("request_percentage", 1.0), ("request_percentage", None)))
-
-    found = run_to_end(plan_quotas(ClientQuotas(), [twice], ()))
-
-    error = found.errors[ANY_USER]
-    assert error is not None
-    assert error.message == "Ignoring duplicate entity ClientQuotaEntity(entries={user=null})"
-    assert found.set == ()
+    assert other is not None
+    assert other.message == f"{DUPLICATE}(entries={{user=null}})"
+    assert refused.set == ()
 
 
 def test_too_many_records() -> None:
@@ -210,16 +177,16 @@ def test_too_many_records() -> None:
         planned(*users, (APP, values))
 
 
-@pytest.mark.parametrize("name", ["127.0.0.1", "::1", "[::1]", "fe80::1%eth0"])
-def test_addresses(name: str) -> None:
-    """Also in brackets, and with a zone."""
-    assert is_address(name)
-
-
-@pytest.mark.parametrize("name", ["localhost", "10.0.0.256", "[10.0.0.1", "10.0.0.0/8"])
-def test_what_is_no_address(name: str) -> None:
-    """It must be resolved."""
-    assert not is_address(name)
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        *((name, True) for name in ("127.0.0.1", "::1", "[::1]", "fe80::1%eth0")),
+        *((name, False) for name in ("localhost", "10.0.0.256", "[10.0.0.1", "10.0.0.0/8")),
+    ],
+)
+def test_addresses(name: str, *, is_one: bool) -> None:
+    """Also in brackets, and with a zone; what is none must be resolved."""
+    assert is_address(name) is is_one
 
 
 async def test_what_is_stored() -> None:

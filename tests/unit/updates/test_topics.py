@@ -62,90 +62,54 @@ def codes(errors: Sequence[ApiError | None]) -> list[int]:
     return [0 if error is None else error.code for error in errors]
 
 
-def test_what_can_be_created_is() -> None:
-    """A name that is there, or twice in the request, is refused; the others are one change."""
-    planned, errors = plan_topics(topics("a"), [row("a"), row("b"), row("b"), row("c")], [])
+def test_what_can_be_created_or_deleted_is() -> None:
+    """A name that is there, absent, declared or twice is refused; the others are one change."""
+    state = topics("b", "c", "d", declared=[DECLARED])
 
-    assert planned == edit(TOPIC, set=[row("b"), row("c")])
-    assert codes(errors) == [36, 0, 36, 0]
-    assert str(errors[0]) == "Topic 'a' already exists."
+    planned, errors = plan_topics(
+        state, [row("b"), row("e"), row("e"), row("f")], ["c", "c", "x", "a"]
+    )
 
-
-def test_what_can_be_deleted_is() -> None:
-    """The rows are those that there were; an absent one and a declared one are refused."""
-    state = topics("b", "c", declared=[DECLARED])
-
-    planned, errors = plan_topics(state, [], ["b", "b", "x", "a"])
-
-    assert planned == edit(TOPIC, deleted=[row("b")])
-    assert codes(errors) == [0, 3, 3, ErrorCode.POLICY_VIOLATION]
-    assert str(errors[3]) == "Topic 'a' cannot be deleted: it is declared in catalog.yaml."
-
-
-def test_results_are_in_order() -> None:
-    """Those of what is created come first."""
-    _, errors = plan_topics(topics("a"), [row("a"), row("b")], ["a", "x"])
-
-    assert codes(errors) == [36, 0, 0, 3]
+    assert planned == edit(TOPIC, set=[row("e"), row("f")], deleted=[row("c")])
+    assert codes(errors) == [36, 0, 36, 0, 0, 3, 3, ErrorCode.POLICY_VIOLATION]
+    assert str(errors[0]) == "Topic 'b' already exists."
+    assert str(errors[7]) == "Topic 'a' cannot be deleted: it is declared in catalog.yaml."
 
 
 def test_an_alteration_keeps_what_a_topic_is() -> None:
     """Its configuration alone differs; one that is so already is no change."""
     state = topics("a")
-
-    assert plan_alteration(state, altered("a"), Policies()) == edit(
-        TOPIC, set=[row("a", **{"retention.ms": "5"})]
-    )
     same = AlteredResource(True, "a", (Alteration("x", 1, None),))
+    changed = row("a", **{"retention.ms": "5"})
+
+    assert plan_alteration(state, altered("a"), Policies()) == edit(TOPIC, set=[changed])
     assert plan_alteration(state, same, Policies()) == {}
     with pytest.raises(ApiError, match="does not exist"):
         plan_alteration(state, altered("b"), Policies())
 
 
 async def test_a_topic_is_visible_when_it_is_durable() -> None:
-    """Before nobody sees it; the result comes when it is visible, with its author in the log."""
-    async with memory_log(store := HandStore()) as log:
-        changing = change(log, created=["a", "b"])
+    """After a commit that failed too, and for the next plan; a refusal keeps its own error."""
+    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
+        lost = change(log, created=["a", "b"])
         await turns()
-        assert log.state.topics.names() == ()
-        assert not changing.done()
+        store.deliver(StorageError("disk full"))
+        assert codes((await lost).values) == [36, ErrorCode.KAFKA_STORAGE_ERROR]
+        created = change(log, created=["a", "b"])
+        await turns()
+        again = change(log, created=["b"])
+        await turns()
+        assert log.state.topics.names() == ("a",)
+        assert not created.done()
         store.deliver()
 
-        assert codes((await changing).values) == [0, 0]
+        assert codes((await created).values) == [36, 0]
+        assert codes((await again).values) == [36]
         assert log.state.topics.names() == ("a", "b")
 
     (entry,) = store.entries
     assert entry.author == Author("User:ANONYMOUS", "10.0.0.7", "PLAINTEXT", "client-1", "", 5)
-    assert entry.change == edit(TOPIC, set=[row("a"), row("b")])
-
-
-async def test_changes_are_judged_on_those_before_them() -> None:
-    """A second creation, and a deletion, see the creation before them."""
-    async with memory_log() as log:
-        found = await asyncio.gather(
-            change(log, created=["a"]),
-            change(log, created=["a", "b"]),
-            change(log, deleted=["a", "c"]),
-        )
-
-        assert [codes(each.values) for each in found] == [[0], [36, 0], [0, 3]]
-        assert log.state.topics.names() == ("b",)
-
-
-async def test_what_is_not_stored_is_refused() -> None:
-    """What was refused by itself keeps its error; the next change begins with what is durable."""
-    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
-        changing = change(log, created=["a", "b"])
-        await turns()
-        store.deliver(StorageError("disk full"))
-        errors = (await changing).values
-        retried = change(log, created=["b"])
-        await turns()
-        store.deliver()
-
-        assert codes(errors) == [36, ErrorCode.KAFKA_STORAGE_ERROR]
-        assert str(errors[1]) == "The change could not be stored."
-        assert codes((await retried).values) == [0]
+    assert entry.change == edit(TOPIC, set=[row("b")])
 
 
 async def test_changes_go_on_while_another_catalog_is_declared() -> None:
@@ -170,8 +134,11 @@ async def test_changes_go_on_while_another_catalog_is_declared() -> None:
 
 
 async def test_a_topic_is_altered() -> None:
-    """In a revision of its own; where nothing differs there is none."""
+    """In a revision of its own; none where nothing differs, or where it is validated only."""
     async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
+        await alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=True)
+        with pytest.raises(ApiError, match="retention"):
+            await alter_topic(log, altered("a", "x"), CONTEXT, Policies(), validate_only=True)
         altering = asyncio.ensure_future(
             alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=False)
         )
@@ -184,13 +151,3 @@ async def test_a_topic_is_altered() -> None:
         assert topic is not None
         assert topic.configs == {"retention.ms": "5"}
         assert len(store.entries) == 1
-
-
-async def test_validate_only_alters_nothing() -> None:
-    """What would be refused is refused."""
-    async with memory_log(store := HandStore(edit(TOPIC, set=[row("a")]))) as log:
-        await alter_topic(log, altered("a"), CONTEXT, Policies(), validate_only=True)
-        with pytest.raises(ApiError, match="retention"):
-            await alter_topic(log, altered("a", "x"), CONTEXT, Policies(), validate_only=True)
-
-    assert store.entries == []
