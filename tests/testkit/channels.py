@@ -16,11 +16,23 @@ from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.net.peer_log import PeerLog
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
-from testkit.edge import Clock, HandServices, Log, answer, connection, frames, until
+from testkit.edge import (
+    Clock,
+    HandAuthorizer,
+    HandServices,
+    Log,
+    answer,
+    connection,
+    frames,
+    until,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.acl.model import AclBinding
     from doorkeeper.api.node import Services
-    from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.authorizer.contract import AclCreateResult, Authorizer
     from doorkeeper.connection.response_cache import ResponseCache
     from doorkeeper.net.context import Accepted
 
@@ -76,6 +88,21 @@ class Transport(asyncio.Transport):
         return [
             answer(frame, DescribeAclsResponse, 3)[1].error_message for frame in self.answers(first)
         ]
+
+
+class PendingAuthorizer(HandAuthorizer):
+    """Has a future for each item, which the test completes; ``begin`` is called by each request."""
+
+    def __init__(self, begin: Callable[[], None] = lambda: None) -> None:
+        super().__init__(self._promise)
+        self.futures: list[asyncio.Future[AclCreateResult]] = []
+        self._begin = begin
+
+    def _promise(self, bindings: Sequence[AclBinding]) -> list[asyncio.Future[AclCreateResult]]:
+        self._begin()
+        made = [asyncio.get_running_loop().create_future() for _ in bindings]
+        self.futures += made
+        return made
 
 
 class World:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from doorkeeper.api.node import ACL_UPDATE
 from doorkeeper.authorizer.contract import AclCreateResult
@@ -12,87 +12,60 @@ from doorkeeper.limits import Limits
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
-from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
-from testkit.channels import World
+from testkit.channels import PendingAuthorizer, World
 from testkit.edge import (
-    HandAuthorizer,
     create,
     describe,
     until,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.acl.model import AclBinding
     from doorkeeper.net.channel import Channel
 
 OK = AclCreateResult()
 
 
 class Metered(World):
-    """Channels with one meter; ``futures`` are what the authorizer has given."""
+    """Channels with one meter, and an authorizer that takes a quarter of a second."""
 
-    def __init__(
-        self, limits: Limits | None = None, offers: ConnectionSecurity = UNAUTHENTICATED
-    ) -> None:
+    def __init__(self, limits: Limits | None = None) -> None:
         self.meters = Meters()
-        self.futures: list[asyncio.Future[AclCreateResult]] = []
-        self.created = self.later
-        super().__init__(
-            limits, HandAuthorizer(self._create), offers, requests=RequestMeter(self.meters)
-        )
+        self.authorizer = PendingAuthorizer(self._take_time)
+        super().__init__(limits, self.authorizer, requests=RequestMeter(self.meters))
 
-    def _create(self, bindings: Sequence[AclBinding]) -> Any:
-        return self.created(bindings)
-
-    def later(self, bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
-        new: list[asyncio.Future[AclCreateResult]] = [
-            asyncio.get_running_loop().create_future() for _ in bindings
-        ]
-        self.futures += new
-        return new
+    def _take_time(self) -> None:
+        self.clock.now_s += 0.25
 
     def channel(self) -> Channel:
         """Return a channel that is connected."""
         return self.connect()[0]
 
-    def requests(self) -> dict[tuple[str, ...], float]:
-        return cast("dict[tuple[str, ...], float]", self.values(table.REQUESTS))
-
     def values(self, metric: table.Metric) -> dict[tuple[str, ...], Any]:
         return {each.metric: dict(each.values) for each in self.meters.families()}[metric]
 
-    def times(self, api: str) -> tuple[float, float, float]:
-        """Return the sums of local, remote and total time."""
-        return (
-            self.meters.histogram(table.LOCAL_SECONDS, api).sum,
-            self.meters.histogram(table.REMOTE_SECONDS, api).sum,
-            self.meters.histogram(table.REQUEST_SECONDS, api).sum,
-        )
+    def requests(self) -> dict[tuple[str, ...], float]:
+        return self.values(table.REQUESTS)
 
 
 async def test_a_wait_divides_the_time_of_an_update() -> None:
     """Local until the wait begins, remote until the last item is complete; total is both."""
     world = Metered()
     channel = world.channel()
+    futures = world.authorizer.futures
+    timed = (table.LOCAL_SECONDS, table.REMOTE_SECONDS, table.REQUEST_SECONDS)
 
-    def created(bindings: Sequence[AclBinding]) -> Any:
-        world.clock.now_s += 0.25  # the authorizer works on the loop
-        return world.later(bindings)
-
-    world.created = created
     channel.data_received(create(["x", "y"]))
-    await until(lambda: bool(world.futures))
+    await until(lambda: bool(futures))
     world.clock.now_s += 1
-    world.futures[1].set_result(OK)
+    futures[1].set_result(OK)
     await asyncio.sleep(0)
     world.clock.now_s += 2
-    world.futures[0].set_result(AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST)))
+    futures[0].set_result(AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST)))
     await until(lambda: bool(world.requests()))
 
     assert world.requests() == {("CreateAcls", "INVALID_REQUEST"): 1}
-    assert world.times("CreateAcls") == (0.25, 3.0, 3.25)
+    times = [world.meters.histogram(each, "CreateAcls").sum for each in timed]
+    assert times == [0.25, 3.0, 3.25]
 
 
 async def test_refused_and_timed_out_updates_are_counted() -> None:
@@ -103,8 +76,8 @@ async def test_refused_and_timed_out_updates_are_counted() -> None:
     first.data_received(create(["a", "b", "c"]))
     assert world.context.updates.items[ACL_UPDATE] == 3
     second.data_received(create(["d"]))
-    await until(lambda: bool(world.futures))
-    world.futures[1].set_result(OK)
+    await until(lambda: bool(world.authorizer.futures))
+    world.authorizer.futures[1].set_result(OK)
     await until(lambda: not world.context.updates)
 
     assert world.meters.counter(table.UPDATES_REFUSED).value == 1

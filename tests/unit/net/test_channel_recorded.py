@@ -56,27 +56,17 @@ class HandAuditLog:
 
 
 class Recorded(World):
-    """One connection, its audit log and its authorizer, whose futures the test completes."""
+    """One connection, its audit log, and its authorizer, which answers at once."""
 
-    def __init__(
-        self, *, offers: ConnectionSecurity = UNAUTHENTICATED, at_once: bool = False
-    ) -> None:
+    def __init__(self, *, offers: ConnectionSecurity = UNAUTHENTICATED) -> None:
         self.audit_log = HandAuditLog()
-        self.futures: list[asyncio.Future[AclCreateResult]] = []
-        self.asked = 0
-
-        def created(bindings: Sequence[Any]) -> Any:
-            self.asked += 1
-            self.audit_log.is_recorded = False
-            if at_once:
-                return [done(OK) for _ in bindings]
-            self.futures = [asyncio.get_running_loop().create_future() for _ in bindings]
-            return self.futures
-
-        super().__init__(
-            authorizer=HandAuthorizer(created), offers=offers, audit_log=self.audit_log
-        )
+        self.authorizer = HandAuthorizer(self._create)
+        super().__init__(authorizer=self.authorizer, offers=offers, audit_log=self.audit_log)
         self.channel, self.pipe = self.connect()
+
+    def _create(self, bindings: Sequence[object]) -> Any:
+        self.audit_log.is_recorded = False
+        return [done(OK) for _ in bindings]
 
     async def record(self, problem: str | None = None) -> None:
         """Let the audit log record the only change, or fail to; wait until the update is over."""
@@ -88,7 +78,7 @@ class Recorded(World):
 
 async def test_what_is_complete_at_once_waits_too() -> None:
     """Answers stay in order where the authorizer needs no time, but the audit log does."""
-    w = Recorded(at_once=True)
+    w = Recorded()
 
     w.channel.data_received(describe("before", 1) + create(["x"], 2) + describe("behind", 3))
 
@@ -99,7 +89,7 @@ async def test_what_is_complete_at_once_waits_too() -> None:
 
 async def test_a_change_that_could_not_be_recorded() -> None:
     """The client reads that it was made and not recorded."""
-    w = Recorded(at_once=True)
+    w = Recorded()
     w.channel.data_received(create(["x"], 1))
 
     await w.record("no space")
@@ -124,7 +114,7 @@ async def test_an_audit_log_that_cannot_be_written_refuses_changes() -> None:
     (result,) = answer(refused, CreateAclsResponse, 3)[1].results
     assert (result.error_code, result.error_message) == (56, "nothing was changed")
     assert answer(described, DescribeAclsResponse, 3)[1].error_code == 0
-    assert w.asked == 0
+    assert w.authorizer.asked == []
 
 
 async def test_logins_are_told() -> None:

@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.connection.response_cache import ResponseCache
 from doorkeeper.limits import Limits
-from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net.chunked_responses import ChunkedResponses
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
-from testkit.channels import Transport, World
-from testkit.edge import HandAuthorizer, answer, create, describe, until
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from testkit.channels import PendingAuthorizer, Transport, World
+from testkit.edge import answer, create, describe, until
 
 
 class Remembering(World):
-    """Channels that remember answers; nothing ever changes what is true."""
+    """Channels that cache responses; nothing ever changes what is true."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.meters = Meters()
-        self.change: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
-        super().__init__(
-            limits, authorizer=HandAuthorizer(self._create), requests=RequestMeter(self.meters)
-        )
+    def __init__(self) -> None:
+        self.authorizer = PendingAuthorizer()
+        super().__init__(authorizer=self.authorizer)
         self.cache = ResponseCache(lambda: (0,), None, Limits())
-
-    def _create(self, bindings: Sequence[object]) -> Any:
-        return [self.change for _ in bindings]
-
-    def requests(self) -> dict[tuple[str, ...], Any]:
-        """Return the number of requests by API and error."""
-        return {each.metric: dict(each.values) for each in self.meters.families()}[table.REQUESTS]
 
 
 def ids(transport: Transport) -> list[int]:
@@ -58,7 +43,8 @@ async def test_an_answer_from_memory_keeps_its_place() -> None:
     channel.data_received(create(["x"], 4))
     channel.data_received(describe("a", 5))
     assert ids(transport) == [1, 2, 3]
-    world.change.set_result(AclCreateResult())
+    await until(lambda: bool(world.authorizer.futures))
+    world.authorizer.futures[0].set_result(AclCreateResult())
     await until(lambda: len(ids(transport)) == 5)
 
     assert ids(transport) == [1, 2, 3, 4, 5]

@@ -11,7 +11,7 @@ from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.limits import Limits
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from testkit.channels import Transport, World
+from testkit.channels import PendingAuthorizer, Transport, World
 from testkit.edge import HandAuthorizer, answer, create, describe, done, request, until
 
 if TYPE_CHECKING:
@@ -22,20 +22,15 @@ if TYPE_CHECKING:
 
 async def test_an_update_holds_what_is_behind_it() -> None:
     """Later requests wait, unread ones stay unread; then all are answered in order."""
-    futures: list[asyncio.Future[AclCreateResult]] = []
-
-    def created(bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
-        futures.extend(asyncio.get_running_loop().create_future() for _ in bindings)
-        return futures
-
-    world = World(authorizer=HandAuthorizer(created))
+    authorizer = PendingAuthorizer()
+    world = World(authorizer=authorizer)
     channel, transport = world.connect()
 
     channel.data_received(describe("a", 1) + create(["x"], 2) + describe("b", 3))
     assert (len(transport.writes), transport.is_reading()) == (1, False)
     assert len(world.context.updates) == 1
-    await until(lambda: bool(futures))
-    futures[0].set_result(AclCreateResult())
+    await until(lambda: bool(authorizer.futures))
+    authorizer.futures[0].set_result(AclCreateResult())
     await until(transport.is_reading)
 
     ids = [int.from_bytes(frame[:4]) for frame in transport.answers()]

@@ -15,9 +15,8 @@ from doorkeeper.net.connection_log import log_events
 from doorkeeper.net.handshake_log import HandshakeLog
 from doorkeeper.net.peer_log import PeerLog
 from doorkeeper.net.request_log import DEBUG, RequestLog
-from testkit.channels import World
+from testkit.channels import PendingAuthorizer, World
 from testkit.edge import (
-    HandAuthorizer,
     Log,
     connection,
     create,
@@ -39,21 +38,16 @@ class Lines:
 
 
 class Logged(World):
-    """A connection whose requests are logged; ``future`` is the authorizer's."""
+    """A connection with a request log, and an authorizer that takes a quarter of a second."""
 
     def __init__(self) -> None:
         self.lines = Lines()
-        self.asked = False
-        self.future: asyncio.Future[AclCreateResult] = asyncio.get_running_loop().create_future()
-        super().__init__(
-            authorizer=HandAuthorizer(self._created), request_log=RequestLog(self.lines)
-        )
+        self.authorizer = PendingAuthorizer(self._take_time)
+        super().__init__(authorizer=self.authorizer, request_log=RequestLog(self.lines))
         self.channel, self.pipe = self.connect()
 
-    def _created(self, bindings: Any) -> Any:
-        self.asked = True
+    def _take_time(self) -> None:
         self.clock.now_s += 0.25
-        return [self.future for _ in bindings]
 
 
 async def test_a_request_is_logged() -> None:
@@ -91,9 +85,9 @@ async def test_the_two_times_of_a_change() -> None:
     """Local until the wait begins, remote until the answer can be built."""
     w = Logged()
     w.channel.data_received(create(["x"], 7))
-    await until(lambda: w.asked)
+    await until(lambda: bool(w.authorizer.futures))
     w.clock.now_s += 2
-    w.future.set_result(AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST)))
+    w.authorizer.futures[0].set_result(AclCreateResult(ApiError(ErrorCode.INVALID_REQUEST)))
     await until(lambda: bool(w.lines.lines))
 
     (line,) = w.lines.lines

@@ -15,11 +15,11 @@ from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse
+from testkit.channels import PendingAuthorizer
 from testkit.edge import (
     LOGIN,
     LOOP_KINDS,
     Clock,
-    HandAuthorizer,
     authenticate,
     create,
     describe,
@@ -33,10 +33,7 @@ from testkit.edge import (
 from testkit.tls import client_context, connected, door
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
-
-    from doorkeeper.acl.model import AclBinding
 
 
 def listener(name: str, port: int = 0, **more: object) -> ListenerSpec:
@@ -103,35 +100,24 @@ async def test_idle_connections_are_closed_and_others_are_not() -> None:
         await busy.call(versions(), ApiVersionsResponse, 3)
 
 
-def pending(futures: list[asyncio.Future[AclCreateResult]]) -> HandAuthorizer:
-    """Return an authorizer whose items the test completes."""
-
-    def created(bindings: Sequence[AclBinding]) -> Sequence[asyncio.Future[AclCreateResult]]:
-        made = [asyncio.get_running_loop().create_future() for _ in bindings]
-        futures.extend(made)
-        return made
-
-    return HandAuthorizer(created)
-
-
 @pytest.mark.parametrize("kind", LOOP_KINDS)
 def test_draining_answers_what_was_received(kind: str) -> None:
     """An update under way and the requests behind it are answered; then the connection ends."""
 
     async def main() -> None:
-        futures: list[asyncio.Future[AclCreateResult]] = []
-        async with edge(authorizer=pending(futures)) as running:
+        authorizer = PendingAuthorizer()
+        async with edge(authorizer=authorizer) as running:
             client, idle = await running.client(), await running.client()
             await idle.call(versions(), ApiVersionsResponse, 3)
             await client.send(create(["a"], 1) + describe("b", 2))
-            await until(lambda: bool(futures))
+            await until(lambda: bool(authorizer.futures))
 
             draining = asyncio.ensure_future(running.server.drain(20))
             assert await idle.ended() == b""
             with pytest.raises(ConnectionRefusedError):
                 await asyncio.open_connection("127.0.0.1", running.port)
             assert not draining.done()
-            futures[0].set_result(AclCreateResult())
+            authorizer.futures[0].set_result(AclCreateResult())
 
             assert await draining == 0
             assert [int.from_bytes((await client.frame())[:4]) for _ in range(2)] == [1, 2]
@@ -143,17 +129,17 @@ def test_draining_answers_what_was_received(kind: str) -> None:
 
 async def test_draining_waits_for_updates_whose_clients_left() -> None:
     """What was begun is finished before the server's parts are closed."""
-    futures: list[asyncio.Future[AclCreateResult]] = []
-    async with edge(authorizer=pending(futures)) as running:
+    authorizer = PendingAuthorizer()
+    async with edge(authorizer=authorizer) as running:
         client = await running.client()
         await client.send(create(["a"]))
-        await until(lambda: bool(futures))
+        await until(lambda: bool(authorizer.futures))
         client.leave()
 
         draining = asyncio.ensure_future(running.server.drain(20))
         await asyncio.sleep(0.01)
         assert not draining.done()
-        futures[0].set_result(AclCreateResult())
+        authorizer.futures[0].set_result(AclCreateResult())
 
         await draining
         assert running.server.updates_in_flight == 0
@@ -161,15 +147,15 @@ async def test_draining_waits_for_updates_whose_clients_left() -> None:
 
 async def test_draining_does_not_wait_for_ever() -> None:
     """After the time what is left is cut off, and counted."""
-    futures: list[asyncio.Future[AclCreateResult]] = []
-    async with edge(authorizer=pending(futures)) as running:
+    authorizer = PendingAuthorizer()
+    async with edge(authorizer=authorizer) as running:
         client = await running.client()
         await client.send(create(["a"]))
-        await until(lambda: bool(futures))
+        await until(lambda: bool(authorizer.futures))
 
         assert await running.server.drain(0.01) == 1
         assert await client.ended() == b""
-        futures[0].set_result(AclCreateResult())
+        authorizer.futures[0].set_result(AclCreateResult())
 
 
 async def test_connections_and_handshakes_are_counted_by_listener(tmp_path: Path) -> None:
