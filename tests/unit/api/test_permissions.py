@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import AclOperation, ResourceType
-from doorkeeper.api.operations import REQUIRED
 from doorkeeper.api.permissions import (
     Need,
     allowed_names,
@@ -16,7 +15,6 @@ from doorkeeper.api.permissions import (
 )
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.metadata import API
-from doorkeeper.handlers.registry import APIS
 from testkit.acl import DESCRIBE, READ, allow, topic
 from testkit.nodes import context_of, node_of
 
@@ -26,19 +24,6 @@ TOPIC = ResourceType.TOPIC
 READ_TOPIC = Need(READ, TOPIC, log_if_allowed=True, log_if_denied=True, refusal=ErrorCode.NONE)
 (ALTER,) = needs(30)
 *_, DESCRIBE_CLUSTER = needs(3)
-
-
-def test_needs_are_the_generated_table() -> None:
-    """Every row of every API has an operation, a resource and a code that exist here."""
-    for api_key, rows in REQUIRED.items():
-        if api_key not in APIS:
-            continue
-        found = needs(api_key)
-        assert [need.operation.name for need in found] == [row.operation for row in rows]
-        assert [need.resource_type.name for need in found] == [row.resource for row in rows]
-        assert [need.refusal for need in found] == [row.refusal for row in rows]
-        flags = [(need.log_if_allowed, need.log_if_denied) for need in found]
-        assert flags == [(row.log_if_allowed, row.log_if_denied) for row in rows]
 
 
 async def test_one_question() -> None:

@@ -1,4 +1,4 @@
-"""ApiVersions, handler by handler's rules."""
+"""ApiVersions, SaslHandshake and SaslAuthenticate."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.handlers import registry
-from doorkeeper.handlers.api_versions import API
+from doorkeeper.handlers import api_versions, registry, sasl_authenticate, sasl_handshake
 from doorkeeper.kinds.features import release_change
 from doorkeeper.state.state import apply_at_once
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
+from doorkeeper_wire.messages.sasl_authenticate import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
+from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from testkit.nodes import CLUSTER_ID, answer, context_of, node_of, on_the_wire
 
 NAMED: dict[str, Any] = {
@@ -24,7 +28,7 @@ async def test_it_lists_what_the_registry_has(controller: Any) -> None:
     """The answer is the registry, by key, for the kind of listener that was asked."""
     node = await node_of()
 
-    answered = answer(API, ApiVersionsRequest(), node, 2, controller=controller)
+    answered = answer(api_versions.API, ApiVersionsRequest(), node, 2, controller=controller)
 
     listed = [(row.api_key, row.min_version, row.max_version) for row in answered.api_keys]
     assert listed == [
@@ -42,7 +46,7 @@ async def test_features_come_from_version_3_on(release: str | None, level: int) 
     if release is not None:
         node.state = apply_at_once(node.state, release_change(release))
 
-    answered = answer(API, ApiVersionsRequest(**NAMED), node, 3)
+    answered = answer(api_versions.API, ApiVersionsRequest(**NAMED), node, 3)
 
     (supported,) = answered.supported_features
     (finalized,) = answered.finalized_features
@@ -65,7 +69,7 @@ async def test_a_software_name_has_the_form_of_a_name(field: str, text: str) -> 
     """A name or version of another form is 42 with nothing listed, in the request's version."""
     node = await node_of()
 
-    answered = answer(API, ApiVersionsRequest(**{**NAMED, field: text}), node, 4)
+    answered = answer(api_versions.API, ApiVersionsRequest(**{**NAMED, field: text}), node, 4)
 
     assert (answered.error_code, answered.api_keys) == (42, ())
 
@@ -89,7 +93,7 @@ async def test_a_misrouted_client_starts_again(
     node = await node_of()
     request = ApiVersionsRequest(**NAMED, cluster_id=cluster_id, node_id=node_id)
 
-    answered = answer(API, request, node, 5)
+    answered = answer(api_versions.API, request, node, 5)
 
     assert answered.error_code == code
     assert bool(answered.api_keys) == (code == 0)
@@ -100,8 +104,27 @@ async def test_an_unknown_version_learns_the_known_range(version: int) -> None:
     """35, and the range of ApiVersions alone."""
     node = await node_of()
 
-    answered = API.handle(ApiVersionsRequest(), context_of(API, version), node)
+    answered = api_versions.API.handle(
+        ApiVersionsRequest(), context_of(api_versions.API, version), node
+    )
 
     (row,) = on_the_wire(answered, 0).api_keys
     assert (row.api_key, row.min_version, row.max_version) == (18, 0, 5)
     assert on_the_wire(answered, 0).error_code == 35
+
+
+@pytest.mark.parametrize("version", [0, 1])
+async def test_requests_after_the_login_are_refused(version: int) -> None:
+    """34, without mechanisms and with the broker's text, whoever asks."""
+    node = await node_of()
+    handshake, token = SaslHandshakeRequest(mechanism="PLAIN"), SaslAuthenticateRequest()
+
+    shaken = answer(sasl_handshake.API, handshake, node, version, user="nobody")
+    authenticated = answer(sasl_authenticate.API, token, node, version, user="nobody")
+
+    assert shaken == SaslHandshakeResponse(error_code=34)
+    assert authenticated == SaslAuthenticateResponse(
+        error_code=34,
+        error_message="SaslAuthenticate request received after successful authentication",
+    )
+    assert node.lines() == []

@@ -47,18 +47,6 @@ async def world(*bindings: Any, **fields: Any) -> ANode:
     return await node_of(*bindings, topics=topics, **fields)
 
 
-async def test_topics_are_sorted_and_named_once() -> None:
-    """Missing names stand among the others, with 3 or 17; masks are always computed."""
-    node = await world()
-
-    answered = answer(API, asking("z", "c", "a", "b b", "a"), node, 0)
-
-    assert pages(answered) == [("a", 0, [0]), ("b b", 17, []), ("c", 0, [0, 1]), ("z", 3, [])]
-    assert {row.topic_authorized_operations for row in answered.topics} == {3576}
-    assert answered.topics[0].topic_id == a_topic("a").topic_id
-    assert cursor_of(answered) is None
-
-
 async def test_no_names_means_all() -> None:
     """Those that may be described; others are left out, but audited as denials."""
     node = await world(allow("alice", DESCRIBE, topic("b")))

@@ -22,7 +22,7 @@ VERSIONS = (0, 2)
 EXPIRE = ExpireDelegationTokenRequest(hmac=b"hmac", expiry_time_period_ms=-1)
 RENEW = RenewDelegationTokenRequest(hmac=b"hmac", renew_period_ms=-1)
 
-pytestmark = pytest.mark.parametrize(
+BOTH = pytest.mark.parametrize(
     ("api", "request_", "change"),
     [
         pytest.param(expire_delegation_token.API, EXPIRE, Expiration, id="expire"),
@@ -31,6 +31,7 @@ pytestmark = pytest.mark.parametrize(
 )
 
 
+@BOTH
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_the_wish_is_handed_on(
     api: Api, request_: Any, change: type[Any], version: int
@@ -44,6 +45,7 @@ async def test_the_wish_is_handed_on(
     assert (answer.error_code, answer.expiry_timestamp_ms) == (0, TOKEN.expiry_ms)
 
 
+@BOTH
 @pytest.mark.parametrize("code", [62, 63, 66])
 async def test_a_refusal_has_no_time(api: Api, request_: Any, change: type[Any], code: int) -> None:
     """A broker's controller leaves it at 0."""
@@ -54,6 +56,7 @@ async def test_a_refusal_has_no_time(api: Api, request_: Any, change: type[Any],
     assert (answer.error_code, answer.expiry_timestamp_ms) == (code, 0)
 
 
+@BOTH
 @pytest.mark.parametrize("circumstances", [*NOT_ALLOWED, None])
 async def test_refusals_before_any_token_is_looked_for(
     api: Api, request_: Any, change: type[Any], circumstances: dict[str, Any] | None

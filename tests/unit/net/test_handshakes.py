@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from typing import TYPE_CHECKING
 
@@ -200,26 +199,3 @@ async def test_another_context_for_the_next_connection(tmp_path: Path) -> None:
 
         await after.call(versions(), ApiVersionsResponse, 3)
         await before.call(versions(), ApiVersionsResponse, 3)
-
-
-@both_loops
-def test_the_end_of_a_client(kind: str, tmp_path: Path) -> None:
-    """A client that says goodbye gets the answers to what it asked before, and goodbye."""
-
-    async def main() -> None:
-        async with edge(door(tmp_path)) as running:
-            loop = asyncio.get_running_loop()
-            with socket.create_connection(("127.0.0.1", running.port)) as raw:
-
-                def talk() -> bytes:
-                    context = client_context()
-                    with context.wrap_socket(raw, server_hostname="localhost") as client:
-                        client.sendall(versions() + versions(correlation_id=2))
-                        data = client.recv(65536)
-                        client.unwrap()
-                        return data
-
-                assert await loop.run_in_executor(None, talk)
-            await until(lambda: running.server.connections == 0)
-
-    run(kind, main())

@@ -1,21 +1,32 @@
-"""doorkeeper_wire.message: messages are values."""
+"""Messages are values; members of the consumer protocol are messages."""
+
+from __future__ import annotations
 
 import copy
 import pickle
+from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper_wire import consumer_protocol
+from doorkeeper_wire.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
 from doorkeeper_wire.declared.contents import MODULES
-from doorkeeper_wire.errors import Unsupported
-from doorkeeper_wire.message import Message
+from doorkeeper_wire.errors import Malformed, Unsupported
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
+from doorkeeper_wire.messages.consumer_protocol_assignment import TopicPartition
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 from testkit.wire_values import message_class
+
+if TYPE_CHECKING:
+    from doorkeeper_wire.message import Message
 
 EVERY_MESSAGE = pytest.mark.parametrize("kind", [message_class(name) for name in MODULES])
 
@@ -64,3 +75,41 @@ def test_secrets_are_not_shown() -> None:
     assert "salted_password=<hidden>" in repr(request)
     assert "grain" not in repr(request)
     assert "word'" not in repr(SaslAuthenticateRequest(auth_bytes=b"word"))
+
+
+ASSIGNMENT = ConsumerProtocolAssignment(
+    assigned_partitions=(TopicPartition(topic="orders", partitions=(0, 2)),)
+)
+
+
+@pytest.mark.parametrize("version", [0, 3])
+def test_subscriptions(version: int) -> None:
+    """A subscription comes back as it was, whatever its version."""
+    subscription = ConsumerProtocolSubscription(topics=("a", "b"), user_data=b"x")
+
+    encoded = consumer_protocol.encode_subscription(subscription, version)
+
+    assert encoded[:2] == bytes([0, version])
+    assert consumer_protocol.decode_subscription(encoded) == subscription
+
+
+def test_later_versions_are_read_as_the_last_known() -> None:
+    """A version above ours is read as ours; what it adds is left alone."""
+    encoded = b"\x00\x09" + ASSIGNMENT.encode(3) + b"more"
+
+    assert consumer_protocol.decode_assignment(encoded) == ASSIGNMENT
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\xff\xff", b"\x00\x00\x00"])
+def test_bad_bytes(data: bytes) -> None:
+    """Bytes that are neither are Malformed."""
+    with pytest.raises(Malformed):
+        consumer_protocol.decode_assignment(data)
+    with pytest.raises(Malformed):
+        consumer_protocol.decode_subscription(data)
+
+
+def test_versions_to_write() -> None:
+    """A version that does not exist is not written."""
+    with pytest.raises(Unsupported):
+        consumer_protocol.encode_assignment(ASSIGNMENT, 4)

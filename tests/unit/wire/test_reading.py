@@ -172,13 +172,3 @@ def test_elements_are_counted_over_arrays_and_tags() -> None:
     )
     with pytest.raises(Malformed, match="more than allowed in all"):
         CreateTopicsRequest.decode(reading.limit_elements(topics, 14), 0, 7)
-
-
-def test_a_truncation_names_the_first_field_that_does_not_fit() -> None:
-    """A field that ends with the data is complete."""
-    texts = [str(reading.truncation(b"\0\1", 0, codes, "a", "b")) for codes in ("h i", "i h")]
-
-    assert texts == [
-        "b at byte 2: needs 4 bytes, 0 are left",
-        "a at byte 0: needs 4 bytes, 2 are left",
-    ]
