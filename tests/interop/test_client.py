@@ -19,7 +19,6 @@ from doorkeeper.client import (
     Password,
     ScramDeletion,
     ScramPassword,
-    TlsFailed,
     client_config,
 )
 from doorkeeper.errors import ErrorCode
@@ -29,8 +28,9 @@ from doorkeeper_wire.messages.create_delegation_token import (
 )
 from testkit.acl import READ, WRITE, allow, deny, group, topic, wanted
 from testkit.certificates import PASSWORD, jks, trust_store, world
-from testkit.kafka_jars import VERSIONS, Unavailable, cannot
+from testkit.kafka_jars import VERSIONS
 from testkit.kafka_target import USERS, Target, doorkeeper_target, kafka_target
+from testkit.or_skip import or_skip
 from testkit.tls_doors import TlsDoors, doorkeeper_doors, kafka_doors
 
 if TYPE_CHECKING:
@@ -71,14 +71,13 @@ ACLS = sorted(
 @pytest.fixture(scope="module", params=[*VERSIONS, "doorkeeper"])
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     """Give each server in turn; its sessions are short."""
-    try:
-        running = (
+    running = or_skip(
+        lambda: (
             doorkeeper_target(**KEYS)
             if request.param == "doorkeeper"
             else kafka_target(request.param, **KEYS)
         )
-    except Unavailable as missing:
-        cannot(str(missing))
+    )
     yield running
     running.close()
 
@@ -152,20 +151,6 @@ async def test_users_of_scram_are_made_and_log_in(target: Target, mechanism: str
     ]
 
 
-async def test_a_token_logs_in_by_properties_alone(target: Target, tmp_path: Path) -> None:
-    """OAUTHBEARER as a Java client's file says it; alice may nothing, and is told."""
-    file = tmp_path / "client.properties"
-    file.write_text(
-        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n"
-        f'sasl.jaas.config={OAUTH} required unsecuredLoginStringClaim_sub="alice";\n'
-    )
-    async with AdminClient(client_config(target.sasl, file)) as alice:
-        with pytest.raises(ApiFailure) as refused:
-            await alice.describe_acls()
-
-    assert refused.value.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-
-
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 async def test_a_delegation_token_logs_in_as_its_owner(target: Target, mechanism: str) -> None:
     """Made by a request of any kind; its id and HMAC are name and password."""
@@ -223,14 +208,13 @@ def doors(
 ) -> Iterator[TlsDoors]:
     """Give servers with TLS."""
     folder = tmp_path_factory.mktemp("doors")
-    try:
-        running = (
+    running = or_skip(
+        lambda: (
             doorkeeper_doors(folder)
             if request.param == "doorkeeper"
             else kafka_doors(folder, request.param)
         )
-    except Unavailable as missing:
-        cannot(str(missing))
+    )
     yield running
     running.close()
 
@@ -268,33 +252,3 @@ async def test_stores_of_java_clients_do(doors: TlsDoors, tmp_path: Path, store_
         cluster = await admin.cluster()
 
     assert cluster.nodes
-
-
-async def test_a_login_goes_over_tls(doors: TlsDoors, tmp_path: Path) -> None:
-    """SASL_SSL."""
-    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
-    file = properties(
-        tmp_path,
-        "PEM",
-        security_protocol="SASL_SSL",
-        sasl_mechanism="PLAIN",
-        sasl_jaas_config=f'{module} required username="admin" password="{USERS["admin"]}";',
-    )
-    async with AdminClient(client_config(doors.address("LOGIN"), file)) as admin:
-        assert await admin.describe_acls() == []
-
-
-async def test_who_is_not_trusted_is_told_at_once(doors: TlsDoors, tmp_path: Path) -> None:
-    """The server's certificate, and ours where it is missing; nothing is tried again."""
-    stranger = tmp_path / "stranger.properties"
-    stranger.write_text("security.protocol=SSL\n")
-    for address, file, text in (
-        (doors.address("TLS"), stranger, "certificate verify failed"),
-        (doors.address("MUTUAL"), properties(tmp_path, "PEM"), "TLS: "),
-    ):
-        retries: list[ClientError] = []
-        config = client_config(address, file)
-        async with AdminClient(config, on_retry=retries.append) as admin:
-            with pytest.raises(TlsFailed, match=text):
-                await admin.cluster()
-        assert retries == []

@@ -19,7 +19,7 @@ from testkit.acl import DESCRIBE, READ, allow, topic
 from testkit.acl import cluster as cluster_pattern
 from testkit.kafka_broker import jaas
 from testkit.kafka_cluster import START_S, KafkaCluster
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.or_skip import or_skip
 from testkit.synchronized import cluster, doorkeeper, eventually, status, synchronization
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ RESTARTS = 4
 
 def started(**options: Any) -> KafkaCluster:
     """Return a cluster to enter, or skip."""
-    try:
-        return KafkaCluster(RELEASE, **options)
-    except Unavailable as missing:
-        cannot(str(missing))
+    return or_skip(lambda: KafkaCluster(RELEASE, **options))
 
 
 async def leader(kafka: KafkaCluster) -> int:

@@ -12,14 +12,12 @@ from typing import Any
 
 import pytest
 
-from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import (
-    DeleteAclsFilter,
-    DeleteAclsRequest,
     DeleteAclsResponse,
 )
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
@@ -29,30 +27,31 @@ from doorkeeper_wire.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from testkit.frame_steps import (
+    ALTER,
+    CLUSTER,
+    DELETE,
+    DESCRIBE,
+    GROUP,
+    LITERAL,
+    PREFIXED,
+    READ,
+    TOPIC,
+    create,
+    creation,
+    delete,
+    delete_filter,
+    describe,
+)
 from testkit.frames import Closed, FrameClient
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import USERS, Target, doorkeeper_target, kafka_target
+from testkit.or_skip import or_skip
 
 SERVERS = ("4.3.1", "3.9.1", "doorkeeper")
 BROKERS = ("4.3.1", "3.9.1")
 
-ANY, TOPIC, GROUP, CLUSTER = 1, 2, 3, 4
-LITERAL, PREFIXED = 3, 4
-READ, DELETE, ALTER, DESCRIBE, CLUSTER_ACTION, TWO_PHASE_COMMIT = 3, 6, 7, 8, 9, 15
-ALLOW = 3
-
+ANY, ALLOW, CLUSTER_ACTION, TWO_PHASE_COMMIT = 1, 3, 9, 15
 DESCRIBE_ACLS, CREATE_ACLS, ELECT_LEADERS, CONSUMER_GROUP_DESCRIBE = 29, 30, 43, 69
-
-EVERYTHING: dict[str, Any] = {
-    "resource_type_filter": ANY,
-    "resource_name_filter": None,
-    "pattern_type_filter": ANY,
-    "principal_filter": None,
-    "host_filter": None,
-    "operation": ANY,
-    "permission_type": ANY,
-}
-"""The open filter."""
 
 REACHED_S = 60
 """How long a broker on a busy machine may take to get where a test needs it."""
@@ -67,14 +66,13 @@ def start() -> Iterator[Start]:
 
     @cache
     def started(name: str, **overrides: str) -> Target:
-        try:
-            target = (
+        target = or_skip(
+            lambda: (
                 doorkeeper_target(**overrides)
                 if name == "doorkeeper"
                 else kafka_target(name, **overrides)
             )
-        except Unavailable as missing:
-            cannot(str(missing))
+        )
         running.append(target)
         return target
 
@@ -90,13 +88,12 @@ class Caller:
         self.root = FrameClient(target.plain)
         self.alice = FrameClient(target.sasl)
         self.alice.login("alice", USERS["alice"])
-        everything = DeleteAclsFilter(**EVERYTHING)
-        self.root.ask(DeleteAclsRequest(filters=(everything,)), DeleteAclsResponse, 1)
+        self.root.ask(delete(delete_filter()).request, DeleteAclsResponse, 1)
         until(lambda: not self.acls())
 
     def acls(self) -> list[tuple[int, str, int, str, int]]:
         """Return type, name, pattern, principal and operation of all ACLs."""
-        answer = self.root.ask(DescribeAclsRequest(**EVERYTHING), DescribeAclsResponse, 1)
+        answer = self.root.ask(describe().request, DescribeAclsResponse, 1)
         return sorted(
             (row.resource_type, row.resource_name, row.pattern_type, acl.principal, acl.operation)
             for row in answer.resources
@@ -105,16 +102,13 @@ class Caller:
 
     def grant(self, resource_type: int, name: str, operation: int, pattern: int = LITERAL) -> None:
         """Allow alice an operation, and wait until it is in force."""
-        row = AclCreation(
+        row = creation(
             resource_type=resource_type,
             resource_name=name,
             resource_pattern_type=pattern,
-            principal="User:alice",
-            host="*",
             operation=operation,
-            permission_type=ALLOW,
         )
-        answer = self.root.ask(CreateAclsRequest(creations=(row,)), CreateAclsResponse, 1)
+        answer = self.root.ask(create(row).request, CreateAclsResponse, 1)
         assert [each.error_code for each in answer.results] == [0]
         until(lambda: (resource_type, name, pattern, "User:alice", operation) in self.acls())
 
@@ -201,7 +195,7 @@ def test_security_disabled(start: Start, name: str) -> None:
     # Kafka has no authorizer where the key is empty, as have we.
     target = start(name, authorizer_class_name="")
     with FrameClient(target.plain) as client:
-        described = client.ask(DescribeAclsRequest(**EVERYTHING), DescribeAclsResponse, 1)
+        described = client.ask(describe().request, DescribeAclsResponse, 1)
 
     assert described.error_code == 54
     assert described.error_message == "No Authorizer is configured on the broker"
@@ -213,14 +207,12 @@ def test_security_disabled(start: Start, name: str) -> None:
 @on(*SERVERS)
 def test_unknown_elements_of_filters(caller: Caller, field: str) -> None:
     """Code 0 closes the connection; a code that nobody knows matches nothing, or is refused."""
-    odd, zero = {**EVERYTHING, field: 99}, {**EVERYTHING, field: 0}
+    odd, zero = describe(**{field: 99}).request, describe(**{field: 0}).request
     caller.grant(TOPIC, "orders", READ)
 
-    described = caller.root.ask(DescribeAclsRequest(**odd), DescribeAclsResponse, 1)
-    deleted = caller.root.ask(
-        DeleteAclsRequest(filters=(DeleteAclsFilter(**odd),)), DeleteAclsResponse, 1
-    )
-    closed = caller.alice.ask(DescribeAclsRequest(**zero), DescribeAclsResponse, 1)
+    described = caller.root.ask(odd, DescribeAclsResponse, 1)
+    deleted = caller.root.ask(delete(delete_filter(**{field: 99})).request, DeleteAclsResponse, 1)
+    closed = caller.alice.ask(zero, DescribeAclsResponse, 1)
 
     assert (described.error_code, described.resources) == (0, ())
     assert [row.error_code for row in deleted.filter_results] == [42]
@@ -299,7 +291,7 @@ def test_delete_topics(caller: Caller) -> None:
 )
 def test_text_of_a_refusal(caller: Caller, ending: str) -> None:
     """Since Kafka 4.1 a refusal names the operation that is needed."""
-    answer = caller.alice.ask(DescribeAclsRequest(**EVERYTHING), DescribeAclsResponse, 1)
+    answer = caller.alice.ask(describe().request, DescribeAclsResponse, 1)
 
     assert answer.error_code == 31
     assert answer.error_message.endswith(ending)
@@ -310,17 +302,8 @@ def test_text_of_a_refusal(caller: Caller, ending: str) -> None:
 )
 def test_two_phase_commit(caller: Caller, code: int) -> None:
     """TWO_PHASE_COMMIT is an operation since Kafka 4.1; before, an ACL with it is refused."""
-    row = AclCreation(
-        resource_type=5,
-        resource_name="t",
-        principal="User:alice",
-        host="*",
-        operation=TWO_PHASE_COMMIT,
-        permission_type=ALLOW,
-    )
-
-    answer = caller.root.ask(CreateAclsRequest(creations=(row,)), CreateAclsResponse, 1)
-
+    row = creation(resource_type=5, resource_name="t", operation=TWO_PHASE_COMMIT)
+    answer = caller.root.ask(create(row).request, CreateAclsResponse, 1)
     assert [each.error_code for each in answer.results] == [code]
 
 

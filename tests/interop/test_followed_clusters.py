@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,24 +13,22 @@ from doorkeeper.clusters.log_acls import LogAcls
 from doorkeeper.runtime.slices import run_to_end
 from testkit.acl import READ, allow, topic
 from testkit.kafka_broker import KafkaBroker
-from testkit.kafka_jars import Unavailable, cannot, jars
+from testkit.kafka_jars import jars
 from testkit.kafka_tools import KafkaTools
-from testkit.synchronized import cluster, doorkeeper, eventually, status
+from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 RELEASE = "4.3.1"
-HOUR_MS = 3_600_000
 ALICE = allow("alice", READ, topic("pay-in"))
 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[KafkaBroker]:
     """Give a broker that is its controller, with a snapshot after each few kilobytes."""
-    try:
-        found = KafkaBroker(
+    found = or_skip(
+        lambda: KafkaBroker(
             jars(RELEASE),
             users={"admin": "admin-secret"},
             overrides={
@@ -42,8 +38,7 @@ def broker() -> Iterator[KafkaBroker]:
                 "internal.metadata.log.segment.bytes": "2000",
             },
         )
-    except Unavailable as missing:
-        cannot(str(missing))
+    )
     found.start()
     yield found
     found.stop()
@@ -52,10 +47,7 @@ def broker() -> Iterator[KafkaBroker]:
 @pytest.fixture(scope="module")
 def tools() -> Iterator[KafkaTools]:
     """Give Kafka's tools."""
-    try:
-        found = KafkaTools(jars(RELEASE))
-    except Unavailable as missing:
-        cannot(str(missing))
+    found = or_skip(lambda: KafkaTools(jars(RELEASE)))
     yield found
     found.close()
 
@@ -67,46 +59,6 @@ def edit(tools: KafkaTools, broker: KafkaBroker, action: str, user: str) -> None
     address = f"localhost:{broker.plain_port}"
     done = tools.run("kafka-acls", "--bootstrap-server", address, action, *words, *sure)
     assert done.status == 0, done.text
-
-
-@pytest.mark.slow
-def test_foreign_edits_are_reported_from_the_log(
-    broker: KafkaBroker, tools: KafkaTools, tmp_path: Path
-) -> None:
-    """Long before the next interval; an idle cluster is not described meanwhile."""
-    entry = cluster(
-        "a",
-        f"localhost:{broker.plain_port}",
-        mode="observe",
-        controllers=f"localhost:{broker.controller_port}",
-        **{"interval.ms": HOUR_MS},
-    )
-    with doorkeeper(tmp_path, entry) as server:
-        eventually(lambda: status(server)["follows_log"], lambda: status(server))
-        eventually(lambda: status(server)["reads"], lambda: status(server))
-        reads = status(server)["reads"]
-        after_ms = []
-        for number in range(10):
-            user = f"mallory-{number}"
-            edit(tools, broker, "--add", user)
-            edited_ms = time.time() * 1000  # noqa: TID251 - status has the time of day too
-            eventually(
-                lambda number=number: status(server)["extra"] == number + 1,  # type: ignore[misc]
-                lambda: status(server),
-            )
-            (since_ms,) = (
-                each["since_ms"]
-                for each in status(server)["drift"]
-                if f"User:{user} " in each["acl"]
-            )
-            after_ms.append(since_ms - edited_ms)
-        for number in range(10):
-            edit(tools, broker, "--remove", f"mallory-{number}")
-        eventually(lambda: status(server)["extra"] == 0, lambda: status(server))
-
-        print(f"reported after the tool had ended, median: {median(after_ms):.0f} ms")  # noqa: T201
-        assert status(server)["reads"] == reads
-        assert status(server)["follows_log"]
 
 
 @pytest.mark.slow

@@ -12,7 +12,8 @@ from doorkeeper.handlers.produce import NO_RECORDS
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.java_lines import JAVA
 from testkit.kafka_broker import free_port
-from testkit.kafka_jars import Unavailable, cannot, client_jars
+from testkit.kafka_jars import client_jars
+from testkit.or_skip import or_skip
 
 RELEASES = (
     *("2.1.1", "2.4.1", "2.5.1", "2.7.2", "2.8.2"),
@@ -45,10 +46,7 @@ def server() -> Iterator[DoorkeeperServer]:
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_release(server: DoorkeeperServer, release: str) -> None:
     """It manages topics and ACLs; its producers fail at once, and are told why."""
-    try:
-        jars = client_jars(release)
-    except Unavailable as reason:
-        cannot(str(reason))
+    jars = or_skip(lambda: client_jars(release))
     name = f"client-{release}"
 
     done = subprocess.run(

@@ -13,8 +13,9 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 
 from testkit.kafka_broker import free_port
-from testkit.kafka_jars import Unavailable, cannot, other_jars
+from testkit.kafka_jars import other_jars
 from testkit.kafka_target import doorkeeper_target, kafka_target
+from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,10 +44,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
 @pytest.fixture(params=TARGETS)
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     """Give a broker, and a Doorkeeper with the test broker."""
-    try:
-        running = TARGETS[request.param]()
-    except Unavailable as missing:
-        cannot(str(missing))
+    running = or_skip(TARGETS[request.param])
     yield running
     running.close()
 
@@ -54,10 +52,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 @contextmanager
 def application(folder: Path, main: str, *files: Path) -> Iterator[None]:
     """Run a Java program until the end of the block; its output is in a file of the folder."""
-    try:
-        lib = other_jars(POM)
-    except Unavailable as missing:
-        cannot(str(missing))
+    lib = or_skip(lambda: other_jars(POM))
     command = ["java", "-Xmx300m", "-cp", f"{lib}/*", main, *map(str, files)]
     with (folder / "output.txt").open("w") as output:
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)

@@ -1,12 +1,10 @@
 """GSSAPI with a real KDC: clients of others log in, and a broker with the same realm agrees."""
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,13 +18,15 @@ from doorkeeper.config.mechanisms import MechanismSettings
 from testkit import kerberos
 from testkit.frame_recorder import FrameRecorder
 from testkit.kafka_broker import free_port
-from testkit.kafka_jars import PROJECT, Unavailable, cannot, jars
+from testkit.kafka_jars import cannot, jars
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import CallFailed, KafkaTools
 from testkit.kdc import Kdc, missing_packages
 from testkit.kerberos import CLOSED, LAYERS, SERVER, Answer, Login, Ticket, principals_seen, shape
+from testkit.or_skip import or_skip
 from testkit.oracle_totals import Totals
 from testkit.plain import NO_SOURCES
+from testkit.security_page import blocks
 from testkit.serving import Serving
 
 GENERAL = (
@@ -115,10 +115,7 @@ def ours(properties: dict[str, str]) -> Iterator[Target]:
 @pytest.fixture(scope="module")
 def broker(properties: dict[str, str]) -> Iterator[Target]:
     """Give a broker of the realm."""
-    try:
-        target = kafka_target(audit_level="info", **properties)
-    except Unavailable as unavailable:
-        cannot(str(unavailable))
+    target = or_skip(lambda: kafka_target(audit_level="info", **properties))
     yield target
     target.close()
 
@@ -126,10 +123,7 @@ def broker(properties: dict[str, str]) -> Iterator[Target]:
 @pytest.fixture(scope="module")
 def java(realm: Realm) -> Iterator[KafkaTools]:
     """Give Kafka's tools, in a JVM that knows the realm."""
-    try:
-        tools = KafkaTools(jars("4.3.1"))
-    except Unavailable as unavailable:
-        cannot(str(unavailable))
+    tools = or_skip(lambda: KafkaTools(jars("4.3.1")))
     yield tools
     tools.close()
 
@@ -174,12 +168,9 @@ def broken(login: Login, cache: Path, kind: str) -> list[Answer]:
     if kind == "more":
         return answers
     message = {
-        "integrity": b"\2\0\0\0",
         "privacy": b"\4\0\0\0",
-        "none": b"\0\0\0\0",
         "all": b"\7\0\0\0",
         "size": b"\1\0\xff\xff",
-        "name": b"\1\0\0\0kafka@localhost",
         "odd name": b"\1\0\0\0\xff\0\n",
     }.get(kind, b"\1\0\0\0")
     token = message if kind == "unwrapped" else ticket.wrapped(message)
@@ -191,8 +182,8 @@ def broken(login: Login, cache: Path, kind: str) -> list[Answer]:
 @pytest.mark.parametrize(
     "kind",
     [
-        *("garbage", "empty", "cut", "more", "unwrapped", "integrity", "privacy", "none", "all"),
-        *("size", "name", "odd name", "one way"),
+        *("garbage", "empty", "cut", "more", "unwrapped", "privacy", "all", "size", "odd name"),
+        "one way",
     ],
 )
 def test_broken_exchanges(
@@ -397,29 +388,11 @@ def test_keys_that_change(
     assert after == [(0, "", False)] * 2
 
 
-def test_no_ticket_for_the_service(
-    realm: Realm, ours: Target, broker: Target, java: KafkaTools, totals: Totals
-) -> None:
-    """A client that asks for another service never gets as far as a server."""
-    said = []
-    for target in (ours, broker):
-        config = kerberos.client_properties(target, keytab_of(realm, "alice"), service="nobody")
-        patient = {"request.timeout.ms": "20000", "default.api.timeout.ms": "30000"}
-        with pytest.raises(CallFailed) as failed:
-            java.call("describeCluster", {**config, **patient})
-        said.append(str(failed.value).partition(":")[0])
-    totals.compared["exchanges of GSSAPI, with a broker"] += 1
-
-    assert said == ["SaslAuthenticationException"] * 2
-
-
 def test_the_documented_example_works(
     realm: Realm, java: KafkaTools, tmp_path: Path, totals: Totals
 ) -> None:
     """The two files of docs/reference/security.md, with other places and another port."""
-    page = (PROJECT / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
-    _, _, section = page.partition("## GSSAPI (Kerberos)")
-    blocks = re.findall(r"(?:^    .*\n)+", section.partition("\n## ")[0], re.MULTILINE)
+    parts = blocks("## GSSAPI (Kerberos)")
     port = free_port()
     places = {
         "/etc/security/keytabs/kafka_server.keytab": str(realm.keytab),
@@ -428,9 +401,9 @@ def test_the_documented_example_works(
         "localhost:9092": f"localhost:{port}",
     }
     for place, here in places.items():
-        blocks = [block.replace(place, here) for block in blocks]
-    server, client = (textwrap.dedent(block) for block in blocks[1:3])
-    (command,) = (block for block in blocks if "kafka-acls.sh" in block)
+        parts = [part.replace(place, here) for part in parts]
+    server, client = parts[1:3]
+    (command,) = (part for part in parts if "kafka-acls.sh" in part)
     config = tmp_path / "server.properties"
     config.write_text(f"{server}doorkeeper.data.dir={tmp_path / 'data'}\n")
     (tmp_path / "client.properties").write_text(client)
@@ -485,16 +458,8 @@ async def test_a_keytab_is_looked_after(realm: Realm, tmp_path: Path) -> None:
             "doorkeeper.kerberos.config.file: /nowhere/krb5.conf: No such file or directory",
         ),
         (
-            {"listener_name_sasl_gssapi_sasl_jaas_config": ("server.keytab", "nothing.keytab")},
-            "nothing.keytab: No such file or directory",
-        ),
-        (
             {"listener_name_sasl_gssapi_sasl_jaas_config": (SERVER, "kafka/elsewhere")},
             "no key of the principal kafka/elsewhere@EXAMPLE.COM: ",
-        ),
-        (
-            {"sasl_kerberos_principal_to_local_rules": "RULE:[1:$1"},
-            "sasl.kerberos.principal.to.local.rules",
         ),
     ],
 )

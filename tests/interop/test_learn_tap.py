@@ -5,7 +5,6 @@ They are those that the same applications need on a Doorkeeper.
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -14,8 +13,9 @@ import pytest
 
 from doorkeeper.acl.formats.choosing import Format, read
 from testkit.applications import APPLICATION, PRINCIPAL, TOPIC, prepare, run
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import Target, kafka_target
+from testkit.learn_tap import Tap
+from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,33 +28,9 @@ QUICK = ("kafka-python producer", "aiokafka consumer", "librdkafka exactly once"
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Target]:
     """Give a broker on which the user of the applications may do everything."""
-    try:
-        running = kafka_target("4.3.1", super_users=f"User:ANONYMOUS;{PRINCIPAL}")
-    except Unavailable as missing:
-        cannot(str(missing))
+    running = or_skip(lambda: kafka_target("4.3.1", super_users=f"User:ANONYMOUS;{PRINCIPAL}"))
     yield running
     running.close()
-
-
-class Tap:
-    """``doorkeeper learn`` in front of an address, until its end."""
-
-    def __init__(self, address: str, *words: str) -> None:
-        command = ("-m", "doorkeeper", "learn", "--bootstrap-server", address, *words)
-        self._process = subprocess.Popen(
-            [sys.executable, *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stderr is not None
-        self.notice = self._process.stderr.readline()
-        self.address = self.notice.partition("tap on ")[2].partition(",")[0]
-
-    def end(self) -> tuple[str, str]:
-        """Send SIGINT; return what it printed."""
-        self._process.send_signal(signal.SIGINT)
-        return self._process.communicate(timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -92,24 +68,3 @@ def test_a_command_without_a_login(broker: Target) -> None:
 
     assert done.returncode == 3, done.stderr
     assert done.stdout.splitlines()[1:] == [f"User:svc,TOPIC,LITERAL,{TOPIC},WRITE,ALLOW,*"]
-
-
-def test_a_broker_that_is_not_there() -> None:
-    """A line says so; the client sees a connection that ends."""
-    code = (
-        "import os, socket; host, port = os.environ['KAFKA_BOOTSTRAP_SERVERS'].split(':');"
-        "print(socket.create_connection((host, int(port))).recv(1))"
-    )
-    words = ("learn", "--bootstrap-server", "127.0.0.1:1", "--", sys.executable, "-c", code)
-
-    done = subprocess.run(
-        [sys.executable, "-m", "doorkeeper", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert (done.returncode, done.stdout) == (0, "b''\n")
-    assert "doorkeeper: 127.0.0.1:1: " in done.stderr
-    assert "Traceback" not in done.stderr

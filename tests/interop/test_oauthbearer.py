@@ -5,12 +5,9 @@ those of one key set. Who a client is shows in what it may do: only User:alice a
 see ACLs.
 """
 
-import json
-import os
 import re
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,12 +15,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from testkit.clients import CLIENTS, DRIVERS
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import KafkaBroker, free_port
-from testkit.kafka_jars import PROJECT, VERSIONS, Unavailable, cannot, jars
+from testkit.kafka_jars import VERSIONS, jars
 from testkit.kafka_target import STANDARD
 from testkit.kafka_tools import CallFailed, Done, KafkaTools, run_process
+from testkit.library_sessions import LIBRARIES, held, refusal
+from testkit.or_skip import or_skip
+from testkit.security_page import blocks
 from testkit.tokens import key_of, key_set, signed, unsigned
 
 REFERENCE = VERSIONS[0]
@@ -33,8 +32,7 @@ UNSECURED = f"{_PACKAGE}.internals.unsecured.OAuthBearerUnsecuredValidatorCallba
 SIGNED = f"{_PACKAGE}.OAuthBearerValidatorCallbackHandler"
 ALLOWED_URLS = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="
 HANDLER = "sasl.server.callback.handler.class"
-CLIENT_S = 60
-ATTEMPTS = 10
+OAUTH = "OAUTHBEARER"
 SHORT_S = 13
 """A token's life: librdkafka fetches the next at 80 percent, and logs in again at 90."""
 KEY = key_of("RSA", "k")
@@ -148,10 +146,7 @@ def doors(
     with pytest.MonkeyPatch.context() as patch:
         # The broker and the tools are other processes: this is how they get the property.
         patch.setenv("JAVA_TOOL_OPTIONS", ALLOWED_URLS + urls)
-        try:
-            found = started(request.param, files)
-        except Unavailable as missing:
-            cannot(str(missing))
+        found = or_skip(lambda: started(request.param, files))
         for name in ("User:alice", "User:b,c=d"):
             binding = ["CLUSTER", "kafka-cluster", "LITERAL", name, "*", "DESCRIBE", "ALLOW"]
             tools = kafka_tools(REFERENCE)
@@ -180,52 +175,25 @@ def listed(tools: KafkaTools, doors: Doors, address: str, config: dict[str, str]
 
 SCOPE = {"ListClaim_scp": "|read|write"}
 GOOD: dict[str, dict[str, str]] = {
-    "a text": {"StringClaim_sub": "alice"} | SCOPE,
-    "a scope that is a text": {"StringClaim_sub": "alice", "StringClaim_scp": "read"},
-    "odd characters": {"StringClaim_sub": "b,c=d"} | SCOPE,
-    "numbers, lists and texts": {
-        "StringClaim_sub": "alice",
-        "NumberClaim_level": "1.5e3",
-        "ListClaim_teams": ",a,b,,",
-        "StringClaim_dept": "x y",
-    }
-    | SCOPE,
-    "a claim of another name": {
-        "PrincipalClaimName": "user",
-        "StringClaim_user": "someone",
-        "StringClaim_sub": "alice",
-    }
-    | SCOPE,
-    "a claim for the scope": {"StringClaim_sub": "alice", "ScopeClaimName": "scp"} | SCOPE,
-    "a lifetime": {"StringClaim_sub": "alice", "LifetimeSeconds": "60"} | SCOPE,
-    "extensions": {
-        "StringClaim_sub": "alice",
-        "Extension_traceId": "42 x",
-        "Extension_logicalCluster": "lkc-1",
-    }
-    | SCOPE,
+    "a text": {},
+    "odd characters": {"StringClaim_sub": "b,c=d"},
+    "numbers, lists and texts": {"NumberClaim_level": "1.5e3", "ListClaim_teams": ",a,b,,"},
+    "a claim of another name": {"PrincipalClaimName": "user", "StringClaim_user": "someone"},
+    "a claim for the scope": {"ScopeClaimName": "scp"},
+    "a lifetime": {"LifetimeSeconds": "60"},
+    "extensions": {"Extension_traceId": "42 x", "Extension_logicalCluster": "lkc-1"},
 }
 
 
 @pytest.mark.parametrize("options", GOOD.values(), ids=GOOD)
 def test_tokens_of_kafkas_client(doors: Doors, tools: KafkaTools, options: dict[str, str]) -> None:
     """With each of its options the tool is the principal of the claim sub, which may see ACLs."""
-    done = listed(tools, doors, doors.oauth, java_client(**options))
+    done = listed(
+        tools, doors, doors.oauth, java_client(**{"StringClaim_sub": "alice"} | SCOPE | options)
+    )
 
     assert done.status == 0, done.text
     assert "principal=User:b,c=d" in done.stdout
-
-
-def test_another_principal_sees_nothing(
-    doors: Doors, kafka_tools: Callable[[str], KafkaTools]
-) -> None:
-    """Who logs in as somebody else is that one."""
-    config = java_client(StringClaim_sub="bob", **SCOPE)
-
-    done = listed(kafka_tools(REFERENCE), doors, doors.oauth, config)
-
-    assert done.status == 1
-    assert "ClusterAuthorizationException" in done.text
 
 
 def test_a_missing_scope_is_told_to_kafkas_client(
@@ -288,37 +256,6 @@ def test_kafkas_client_authenticates_again(
         assert 1 <= connections <= 2
 
 
-LIBRARIES = {"kafka-python": "kafka-python-3", "confluent-kafka": "confluent-kafka"}
-
-
-def held(library: str, address: str, *tokens: tuple[float, str, float], seconds: float = 0) -> Any:
-    """Return how a session of a library went, which uses its tokens one after the other."""
-    [client] = [each for each in CLIENTS if each.name == LIBRARIES[library]]
-    script = {
-        "library": library,
-        "bootstrap": address,
-        "seconds": seconds,
-        "tokens": tokens,
-        "principal": "alice",
-        "extensions": {"traceId": "42"},
-    }
-    try:
-        python = client._environment() / "bin" / "python"
-    except Unavailable as missing:
-        cannot(str(missing))
-    done = subprocess.run(
-        [python, DRIVERS / "oauthbearer.py"],
-        input=json.dumps(script),
-        capture_output=True,
-        text=True,
-        timeout=CLIENT_S,
-        check=False,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 def plain_token(lifetime_s: float, **others: Any) -> tuple[str, float]:
     """Return an unsigned token of alice, and its end."""
     end_s = now_s() + lifetime_s
@@ -329,33 +266,19 @@ def plain_token(lifetime_s: float, **others: Any) -> tuple[str, float]:
 def test_other_clients_log_in_and_are_refused(doors: Doors, library: str) -> None:
     """With tokens of both kinds; a refusal has the text of the broker, in the library's words."""
     end_s = now_s() + 600
-    good = held(library, doors.jwt, (0, signed(claims(), KEY, "RS256"), end_s))
-    plain = held(library, doors.oauth, (0, *plain_token(600)))
-    wrong = signed(claims(aud="x"), KEY, "RS256")
+    right, wrong = (signed(claims(**each), KEY, "RS256") for each in ({}, {"aud": "x"}))
+    good = held(library, doors.jwt, OAUTH, tokens=[(0, right, end_s)])
+    plain = held(library, doors.oauth, OAUTH, tokens=[(0, *plain_token(600))])
 
-    for found in (good, plain):
-        assert (found["error"], found["calls"]) == (None, 1), found
-    invalid = refusal(library, doors.jwt, INVALID, (0, wrong, end_s))
-    narrow = refusal(library, doors.oauth, NO_SCOPE, (0, *plain_token(600, scp="write")))
+    for session in (good, plain):
+        assert (session["error"], session["calls"]) == (None, 1), session
+    invalid = refusal(library, doors.jwt, OAUTH, INVALID, tokens=[(0, wrong, end_s)])
+    narrow_token = (0, *plain_token(600, scp="write"))
+    narrow = refusal(library, doors.oauth, OAUTH, NO_SCOPE, tokens=[narrow_token])
     # A broker closes at once, and what kafka-python sees first is a matter of chance.
     if isinstance(doors.server, DoorkeeperServer) or library != "kafka-python":
         assert INVALID in invalid
         assert NO_SCOPE in narrow
-
-
-def refusal(library: str, address: str, wanted: str, token: tuple[float, str, float]) -> str:
-    """Return all that a library tells of a refusal.
-
-    On a busy machine kafka-python may see that a broker has closed before it sees why.
-    """
-    told = ""
-    for _ in range(ATTEMPTS):
-        found = held(library, address, token)
-        assert found["calls"] == 0
-        told = found["text"] + found["log"]
-        if wanted in told:
-            break
-    return told
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -366,63 +289,13 @@ def test_other_clients_authenticate_again(doors: Doors, library: str) -> None:
     second = signed(claims(exp=late_s), KEY, "RS256")
     before = doors.connections
 
-    found = held(library, doors.jwt, (0, first, soon_s), (2, second, late_s), seconds=SHORT_S + 2)
+    tokens = [(0, first, soon_s), (2, second, late_s)]
+    found = held(library, doors.jwt, OAUTH, tokens=tokens, seconds=SHORT_S + 2)
 
     assert found["error"] is None, found
     assert found["calls"] > 20
     if isinstance(doors.server, DoorkeeperServer):
         assert 1 <= doors.connections - before <= 3
-
-
-def replace_keys(doors: Doors, key: Any) -> None:
-    """Write the file of keys anew, and wait until the server takes them."""
-    (doors.files / "keys.json").write_bytes(key_set(key))
-    # A broker looks at the file once in a second: the next test needs these keys too.
-    time.sleep(1.1 if isinstance(doors.server, KafkaBroker) else 0)
-
-
-def test_a_rotation_needs_no_restart(doors: Doors) -> None:
-    """The next key is in the file before tokens name it; the old one is gone afterwards."""
-    new = key_of("P-384", "new")
-    try:
-        replace_keys(doors, new)
-        end_s = now_s() + 600
-        good = held("kafka-python", doors.jwt, (0, signed(claims(), new, "ES384"), end_s))
-        old = held("kafka-python", doors.jwt, (0, signed(claims(), KEY, "RS256"), end_s))
-    finally:
-        replace_keys(doors, KEY)
-
-    assert good["error"] is None, good
-    assert old["error"] is not None
-
-
-def test_no_log_holds_a_token(doors: Doors) -> None:
-    """Neither of a token that is good, nor of one that is not, is a part in Doorkeeper's log."""
-    if isinstance(doors.server, KafkaBroker):
-        pytest.skip("what a broker logs is its own affair")
-    plain, end_s = plain_token(600, jti="hush-hush")
-    tokens = [
-        signed(claims(jti=jti), KEY, "RS256", kid=kid) for jti, kid in (("a", "k"), ("b", "x"))
-    ]
-
-    found = [held("kafka-python", doors.jwt, (0, token, end_s)) for token in tokens]
-    found += [held("kafka-python", doors.oauth, (0, plain, end_s))]
-
-    assert [each["error"] is None for each in found] == [True, False, True]
-    text = doors.server.log.read_text()
-    assert "invalid_token" in text
-    assert not any(part in text for token in (*tokens, plain) for part in token.split(".") if part)
-    assert "hush-hush" not in text
-
-
-PAGE = PROJECT / "docs" / "reference" / "security.md"
-
-
-def blocks(heading: str) -> list[str]:
-    """Return the indented blocks of a section of the page."""
-    section = PAGE.read_text().partition(f"\n### {heading}\n")[2].partition("\n### ")[0]
-    found = re.findall(r"(?:^    .*\n|^\n(?=    ))+", section, re.MULTILINE)
-    return [textwrap.dedent(block).strip("\n") for block in found if block.strip()]
 
 
 @pytest.mark.parametrize("heading", ["Signed tokens", "Unsigned tokens, for development"])
@@ -435,7 +308,7 @@ def test_the_page_can_be_followed(
         block.replace("/etc/doorkeeper", str(tmp_path)).replace(
             "localhost:9093", f"localhost:{port}"
         )
-        for block in blocks(heading)
+        for block in blocks(f"### {heading}")
     ]
     properties = dict(
         line.split("=", 1) for line in re.sub(r"\\\n *", "", found[0]).splitlines() if line
@@ -446,7 +319,7 @@ def test_the_page_can_be_followed(
         monkeypatch.setenv("JAVA_TOOL_OPTIONS", tools.splitlines()[0].partition("KAFKA_OPTS=")[2])
     else:
         _, client = found
-        tools = blocks("Signed tokens")[-1]
+        tools = blocks("### Signed tokens")[-1]
     words = tools.splitlines()[-1].split()[1:]
     (tmp_path / "client.properties").write_text(client)
     words = [str(tmp_path / word) if word == "client.properties" else word for word in words]
@@ -454,10 +327,7 @@ def test_the_page_can_be_followed(
     server = DoorkeeperServer(properties, ports=(port,))
     try:
         server.start()
-        try:
-            done = run_process(jars(REFERENCE), "kafka-acls", *words)
-        except Unavailable as missing:
-            cannot(str(missing))
+        done = or_skip(lambda: run_process(jars(REFERENCE), "kafka-acls", *words))
     finally:
         server.close()
 

@@ -165,20 +165,3 @@ def test_spark_reads_and_writes(tmp_path: Path, store: dict[str, str]) -> None:
             assert read(place, name).equals(read(tmp_path / "local", name)), name
     assert read(place, "decisions")["count"].sum() == 2 * LINES
     assert read(place, "runs")["files_read"].to_list() == [2, 0]
-
-
-def test_an_object_store_that_does_not_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is told in one line with the address."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
-    (tmp_path / "0.log").write_text(LINE.format(user="u0"))
-
-    done = ran(tmp_path, PLACE)
-
-    assert done.returncode == 3
-    assert len(done.stderr.splitlines()) == 1
-    assert PLACE in done.stderr

@@ -16,17 +16,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
 
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.formats.listing import read as read_listed
-from doorkeeper_pipeline.evaluation.deciding import add_decisions
-from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.tables import delta
 from testkit.kafka_broker import KafkaBroker
-from testkit.kafka_jars import Unavailable, cannot, jars, logging_by_log4j
+from testkit.kafka_jars import jars, logging_by_log4j
 from testkit.kafka_tools import KafkaTools
+from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,10 +74,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("broker")
     file, config = folder / "kafka-authorizer.log", folder / "log4j2.xml"
     config.write_text(LOG4J.format(log=file))
-    try:
-        release = logging_by_log4j(jars("4.3.1"))
-    except Unavailable as missing:
-        cannot(str(missing))
+    release = or_skip(lambda: logging_by_log4j(jars("4.3.1")))
     users = {"alice": "alice-secret", "bob": "bob-secret", "admin": "admin-secret"}
     broker = KafkaBroker(
         release,
@@ -190,49 +183,6 @@ def test_the_tables_say_what_the_lines_say(
     assert found == lines
 
 
-def test_super_users_that_were_not_given(log: tuple[Path, str], tmp_path: Path) -> None:
-    """The log of the broker contradicts the ACLs, and the rule that it names is the cause."""
-    file, listed = log
-    acls = tmp_path / "acls.txt"
-    acls.write_text(listed)
-    words = ["--audit", str(file), "--acls", str(acls), "--out", str(tmp_path / "out")]
-    command = [sys.executable, "-m", "doorkeeper_pipeline", "run", "--engine", "local"]
-
-    done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
-
-    assert done.returncode == 4, done.stderr
-    (hint,) = [line for line in done.stdout.splitlines() if "allowed to super users" in line]
-    options = hint.partition(": add ")[2]
-    assert sorted(options.split()[1::2]) == ["User:ANONYMOUS", "User:admin"]
-
-
 def decisions_of(out: Path) -> pl.DataFrame:
     table = delta.read(out, "decisions")
     return table.with_columns(pl.col("minute").dt.strftime("%Y-%m-%d %H:%M"))
-
-
-def test_the_evaluator_decides_as_the_broker_did(log: tuple[Path, str], tmp_path: Path) -> None:
-    """Every distinct question of the log, from the ACLs as they were listed."""
-    file, listed = log
-    asked: dict[tuple[str, ...], str] = {}
-    for line in file.read_text().splitlines():
-        found = LINE.fullmatch(line)
-        assert found is not None
-        _, who, outcome, operation, host, kind, name, *_ = found.groups()
-        # The grants were made while the log was written; all users came afterwards.
-        if who != "User:ANONYMOUS":
-            asked[who, host, operation, KINDS[kind], name] = outcome.upper()
-    columns = ("principal", "host", "operation", "resource_type", "resource_name")
-    table = pa.table(dict(zip(columns, map(list, zip(*asked, strict=True)), strict=True)))
-    policy = Policy(super_users=frozenset({"User:ANONYMOUS", "User:admin"}))
-
-    made = add_decisions(compile_index(distinct(read_listed(listed)), policy), table)
-
-    outcomes = ["ALLOWED" if each else "DENIED" for each in made.column("allowed").to_pylist()]
-    wrong = [
-        (question, outcome, expected)
-        for (question, expected), outcome in zip(asked.items(), outcomes, strict=True)
-        if outcome != expected
-    ]
-    assert len(asked) > 20
-    assert wrong == []

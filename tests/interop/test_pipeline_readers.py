@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from testkit.checkout import ROOT
-from testkit.kafka_jars import Unavailable, cannot, other_jars
+from testkit.kafka_jars import other_jars
+from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,12 +85,11 @@ def commit(logs: Path, out: Path, number: int) -> None:
 
 def spark_options() -> dict[str, str]:
     """Return the variables of PySpark with the reader of the format."""
-    try:
-        jars = sorted(
+    jars = or_skip(
+        lambda: sorted(
             map(str, other_jars(ROOT / "tests/interop/spark_delta/pom.xml").glob("*.jar"))
         )
-    except Unavailable as error:
-        cannot(str(error))
+    )
     conf = {
         "spark.jars": ",".join(jars),
         "spark.ui.enabled": "false",

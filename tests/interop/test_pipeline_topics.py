@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import random
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from contextlib import closing
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -28,12 +26,13 @@ from doorkeeper_pipeline.tables.delta import Tables
 from testkit.certificates import PASSWORD, trust_store, world
 from testkit.checkout import ROOT
 from testkit.kafka_broker import KafkaBroker
-from testkit.kafka_jars import Unavailable, cannot, jars, other_jars
+from testkit.kafka_jars import jars, other_jars
 from testkit.kafka_tools import KafkaTools
+from testkit.or_skip import or_skip
 from testkit.spark_cluster import kill_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow]
@@ -119,10 +118,7 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Run a broker with a topic that has records of each kind."""
-    try:
-        release = jars("4.3.1")
-    except Unavailable as missing:
-        cannot(str(missing))
+    release = or_skip(lambda: jars("4.3.1"))
     users = {"admin": "admin-secret", "reader": SECRET, "stranger": "stranger-secret"}
     folder = tmp_path_factory.mktemp("site")
     (folder / "server.p12").write_bytes(world().server.pkcs12())
@@ -211,47 +207,6 @@ def test_both_engines(site: Site, tmp_path: Path) -> None:
     assert not [path for path in files if SECRET.encode() in path.read_bytes()]
 
 
-def in_envelope(name: str, number: int) -> str:
-    """Return a line of the log in the envelope of ``kcat -J``."""
-    place = {"topic": "shipped", "partition": 0, "offset": number, "tstype": "create", "ts": 1}
-    return json.dumps({**place, "broker": 1, "key": None, "payload": line(name, number)})
-
-
-def of_redpanda(name: str, number: int) -> str:
-    """Return an event of Redpanda's audit topic."""
-    event = {
-        "class_uid": 6003,
-        "count": 1,
-        "time": 1_795_300_000_000 + number,
-        "actor": {
-            "authorizations": [{"decision": "denied", "policy": {"desc": "", "name": ""}}],
-            "user": {"name": "alice", "type_id": 1},
-        },
-        "api": {"operation": "fetch", "service": {"name": "kafka rpc protocol"}},
-        "resources": [{"name": name, "type": "topic"}],
-        "src_endpoint": {"ip": "10.0.0.7", "name": "rpk", "port": 53602},
-        "status_id": 2,
-    }
-    return json.dumps(event)
-
-
-@pytest.mark.parametrize("record", [in_envelope, of_redpanda])
-def test_other_records(site: Site, tmp_path: Path, record: Callable[[str, int], str]) -> None:
-    """Records in an envelope of kcat, and Redpanda's, are known by their form in both engines."""
-    topic = record.__name__.replace("_", "-")
-    site.create(topic)
-    site.produce("none", [record(topic, number) for number in range(50)], topic)
-    for name, options in (("local", ()), ("spark", site.spark)):
-        address = site.address.replace(TOPIC, topic)
-
-        done = ran(site, tmp_path / name, *options, address=address)
-
-        assert done.returncode in (0, 4), done.stderr[-3000:]
-        assert counts(tmp_path / name) == {topic: 50}
-        assert json.loads(done.stdout)["run"]["quarantined"] == 0
-    assert silver_and_gold(tmp_path / "local") == silver_and_gold(tmp_path / "spark")
-
-
 @pytest.mark.parametrize("engine", ["local", "spark"])
 def test_errors(site: Site, tmp_path: Path, engine: str) -> None:
     """A topic that is not there, one that may not be read, and no broker: one line each."""
@@ -273,42 +228,6 @@ def test_errors(site: Site, tmp_path: Path, engine: str) -> None:
     # To users who may not see it, a broker does not say whether a topic is there.
     assert "not allowed: READ and DESCRIBE on the topic are needed" in unknown.stderr
     assert "not allowed: READ and DESCRIBE on the topic are needed" in refused.stderr
-
-
-def test_spark_without_its_source(site: Site, tmp_path: Path) -> None:
-    """The package that is missing is named with its version."""
-    done = ran(site, tmp_path, *SPARK)
-
-    assert done.returncode == 3
-    told = done.stderr.splitlines()[-1]  # Spark has warnings of its own
-    wanted = f"add --packages org.apache.spark:spark-sql-kafka-0-10_2.13:{version('pyspark')}"
-    assert told == f"doorkeeper-pipeline: Spark has no source for topics: {wanted}"
-
-
-ROUNDS = 20
-
-
-def test_killed_runs(site: Site, tmp_path: Path) -> None:
-    """Killed at any moment while records are written, runs lose nothing and count nothing twice."""
-    drawn = random.Random(20)
-    wanted = WANTED.copy()
-    begin = time.monotonic()
-    assert ran(site, tmp_path).returncode in (0, 4)
-    whole_s = time.monotonic() - begin
-    for number in range(ROUNDS):
-        name = f"round-{number}"
-        site.transaction([line(name, each) for each in range(50)], commits=True)
-        wanted[name] = 50
-        process = subprocess.Popen(
-            command(site, tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        time.sleep(drawn.uniform(0, whole_s))
-        process.send_signal(signal.SIGKILL)
-        process.wait(30)
-
-    assert ran(site, tmp_path).returncode in (0, 4)
-
-    assert counts(tmp_path) == wanted
 
 
 @pytest.mark.timeout(7200)  # at the function: one of the module gives way to that of the folder

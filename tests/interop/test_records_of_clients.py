@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import time
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from itertools import count, islice
 from typing import TYPE_CHECKING
@@ -27,13 +26,12 @@ from testkit.applications import (
     sarama,
     set_acls,
 )
-from testkit.clients import WrongPython
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import USERS, Target, doorkeeper_target, kafka_target
 from testkit.members import LIMIT_S, Members
+from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from doorkeeper.acl.model import AclBinding
@@ -55,10 +53,7 @@ TARGETS: dict[str, Callable[[], Target]] = {
 
 
 def start(name: str) -> Target:
-    try:
-        return TARGETS[name]()
-    except Unavailable as missing:
-        cannot(str(missing))
+    return or_skip(TARGETS[name])
 
 
 @pytest.fixture(params=TARGETS)
@@ -77,10 +72,7 @@ def both() -> Iterator[Sequence[Target]]:
 
 
 def command_of(of: Callable[[str], Callable[..., Sequence[str]]], name: str) -> Sequence[str]:
-    try:
-        return of(name)("", None)
-    except (Unavailable, WrongPython) as missing:
-        cannot(str(missing))
+    return or_skip(lambda: of(name)("", None))
 
 
 @pytest.mark.parametrize(

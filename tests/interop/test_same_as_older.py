@@ -6,8 +6,8 @@ import pytest
 
 from testkit.accepted import ACCEPTED, OLDER_ACCEPTED, Accepted
 from testkit.frame_steps import Scenario
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.older_frame_cases import OLDER
+from testkit.or_skip import or_skip
 from testkit.oracle_totals import Totals
 from testkit.pairs import Pair
 
@@ -15,10 +15,7 @@ from testkit.pairs import Pair
 @pytest.fixture(scope="module")
 def older(totals: Totals) -> Iterator[Pair]:
     """Give a broker 3.9.1 and a Doorkeeper."""
-    try:
-        running = Pair.start(totals, "3.9.1")
-    except Unavailable as missing:
-        cannot(str(missing))
+    running = or_skip(lambda: Pair.start(totals, "3.9.1"))
     yield running
     running.close()
 

@@ -1,6 +1,6 @@
 """Every question that a handler asks the authorizer is the one that a broker's handler asks.
 
-Both servers write every decision to their audit log (TRACE); each request of ``frame_cases`` goes
+Both servers write every decision to their audit log (TRACE); random requests and the catalogues go
 to both, and the lines about alice and bob are compared as multisets: operation, resource, outcome,
 level, which tells the log flags, reference count and rule.
 
@@ -22,9 +22,10 @@ import pytest
 from testkit.credential_cases import CREDENTIAL_SCENARIOS
 from testkit.frame_cases import SCENARIOS
 from testkit.frame_steps import Scenario
-from testkit.kafka_jars import BROKERS, Unavailable, cannot
+from testkit.kafka_jars import BROKERS
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
-from testkit.network_frame_cases import network_scenarios
+from testkit.or_skip import or_skip
+from testkit.random_requests import RandomRequests
 from testkit.side_by_side import INTERNAL_DECLARED, Side
 
 OF_KAFKA = re.compile(r"(TRACE|DEBUG|INFO) kafka\.authorizer\.logger - (.*)")
@@ -32,6 +33,8 @@ OF_KAFKA = re.compile(r"(TRACE|DEBUG|INFO) kafka\.authorizer\.logger - (.*)")
 ABOUT = ("Principal = User:alice ", "Principal = User:bob ")
 
 FORWARDED_AGAIN = ("for request = IncrementalAlterConfigs ", "for request = AlterConfigs ")
+
+SEQUENCES, STEPS = 12, 40
 
 CAUGHT_UP_S = 20
 """How long a line may take from the decision to the file."""
@@ -101,10 +104,7 @@ def version(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def reference(version: str) -> Iterator[Watched]:
     """Give a real broker that writes every decision."""
-    try:
-        running = kafka_target(version, audit_level="trace")
-    except Unavailable as missing:
-        cannot(str(missing))
+    running = or_skip(lambda: kafka_target(version, audit_level="trace"))
     watched = Watched(running)
     yield watched
     watched.close()
@@ -146,9 +146,17 @@ def comparable(lines: Lines, version: str) -> Lines:
     return Counter({line: count for line, count in lines.items() if not EARLY.search(line[1])})
 
 
+def random_scenarios() -> Iterator[Scenario]:
+    """Yield sequences of random requests; their seeds are fixed."""
+    for seed in range(1, 1 + SEQUENCES):
+        stream = RandomRequests(seed)
+        steps = (*stream.world(), *(stream.step() for _ in range(STEPS)))
+        yield Scenario(f"random requests {seed}", steps)
+
+
 AUDITED = [
     each
-    for each in (*SCENARIOS, *CREDENTIAL_SCENARIOS, *network_scenarios())
+    for each in (*random_scenarios(), *SCENARIOS, *CREDENTIAL_SCENARIOS)
     if any(step.user in ("alice", "bob") for step in each.steps)
 ]
 

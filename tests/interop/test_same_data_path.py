@@ -8,7 +8,7 @@ import pytest
 
 from testkit.consumer_frame_cases import consumer_scenarios
 from testkit.data_frame_cases import data_scenarios
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.or_skip import or_skip
 from testkit.pairs import Pair
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ def pair(totals: Totals) -> Iterator[Pair]:
     """Give a real broker, and a Doorkeeper with the test broker."""
     # The test broker computes assignments at once; a broker waits for a second between two.
     at_once = {"group_consumer_assignment_interval_ms": "0"}
-    try:
-        running = Pair.start(totals, "4.3.1", doorkeeper_test_broker="true", **at_once)
-    except Unavailable as missing:
-        cannot(str(missing))
+    running = or_skip(lambda: Pair.start(totals, "4.3.1", doorkeeper_test_broker="true", **at_once))
     yield running
     running.close()
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats.choosing import WRITTEN, read
+from doorkeeper.acl.formats.choosing import read
 from doorkeeper.acl.model import (
     ANY_BINDING,
     AccessControlEntry,
@@ -28,13 +28,13 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.client import AdminClient, ClientConfig
 from testkit.kafka_broker import KafkaBroker
-from testkit.kafka_jars import BROKERS, Unavailable, cannot
+from testkit.kafka_jars import BROKERS
 from testkit.kafka_target import RELEASES, Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import KafkaTools
+from testkit.or_skip import or_skip
 from testkit.oracle_authorizer import AuthorizerOracle
 from testkit.oracle_totals import Totals
 
@@ -150,10 +150,7 @@ def version(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def oracle(version: str) -> Iterator[AuthorizerOracle]:
     """Give the authorizer of the release."""
-    try:
-        judge = AuthorizerOracle(version)
-    except Unavailable as missing:
-        cannot(str(missing))
+    judge = or_skip(lambda: AuthorizerOracle(version))
     yield judge
     judge.close()
 
@@ -171,10 +168,7 @@ async def filled(address: str, bindings: Sequence[AclBinding]) -> None:
 @pytest.fixture(scope="module")
 def servers(version: str) -> Iterator[dict[str, Target]]:
     """Give a broker and a Doorkeeper with the world's ACLs."""
-    try:
-        broker = kafka_target(version)
-    except Unavailable as missing:
-        cannot(str(missing))
+    broker = or_skip(lambda: kafka_target(version))
     try:
         ours = doorkeeper_target(version=version)
         try:
@@ -274,91 +268,3 @@ def test_a_brokers_own_file_says_what_decides(
         assert found["policy"]["superUsers"] == ["User:ANONYMOUS", "User:admin"]
         assert found["policy"]["superUsersFrom"] == "configured"
     totals.compared["explanations of a server's ACLs"] += len(questions)
-
-
-@pytest.mark.parametrize("how", [each.value for each in WRITTEN])
-def test_an_export_is_judged_as_the_broker(
-    servers: dict[str, Target], version: str, how: str, tmp_path: Path, totals: Totals
-) -> None:
-    """In every format that is written."""
-    address = servers["kafka"].plain
-    line = ["acls", "export", f"kafka://{address}", "--format", how]
-    exported = CliRunner().invoke(doorkeeper, line)
-    assert exported.exit_code == 0, exported.output
-    (tmp_path / "export").write_text(exported.stdout, encoding="utf-8", newline="")
-    questions = random.Random(SEED + 4).sample(QUESTIONS, 8)
-
-    for question in questions:
-        live, file = (
-            explained(question, POLICIES[1], *source)
-            for source in (
-                ("--bootstrap-server", address),
-                (str(tmp_path / "export"), *rules_of(version)),
-            )
-        )
-        for part in ("allowed", "rule", "considered", "binding", "acls"):
-            assert file[part] == live[part], (question, part)
-    totals.compared["explanations of exports beside a server's ACLs"] += len(questions)
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_what_would_turn_the_answer_turns_kafkas(
-    oracle: AuthorizerOracle,
-    version: str,
-    policy: tuple[str, bool],
-    tmp_path: Path,
-    totals: Totals,
-) -> None:
-    """The flip, as what-if of the command and as a change of Kafka's ACLs."""
-    rows = "\n".join(row(each) for each in world())
-    file = tmp_path / "acls.csv"
-    header = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
-    file.write_text(f"{header}\n{rows}\n", encoding="utf-8")
-    turned = 0
-    for question in random.Random(SEED + 2).sample(QUESTIONS, 80):
-        found = explained(question, policy, str(file), *rules_of(version))
-        added, removed = (
-            read(json.dumps({"version": 1, "acls": found["flip"][each]}))
-            for each in ("add", "remove")
-        )
-        if not added and not removed:
-            assert found["rule"] == "SuperUser"
-            continue
-        words = [word for each in added for word in ("--with", row(each))]
-        words += [word for each in removed for word in ("--without", row(each))]
-        after = explained(question, policy, str(file), *rules_of(version), *words)
-        left = sorted({*world(), *added} - set(removed))
-        [theirs] = answers(oracle, left, policy, [question])
-        assert (after["allowed"], after["rule"]) == theirs, question
-        assert after["allowed"] is not found["allowed"], question
-        assert after["before"]["allowed"] is found["allowed"]
-        turned += 1
-    totals.compared["answers turned round"] += turned
-
-    assert turned > 50
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_kafka_decides_alike_without_what_can_go(
-    oracle: AuthorizerOracle,
-    version: str,
-    policy: tuple[str, bool],
-    tmp_path: Path,
-    totals: Totals,
-) -> None:
-    """The file that lint writes is smaller, and changes no answer."""
-    full, lean = tmp_path / "full.csv", tmp_path / "lean.json"
-    header = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
-    full.write_text("\n".join([header, *map(row, world()), ""]), encoding="utf-8")
-    line = ["acls", "lint", str(full), "--fix-file", str(lean), *rules_of(version)]
-    line += ["--super-users", policy[0]] + (["--allow-everyone"] if policy[1] else [])
-
-    result = CliRunner().invoke(doorkeeper, line)
-
-    assert result.exit_code == 1
-    left = read(lean.read_text(encoding="utf-8"))
-    assert 0 < len(left) < len(world())
-    before = answers(oracle, world(), policy, QUESTIONS)
-    after = answers(oracle, left, policy, QUESTIONS)
-    assert [allowed for allowed, _ in after] == [allowed for allowed, _ in before]
-    totals.compared["answers without what lint leaves out"] += len(QUESTIONS)

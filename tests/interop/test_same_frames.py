@@ -4,20 +4,21 @@ import pytest
 
 from testkit.admin_frame_cases import ADMIN_SCENARIOS
 from testkit.credential_cases import CREDENTIAL_SCENARIOS
+from testkit.data_frame_cases import empty_log_scenarios
 from testkit.frame_cases import SCENARIOS
 from testkit.frame_steps import Scenario
 from testkit.log_frame_cases import LOG_SCENARIOS
-from testkit.network_frame_cases import network_scenarios
-from testkit.offset_frame_cases import OFFSET_SCENARIOS
 from testkit.pairs import Pair
+
+RANDOM = 25
+"""Scenarios of random requests that the catalogues do not have."""
 
 ALL = (
     *SCENARIOS,
     *CREDENTIAL_SCENARIOS,
     *LOG_SCENARIOS,
     *ADMIN_SCENARIOS,
-    *OFFSET_SCENARIOS,
-    *network_scenarios(),
+    *empty_log_scenarios(RANDOM),
 )
 
 
@@ -26,7 +27,6 @@ def test_scenario(scenario: Scenario, pair: Pair) -> None:
     """Every answer equals the broker's, and nothing is left that another scenario could see."""
     pair.clear(scenario.topics)
     kept = pair.kept()
-
     differences = [line for step in scenario.steps for line in pair.differences(step)]
 
     assert not differences, "\n".join(differences)

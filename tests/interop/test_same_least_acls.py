@@ -12,8 +12,8 @@ import pytest
 
 from doorkeeper.testing import DoorkeeperServer
 from testkit.applications import APPLICATION, PRINCIPAL, USER, run, set_acls
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import USERS, Target, kafka_target
+from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,10 +29,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Target]:
     """Give a broker whose log names each refusal."""
-    try:
-        running = kafka_target("4.3.1", audit_level="info")
-    except Unavailable as missing:
-        cannot(str(missing))
+    running = or_skip(lambda: kafka_target("4.3.1", audit_level="info"))
     yield running
     running.close()
 

@@ -15,8 +15,8 @@ from testkit.frame_steps import (
     new_topic,
     replace_configs,
 )
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import doorkeeper_target, kafka_target
+from testkit.or_skip import or_skip
 from testkit.oracle_totals import Totals
 from testkit.pairs import Pair
 from testkit.side_by_side import INTERNAL_DECLARED
@@ -30,10 +30,7 @@ def policed(totals: Totals) -> Iterator[Pair]:
     keys = ("create_topic_policy_class_name", "alter_config_policy_class_name")
     java = ("RefusingPolicies$Topics", "RefusingPolicies$Configs")
     python = ("testkit.policies.Topics", "testkit.policies.Configs")
-    try:
-        reference = kafka_target(**INTER_BROKER, **dict(zip(keys, java, strict=True)))
-    except Unavailable as missing:
-        cannot(str(missing))
+    reference = or_skip(lambda: kafka_target(**INTER_BROKER, **dict(zip(keys, java, strict=True))))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT / "tests"), prepend=os.pathsep)
         ours = doorkeeper_target(

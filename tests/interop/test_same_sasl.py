@@ -10,7 +10,8 @@ import pytest
 from testkit import conversation_cases, sasl_doors
 from testkit.accepted import accepted_beside, agreed
 from testkit.conversations import spoken
-from testkit.kafka_jars import BROKERS, Unavailable, cannot
+from testkit.kafka_jars import BROKERS
+from testkit.or_skip import or_skip
 from testkit.scram_conversations import CATALOGUE, play, shown
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ def doors(
 ) -> Iterator[tuple[SaslDoors, SaslDoors]]:
     """Give a broker and a Doorkeeper that the same file has started, with the same users."""
     folder = tmp_path_factory.mktemp("doors")
-    try:
-        theirs = sasl_doors.broker(folder, version)
-    except Unavailable as error:
-        cannot(str(error))
+    theirs = or_skip(lambda: sasl_doors.broker(folder, version))
     ours = sasl_doors.doorkeeper(folder, version)
     for each in (theirs, ours):
         each.make_users()

@@ -12,9 +12,9 @@ import pytest
 
 from testkit import client_cases, tool_cases
 from testkit.client_programs import PROGRAMS
-from testkit.clients import WrongPython
-from testkit.kafka_jars import TOOLS, VERSIONS, Unavailable, cannot, tool_jars
+from testkit.kafka_jars import TOOLS, VERSIONS, tool_jars
 from testkit.kafka_tools import KafkaTools
+from testkit.or_skip import or_skip
 from testkit.pairs import Pair
 
 if TYPE_CHECKING:
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def own_pair(totals: Totals) -> Iterator[Pair]:
     """Give a broker and a Doorkeeper of the test's own: what one release did, others trip over."""
-    try:
-        running = Pair.start(totals)
-    except Unavailable as missing:
-        cannot(str(missing))
+    running = or_skip(lambda: Pair.start(totals))
     yield running
     running.close()
 
@@ -44,10 +41,7 @@ def own_pair(totals: Totals) -> Iterator[Pair]:
 )
 def release_tools(request: pytest.FixtureRequest) -> Iterator[KafkaTools]:
     """Give the tools of each release in turn."""
-    try:
-        tools = KafkaTools(tool_jars(request.param))
-    except Unavailable as missing:
-        cannot(str(missing))
+    tools = or_skip(lambda: KafkaTools(tool_jars(request.param)))
     yield tools
     tools.close()
 
@@ -80,12 +74,7 @@ QUICK = "java-admin"
 )
 def test_clients(client: ClientCalls, own_pair: Pair, totals: Totals) -> None:
     """Each method is called, and each call has the outcome that the page tells."""
-    try:
-        command = PROGRAMS[client.program]()
-    except WrongPython as reason:
-        pytest.skip(str(reason))
-    except Unavailable as missing:
-        cannot(str(missing))
+    command = or_skip(PROGRAMS[client.program])
     own_pair.clear()
     addresses = (own_pair.reference.target.plain, own_pair.ours.target.plain)
 

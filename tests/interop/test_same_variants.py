@@ -27,7 +27,8 @@ from testkit.frame_steps import (
     named,
     new_topic,
 )
-from testkit.kafka_jars import BROKERS, Unavailable, cannot
+from testkit.kafka_jars import BROKERS
+from testkit.or_skip import or_skip
 from testkit.oracle_totals import Totals
 from testkit.pairs import Pair
 from testkit.random_requests import RandomRequests
@@ -41,10 +42,7 @@ pytestmark = pytest.mark.parametrize("broker", BROKERS)
 @contextmanager
 def started(totals: Totals, version: str, **overrides: str) -> Iterator[Pair]:
     """Give a pair with these keys; underscores stand for dots."""
-    try:
-        pair = Pair.start(totals, version, **overrides)
-    except Unavailable as missing:
-        cannot(str(missing))
+    pair = or_skip(lambda: Pair.start(totals, version, **overrides))
     try:
         yield pair
     finally:

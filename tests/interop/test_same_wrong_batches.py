@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper_wire.messages import produce
 from testkit.frame_steps import Step
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.or_skip import or_skip
 from testkit.pairs import Pair
 from testkit.wrong_batches import COMPRESSED, HEADERS, RECORDS, RIGHT
 
@@ -27,10 +27,7 @@ SAME = {**RIGHT, **HEADERS, **RECORDS, **OPENED}
 @pytest.fixture(scope="module")
 def pair(totals: Totals) -> Iterator[Pair]:
     """Give a real broker, and a Doorkeeper with the test broker."""
-    try:
-        running = Pair.start(totals, "4.3.1", doorkeeper_test_broker="true")
-    except Unavailable as missing:
-        cannot(str(missing))
+    running = or_skip(lambda: Pair.start(totals, "4.3.1", doorkeeper_test_broker="true"))
     running.clear((TOPIC,))
     yield running
     running.close()

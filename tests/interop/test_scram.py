@@ -4,25 +4,20 @@ Both have the same users, which kafka-configs.sh makes as the documentation prin
 is shows in what it may do: only User:alice may see ACLs.
 """
 
-import json
-import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from textwrap import dedent
-from typing import Any
 
 import pytest
 
-from testkit.checkout import ROOT
-from testkit.clients import CLIENTS, DRIVERS
 from testkit.frame_steps import CLUSTER, DESCRIBE, create, creation
 from testkit.kafka_broker import free_port, wait_for_port
 from testkit.kafka_jars import VERSIONS, Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import Done, KafkaTools, write_scripts
+from testkit.library_sessions import LIBRARIES, held, refusal
+from testkit.security_page import blocks
 from testkit.side_by_side import Side
 
 REFERENCE = VERSIONS[0]
@@ -34,7 +29,6 @@ PASSWORD = "\u00e4lice-secret"
 REFUSED = (
     "Authentication failed during authentication due to invalid credentials with SASL mechanism"
 )
-LIBRARIES = {"kafka-python": "kafka-python-3", "confluent-kafka": "confluent-kafka"}
 
 
 @pytest.fixture(scope="module", params=["kafka", "doorkeeper"])
@@ -141,64 +135,20 @@ def test_kafkas_client_authenticates_again(
         assert 1 <= connections(scram_target) - before <= 2
 
 
-def held(
-    library: str, target: Target, mechanism: str, *, password: str = PASSWORD, seconds: float = 0
-) -> Any:
-    """Return how a session of a library went."""
-    [client] = [each for each in CLIENTS if each.name == LIBRARIES[library]]
-    script = {
-        "library": library,
-        "bootstrap": target.sasl,
-        "seconds": seconds,
-        "mechanism": mechanism,
-        "user": "alice",
-        "password": password,
-    }
-    try:
-        python = client._environment() / "bin" / "python"
-    except Unavailable as missing:
-        cannot(str(missing))
-    done = subprocess.run(
-        [python, DRIVERS / "scram.py"],
-        input=json.dumps(script),
-        capture_output=True,
-        text=True,
-        timeout=CLIENT_S,
-        check=False,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def refused(library: str, target: Target, mechanism: str) -> Any:
-    """Return how a session with a wrong password went; nothing may come of it.
-
-    On a busy machine kafka-python sees the end of the connection before the answer in front of it,
-    and then tells only of the end: it is asked up to ten times.
-    """
-    bad: Any = None
-    for _ in range(10):
-        bad = held(library, target, mechanism, password="wrong")
-        assert bad["calls"] == 0
-        if REFUSED in bad["text"] + bad["log"]:
-            break
-    return bad
-
-
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_other_clients_log_in_and_are_refused(
     scram_target: Target, library: str, mechanism: str
 ) -> None:
     """A refusal has the text of the broker, in the library's words."""
-    good = held(library, scram_target, mechanism)
-    bad = refused(library, scram_target, mechanism)
+    expected = f"{REFUSED} {mechanism}"
+    good = held(library, scram_target.sasl, mechanism, password=PASSWORD)
+    said = refusal(library, scram_target.sasl, mechanism, expected, password="wrong")
 
     assert (good["error"], good["calls"]) == (None, 1), good
     # A broker closes at once, and what kafka-python sees first is a matter of chance.
     if not scram_target.is_kafka or library != "kafka-python":
-        assert f"{REFUSED} {mechanism}" in bad["text"] + bad["log"], bad
+        assert expected in said
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -206,7 +156,7 @@ def test_other_clients_authenticate_again(scram_target: Target, library: str) ->
     """A session goes on, on the same connections, when its time is over."""
     before = connections(scram_target)
 
-    found = held(library, scram_target, "SCRAM-SHA-256", seconds=8)
+    found = held(library, scram_target.sasl, "SCRAM-SHA-256", password=PASSWORD, seconds=8)
 
     assert found["error"] is None, found
     assert found["calls"] > 20
@@ -218,10 +168,7 @@ def test_the_pages_example_of_tokens_runs(
     kafka_tools: Callable[[str], KafkaTools], tmp_path: Path
 ) -> None:
     """The files and commands of docs/reference/security.md, as they stand, but for the port."""
-    page = (ROOT / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
-    section = page.partition("\n## Delegation tokens\n")[2].partition("\n## ")[0]
-    text = re.findall(r"(?:^    .*\n|^\n(?=    ))+", section, re.MULTILINE)
-    server_file, client_file, commands, _ = (dedent(block) for block in text)
+    server_file, client_file, commands, _ = blocks("## Delegation tokens")
     port = free_port()
     address = f"localhost:{port}"
     (tmp_path / "server.properties").write_text(server_file.replace("localhost:9092", address))

@@ -10,8 +10,8 @@ import pytest
 from testkit import certificates
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.leaks import files_of, leaks
+from testkit.or_skip import or_skip
 from testkit.postgres import OWNER, Database, Postgres
 
 SECRET = "Tr0ub4dor/&3 ä"
@@ -20,12 +20,11 @@ SECRET = "Tr0ub4dor/&3 ä"
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Postgres]:
     """Give a server that takes TLS only, with certificates, and asks for a password."""
-    try:
-        server = Postgres(
+    server = or_skip(
+        lambda: Postgres(
             password=SECRET, authority=certificates.world().authority, client_certificates=True
         )
-    except Unavailable as missing:
-        cannot(str(missing))
+    )
     with server:
         yield server
 

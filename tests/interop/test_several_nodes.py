@@ -73,13 +73,6 @@ def test_each_node_tells_of_both(tools: KafkaTools, cluster: Cluster) -> None:
     assert sorted(first["nodes"]) == sorted(second["nodes"]) == expected
 
 
-def test_every_node_is_asked_for_its_versions(run: Run, cluster: Cluster) -> None:
-    """kafka-broker-api-versions.sh reaches both by the addresses that one tells."""
-    shown = run(1, "kafka-broker-api-versions", "").stdout
-
-    assert all(f"127.0.0.1:{port} (id: " in shown for port in cluster.ports)
-
-
 def test_acls_of_one_are_those_of_the_other(run: Run, tools: KafkaTools) -> None:
     """Added by way of one node, listed and removed by way of the other."""
     topic = f"orders-{tools.version}"
@@ -92,19 +85,6 @@ def test_acls_of_one_are_those_of_the_other(run: Run, tools: KafkaTools) -> None
     run(1, "kafka-acls", f"--remove --force {line}")
     for node in (0, 1):
         becomes(lambda: "User:alice" in run(node, "kafka-acls", listed).stdout, expected=False)  # noqa: B023
-
-
-def test_a_client_of_one_node_reads_its_own_writes(tools: KafkaTools, cluster: Cluster) -> None:
-    """What AdminClient created is described by both, and deleted once."""
-    row = ["TOPIC", "payments", "PREFIXED", "User:bob", "*", "WRITE", "ALLOW"]
-    both = [config(cluster, node) for node in (0, 1)]
-
-    tools.call("createAcls", both[0], bindings=[row])
-    for each in both:
-        becomes(lambda: tools.call("describeAcls", each, filter=row), [row])  # noqa: B023
-    assert tools.call("deleteAcls", both[1], filters=[row]) == [row]
-    becomes(lambda: tools.call("describeAcls", both[0], filter=row), [])
-    assert tools.call("deleteAcls", both[0], filters=[row]) == []
 
 
 def test_groups_are_counted_once(run: Run, cluster: Cluster) -> None:

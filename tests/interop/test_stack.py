@@ -10,19 +10,21 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from testkit.checkout import ROOT
 from testkit.http_port import Reply, ask
 from testkit.kafka_broker import free_port
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.or_skip import or_skip
 from testkit.postgres import Postgres
 from testkit.serving import Serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(240)]
 
@@ -87,10 +89,9 @@ TLS = "sslmode=verify-full&sslrootcert=/run/secrets/ca.pem"
 def stack(tmp_path: Path) -> Iterator[Stack]:
     secrets = tmp_path / "secrets"
     subprocess.run([ROOT / "docker" / "make-secrets", secrets], check=True, capture_output=True)
-    try:
-        postgres = Postgres(password=(secrets / "postgres.password").read_text().strip())
-    except Unavailable as missing:
-        cannot(str(missing))
+    postgres = or_skip(
+        lambda: Postgres(password=(secrets / "postgres.password").read_text().strip())
+    )
     with ExitStack() as running:
         running.enter_context(postgres)
         where = postgres.create_database().url().partition("@")[2]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import KafkaTools
+from testkit.or_skip import or_skip
 from testkit.teams import LOGINS, Desk, check_teams, check_topics_users_quotas
 
 
@@ -22,10 +22,7 @@ def test_three_teams(make: Callable[..., Target], tools: KafkaTools, tmp_path: P
         done = tools.run("kafka-acls", "--bootstrap-server", target.plain, *words.split())
         assert done.status == 0, done
 
-    try:
-        target = make(**LOGINS)
-    except Unavailable as missing:
-        cannot(str(missing))
+    target = or_skip(lambda: make(**LOGINS))
     try:
         check_teams(Desk(tmp_path, target.sasl, kafka_acls))
     finally:
@@ -34,10 +31,7 @@ def test_three_teams(make: Callable[..., Target], tools: KafkaTools, tmp_path: P
 
 def test_topics_users_and_quotas(tmp_path: Path) -> None:
     """They are planned, changed and removed beside ACLs, and no password is printed."""
-    try:
-        target = kafka_target(**LOGINS)
-    except Unavailable as missing:
-        cannot(str(missing))
+    target = or_skip(lambda: kafka_target(**LOGINS))
     try:
         check_topics_users_quotas(Desk(tmp_path, target.sasl))
     finally:

@@ -13,7 +13,7 @@ from kafka.errors import KafkaError
 
 from doorkeeper.testing import DoorkeeperServer
 from testkit.clients import CLIENTS, DRIVERS
-from testkit.kafka_jars import Unavailable, cannot
+from testkit.or_skip import or_skip
 from testkit.page_commands import page
 
 if TYPE_CHECKING:
@@ -92,10 +92,7 @@ def test_the_tools(
 def test_librdkafka(server: DoorkeeperServer, known: list[re.Pattern[str]]) -> None:
     """What a producer and a consumer that are refused are told, and a client without a login."""
     client = next(each for each in CLIENTS if each.name == "confluent-kafka")
-    try:
-        command = client.command(DRIVERS / "confluent_kafka_refusals.py")
-    except Unavailable as missing:
-        cannot(str(missing))
+    command = or_skip(lambda: client.command(DRIVERS / "confluent_kafka_refusals.py"))
 
     done = subprocess.run(
         command,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 import subprocess
 import sys
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -21,22 +19,13 @@ from doorkeeper.client.bindings import (
 )
 from doorkeeper.client.config import ClientConfig, address_of
 from doorkeeper.client.connection import ClientConnection
-from doorkeeper.client.errors import LoginRefused
 from doorkeeper.client.logins import Password
 from doorkeeper_wire.messages import (
-    alter_user_scram_credentials,
     create_topics,
-    delete_topics,
-    describe_configs,
-    describe_delegation_token,
     incremental_alter_configs,
     metadata,
 )
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
-from doorkeeper_wire.messages.create_delegation_token import (
-    CreateDelegationTokenRequest,
-    CreateDelegationTokenResponse,
-)
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import DESCRIBE, allow, topic
@@ -232,107 +221,6 @@ async def test_a_tool_goes_on_with_the_older_node(nodes: TwoVersions) -> None:
 
 async def count(connection: ClientConnection) -> int:
     return len([each for each in await acls(connection) if each.entry.principal == "User:bob"])
-
-
-@DIRECTIONS
-async def test_topics_cross(nodes: TwoVersions, here: int, there: int) -> None:
-    """One that is created is there on the other, and one that is deleted is not."""
-    name = f"t-{here}"
-    async with nodes.client(here) as admin, nodes.client(there) as observer:
-        await create_topic(admin, name)
-        await becomes(lambda: topic_code(observer, name), 0)
-
-        wanted = delete_topics.DeleteTopicState(name=name)
-        request = delete_topics.DeleteTopicsRequest(
-            topics=(wanted,), topic_names=(name,), timeout_ms=9_000
-        )
-        answer = await admin.call(request, delete_topics.DeleteTopicsResponse)
-
-        assert [each.error_code for each in answer.responses] == [0]
-        await becomes(lambda: topic_code(observer, name), 3)
-
-
-@DIRECTIONS
-async def test_values_of_keys_cross(nodes: TwoVersions, here: int, there: int) -> None:
-    """One of all nodes counts on both; deleted, the default does."""
-    names = incremental_alter_configs
-    async with nodes.client(here) as admin, nodes.client(there) as observer:
-        before = await value_of(observer, "max.connections")
-        for operation, value, expected in ((0, "777", "777"), (1, None, before)):
-            config = names.AlterableConfig(
-                name="max.connections", config_operation=operation, value=value
-            )
-            resource = names.AlterConfigsResource(
-                resource_type=4, resource_name="", configs=(config,)
-            )
-            answer = await admin.call(
-                names.IncrementalAlterConfigsRequest(resources=(resource,)),
-                names.IncrementalAlterConfigsResponse,
-            )
-            assert [each.error_code for each in answer.responses] == [0], answer
-            await becomes(lambda: value_of(observer, "max.connections"), expected)
-
-
-async def value_of(connection: ClientConnection, name: str) -> str | None:
-    """Return the value of a key for all nodes; None where there is none."""
-    resource = describe_configs.DescribeConfigsResource(
-        resource_type=4, resource_name="", configuration_keys=(name,)
-    )
-    request = describe_configs.DescribeConfigsRequest(resources=(resource,))
-    (found,) = (await connection.call(request, describe_configs.DescribeConfigsResponse)).results
-    return next((each.value for each in found.configs), None)
-
-
-@DIRECTIONS
-async def test_users_cross(nodes: TwoVersions, here: int, there: int) -> None:
-    """A user that is created on one node logs in on the other, until it is deleted."""
-    name, password, names = f"user-{here}", "s3cret", alter_user_scram_credentials
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), b"salt", 4096)
-    login = Password("SCRAM-SHA-256", name, password)
-
-    async def logs_in() -> bool:
-        try:
-            async with nodes.client(there, login=login):
-                return True
-        except LoginRefused:
-            return False
-
-    async with nodes.client(here) as admin:
-        upsertion = names.ScramCredentialUpsertion(
-            name=name, mechanism=1, iterations=4096, salt=b"salt", salted_password=salted
-        )
-        deletion = names.ScramCredentialDeletion(name=name, mechanism=1)
-        for parts, expected in (
-            ({"upsertions": (upsertion,)}, True),
-            ({"deletions": (deletion,)}, False),
-        ):
-            request: Any = names.AlterUserScramCredentialsRequest(**parts)
-            answer = await admin.call(request, names.AlterUserScramCredentialsResponse)
-            assert [each.error_code for each in answer.results] == [0], answer
-            await becomes(logs_in, expected)
-
-
-@DIRECTIONS
-async def test_tokens_cross(nodes: TwoVersions, here: int, there: int) -> None:
-    """A delegation token of one node logs in on the other, which lists it."""
-    async with nodes.client(here, "alice") as alice, nodes.client(there, "alice") as observer:
-        request = CreateDelegationTokenRequest(max_lifetime_ms=-1)
-        made = await alice.call(request, CreateDelegationTokenResponse)
-        assert made.error_code == 0, made
-
-        async def listed() -> bool:
-            names = describe_delegation_token
-            answer = await observer.call(
-                names.DescribeDelegationTokenRequest(owners=None),
-                names.DescribeDelegationTokenResponse,
-            )
-            return made.token_id in [each.token_id for each in answer.tokens]
-
-        await becomes(listed, expected=True)
-        hmac = base64.b64encode(made.hmac).decode()
-        login = Password("SCRAM-SHA-256", made.token_id, hmac, by_token=True)
-        async with nodes.client(there, login=login):
-            pass
 
 
 def test_no_node_had_to_read_everything_again(nodes: TwoVersions) -> None:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
 
-from testkit.checkout import ROOT
-from testkit.clients import Client, WrongPython
 from testkit.kafka_broker import free_port, wait_for_port
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import kafka_target
-from testkit.kafka_tools import Done, KafkaTools, run_on_terminal, write_scripts
+from testkit.kafka_tools import KafkaTools, run_on_terminal, write_scripts
+from testkit.or_skip import or_skip
+from testkit.security_page import blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
     from testkit.kafka_target import Target
 
 MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -33,14 +31,6 @@ SCRAM_KEYS = {
 
 SETTLED_S = 20
 
-ALICE = "--entity-type users --entity-name alice"
-PRINTED = f"bin/kafka-configs.sh --bootstrap-server localhost:9092 {{}} {ALICE}"
-
-CLIENTS = (
-    Client(name="confluent-kafka", driver="confluent_kafka_users.py"),
-    Client(name="kafka-python-3", driver="kafka_python_3_users.py"),
-)
-
 
 @pytest.fixture
 def door(start_target: Callable[..., Target]) -> Iterator[Target]:
@@ -50,118 +40,11 @@ def door(start_target: Callable[..., Target]) -> Iterator[Target]:
     found.close()
 
 
-def login(
-    tools: KafkaTools,
-    door: Target,
-    folder: Path,
-    mechanism: str,
-    password: str,
-    user: str = "alice",
-) -> Done:
-    """List ACLs as somebody, with Kafka's own client."""
-    file = folder / "client.properties"
-    file.write_text(
-        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\n"
-        f'sasl.jaas.config={MODULE} required username="{user}" password="{password}";\n'
-    )
-    where = ("--bootstrap-server", door.sasl, "--command-config", str(file))
-    return tools.run("kafka-acls", *where, "--list")
-
-
-def test_the_documentations_commands_run_as_printed(
-    tools: KafkaTools, door: Target, tmp_path: Path
-) -> None:
-    """Add with iterations, both mechanisms, describe, delete one; alice logs in accordingly."""
-    write_scripts(tools.jars, tmp_path / "bin", plain=door.plain, sasl=door.sasl)
-
-    def run(options: str) -> str:
-        done = run_on_terminal(["bash", "-c", PRINTED.format(options)], answers=[], folder=tmp_path)
-        assert done.status == 0, done
-        return done.stdout
-
-    def described() -> set[str]:
-        return set(re.findall(r"SCRAM-SHA-\d+=iterations=\d+", run("--describe")))
-
-    add = "--alter --add-config '{}=[iterations=8192,password=alice-secret]'"
-    assert run(add.format("SCRAM-SHA-256")) == "Completed updating config for user alice.\n"
-    assert run(add.format("SCRAM-SHA-512")) == "Completed updating config for user alice.\n"
-    both = {"SCRAM-SHA-256=iterations=8192", "SCRAM-SHA-512=iterations=8192"}
-    assert described() == both
-    for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
-        done = login(tools, door, tmp_path, mechanism, "alice-secret")
-        assert "ClusterAuthorizationException" in done.text, done
-        wrong = login(tools, door, tmp_path, mechanism, "another")
-        assert "invalid credentials with SASL mechanism" in wrong.text, wrong
-
-    deleted = run("--alter --delete-config 'SCRAM-SHA-512'")
-
-    assert deleted == "Completed updating config for user alice.\n"
-    assert described() == {"SCRAM-SHA-256=iterations=8192"}
-    gone = login(tools, door, tmp_path, "SCRAM-SHA-512", "alice-secret")
-    assert "invalid credentials with SASL mechanism SCRAM-SHA-512" in gone.text, gone
-    there = login(tools, door, tmp_path, "SCRAM-SHA-256", "alice-secret")
-    assert "ClusterAuthorizationException" in there.text, there
-
-
-@pytest.mark.parametrize("client", CLIENTS, ids=[client.name for client in CLIENTS])
-def test_clients_make_users_and_log_in_as_them(
-    client: Client, kafka_tools: Callable[[str], KafkaTools], door: Target
-) -> None:
-    """A user of Java's making makes another, who then logs in, may nothing, and is deleted."""
-    made = kafka_tools("4.3.1").run(
-        "kafka-configs",
-        *("--bootstrap-server", door.plain, "--alter", "--entity-type", "users"),
-        *("--entity-name", "admin", "--add-config", "SCRAM-SHA-512=[password=admin-secret]"),
-    )
-    assert made.status == 0, made
-    bob = {"user": "bob", "mechanism": "SCRAM-SHA-512"}
-    admin, as_bob = ("admin", "admin-secret"), ("bob", "bob-s\u00e9cret")
-
-    try:
-        results = client.talk(
-            door.sasl,
-            ("put", bob | {"iterations": 8192, "password": as_bob[1]}),
-            ("put", bob | {"mechanism": "SCRAM-SHA-256", "iterations": 4096, "password": "x"}),
-            ("put", bob | {"iterations": 4095, "password": "x"}),
-            ("users", {}),
-            login=admin,
-        )
-        # Asked for all users, confluent-kafka's process dies of the refusal.
-        refused = client.talk(
-            door.sasl, ("put", bob | {"iterations": 4096, "password": "x"}), login=as_bob
-        )
-        deleted = client.talk(
-            door.sasl, ("delete", bob), ("delete", bob), ("users", {}), login=admin
-        )
-        gone = client.talk(door.sasl, ("users", {}), login=as_bob)
-    except WrongPython as wrong:
-        pytest.skip(str(wrong))
-    except Unavailable as missing:
-        cannot(str(missing))
-
-    first, second, third, users = results
-    assert first == second == {"value": None}
-    assert "few iterations" in third["text"].lower(), third
-    assert users["value"] == {
-        "admin": {"SCRAM-SHA-512": 4096},
-        "bob": {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192},
-    }
-    assert "Request Request(" in refused[0]["text"], refused
-    assert deleted[0] == {"value": None}
-    assert "does not exist" in deleted[1]["text"], deleted
-    assert deleted[2]["value"]["bob"] == {"SCRAM-SHA-256": 4096}
-    assert "error" in gone[0], gone
-    assert gone[0]["error"] != refused[0]["error"], gone
-
-
 def test_the_security_pages_example_runs(
     kafka_tools: Callable[[str], KafkaTools], tmp_path: Path
 ) -> None:
     """Its files and commands, as they stand, but for the port."""
-    page = (ROOT / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
-    section = page.partition("\n## SCRAM\n")[2].partition("\n## ")[0]
-    blocks = [dedent(block) for block in re.findall(r"(?:^    .*\n)+", section, re.MULTILINE)]
-    server_file, first, client_file, commands = blocks
+    server_file, first, client_file, commands = blocks("## SCRAM")
     port = free_port()
     address = f"localhost:{port}"
     (tmp_path / "server.properties").write_text(server_file.replace("localhost:9092", address))
@@ -215,10 +98,7 @@ OURS: tuple[tuple[str, str], ...] = (
 
 def test_our_own_command_says_the_same_of_a_broker(door: Target, tmp_path: Path) -> None:
     """It speaks Kafka's APIs and nothing else."""
-    try:
-        broker = kafka_target(**SCRAM_KEYS)
-    except Unavailable as missing:
-        cannot(str(missing))
+    broker = or_skip(lambda: kafka_target(**SCRAM_KEYS))
     file = tmp_path / "client.properties"
 
     def run(target: Target, line: str, password: str) -> tuple[int, str, str]:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from testkit.clients import CLIENTS, Client, WrongPython
+from testkit.clients import CLIENTS, Client
 from testkit.kafka_acl_rows import ANY
-from testkit.kafka_jars import Unavailable, cannot
 from testkit.kafka_target import Target, doorkeeper_target
 from testkit.kafka_tools import KafkaTools
+from testkit.or_skip import or_skip
 
 READABLE = ["TOPIC", "orders", "LITERAL", "User:bob", "*", "READ", "ALLOW"]
 
@@ -38,12 +38,7 @@ def server(
 def test_describe(client: Client, server: Target, request: pytest.FixtureRequest) -> None:
     """With the option it sees all that it can read; without, an error and nothing else."""
     withheld = bool(request.node.callspec.params["server"])
-    try:
-        (result,) = client.talk(server.plain, ("describe_acls", {"wanted": ANY}))
-    except WrongPython as reason:
-        pytest.skip(str(reason))
-    except Unavailable as missing:
-        cannot(str(missing))
+    (result,) = or_skip(lambda: client.talk(server.plain, ("describe_acls", {"wanted": ANY})))
 
     if withheld:
         assert result == {"value": [READABLE]}

@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from doorkeeper_wire.messages import (
-    consumer_group_describe,
     describe_quorum,
-    init_producer_id,
     list_config_resources,
     share_group_describe,
     streams_group_describe,
@@ -18,8 +16,6 @@ from testkit.frame_steps import (
     DESCRIBE,
     DESCRIBE_CONFIGS,
     GROUP,
-    TRANSACTIONAL_ID,
-    WRITE,
     Scenario,
     Step,
     as_users,
@@ -104,11 +100,6 @@ def group_scenarios() -> Iterator[Scenario]:
     )
     kinds: tuple[tuple[Any, Any, tuple[int, ...]], ...] = (
         (
-            consumer_group_describe.ConsumerGroupDescribeRequest,
-            consumer_group_describe.ConsumerGroupDescribeResponse,
-            (0, 1),
-        ),
-        (
             share_group_describe.ShareGroupDescribeRequest,
             share_group_describe.ShareGroupDescribeResponse,
             (1,),
@@ -186,44 +177,9 @@ def feature_scenarios() -> Iterator[Scenario]:
         yield Scenario(f"UpdateFeatures {version}", (grants, *as_users(*steps)))
 
 
-def producer_scenarios() -> Iterator[Scenario]:
-    """InitProducerId: refusals of both kinds, ids that fit and do not, transactions."""
-    kind = init_producer_id
-    grants = create(
-        creation(resource_type=TRANSACTIONAL_ID, resource_name="tx", operation=WRITE),
-        creation(resource_name="t-any", operation=WRITE),
-        creation(**ON_CLUSTER, operation=IDEMPOTENT_WRITE, principal="User:bob"),
-    )
-
-    def ask(version: int, **fields: Any) -> Step:
-        plain = {"transactional_id": None, "transaction_timeout_ms": 60000}
-        request = kind.InitProducerIdRequest(**(plain | fields))
-        return Step(None, request, kind.InitProducerIdResponse, version)
-
-    for version in range(6):
-        steps = [
-            ask(version),
-            ask(version, transactional_id="other"),
-            ask(version, transactional_id=""),
-            ask(version, transaction_timeout_ms=-1),
-            ask(version, transaction_timeout_ms=2**31 - 1),
-            ask(version, transactional_id="tx", transaction_timeout_ms=2**31 - 1),
-            ask(version, transactional_id="tx", transaction_timeout_ms=-1),
-        ]
-        if version >= 3:
-            steps += [
-                ask(version, producer_id=1),
-                ask(version, producer_epoch=1),
-                ask(version, producer_id=1, producer_epoch=1),
-                ask(version, transactional_id="tx", producer_id=7),
-            ]
-        yield Scenario(f"InitProducerId {version}", (grants, *as_users(*steps)), groups=True)
-
-
 ADMIN_SCENARIOS: tuple[Scenario, ...] = (
     *quorum_scenarios(),
     *resource_scenarios(),
     *group_scenarios(),
     *feature_scenarios(),
-    *producer_scenarios(),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,12 +23,15 @@ from doorkeeper.acl.model import (
 from doorkeeper.client import AdminClient, client_config
 from testkit.acl import READ, WRITE, allow, group, topic
 from testkit.client_programs import go_program
-from testkit.clients import CLIENTS, DRIVERS, WrongPython
+from testkit.clients import CLIENTS, DRIVERS
 from testkit.java_lines import JAVA
-from testkit.kafka_jars import Unavailable, cannot, jars
+from testkit.kafka_jars import jars
 from testkit.kafka_target import USERS
+from testkit.load import scaled
+from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 USER, TOPIC, TARGET, GROUP, MADE = "alice", "orders", "bills", "readers", "made"
@@ -161,17 +163,14 @@ def run(application: Application, sasl: str, plain: str, folder: Path) -> Outcom
         "KAFKA_USER": USER,
         "KAFKA_PASSWORD": USERS[USER],
     }
-    try:
-        words = application.command(sasl, settings)
-    except (Unavailable, WrongPython) as missing:
-        cannot(str(missing))
+    words = or_skip(lambda: application.command(sasl, settings))
     done = subprocess.run(
         words,
         input="an order\n",
         env=environment,
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=scaled(LIMIT_S),
         check=False,
     )
     text = done.stdout + done.stderr

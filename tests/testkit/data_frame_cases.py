@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper_wire.messages import (
     add_offsets_to_txn,
     add_partitions_to_txn,
+    delete_groups,
     delete_records,
+    describe_groups,
     end_txn,
     fetch,
     find_coordinator,
@@ -20,6 +22,7 @@ from doorkeeper_wire.messages import (
     init_producer_id,
     join_group,
     leave_group,
+    list_groups,
     list_offsets,
     offset_commit,
     offset_delete,
@@ -44,7 +47,9 @@ from testkit.frame_steps import (
 from testkit.side_by_side import id_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    Maker = Callable[[Random], Step]
 
 TOPICS = ("t-one", "t-two")
 NAMES = (*TOPICS, "absent")
@@ -67,12 +72,23 @@ PREFIXES = {2: "t-", GROUP: "g-", TRANSACTIONAL_ID: "x-"}
 
 
 def data_scenarios(count: int, seed: int = 21) -> Iterator[Scenario]:
-    """Yield scenarios of random ACLs and requests."""
+    """Yield scenarios of random ACLs and requests, for servers that keep records."""
+    return _scenarios("data path", count, seed, MAKERS)
+
+
+def empty_log_scenarios(count: int, seed: int = 22) -> Iterator[Scenario]:
+    """Yield scenarios of what a server without records answers: offsets, groups, producers."""
+    return _scenarios("empty logs", count, seed, OF_EMPTY_LOGS)
+
+
+def _scenarios(name: str, count: int, seed: int, makers: Sequence[Maker]) -> Iterator[Scenario]:
     for number in range(count):
         chance = Random(f"{seed}/{number}")
         grants = create(*(_grant(chance) for _ in range(chance.randint(2, 9))))
-        steps = tuple(_step(chance) for _ in range(STEPS))
-        yield Scenario(f"data path {number}", (grants, *steps), TOPICS, groups=True)
+        steps = tuple(
+            chance.choice(makers)(chance)._replace(user=chance.choice(USERS)) for _ in range(STEPS)
+        )
+        yield Scenario(f"{name} {number}", (grants, *steps), TOPICS, groups=True)
 
 
 def _grant(chance: Random) -> Any:
@@ -92,13 +108,9 @@ def _grant(chance: Random) -> Any:
     )
 
 
-def _step(chance: Random) -> Step:
-    make = chance.choice(MAKERS)
-    return make(chance)._replace(user=chance.choice(USERS))
-
-
-def _names(chance: Random) -> tuple[str, ...]:
-    return tuple(chance.sample(NAMES, chance.randint(1, 3)))
+def _topics(chance: Random, make: Callable[[str], Any]) -> tuple[Any, ...]:
+    """Return the rows of one to three topics."""
+    return tuple(make(name) for name in tuple(chance.sample(NAMES, chance.randint(1, 3))))
 
 
 def _produce(chance: Random) -> Step:
@@ -111,97 +123,97 @@ def _produce(chance: Random) -> Step:
     )
     if chance.random() < 0.1:
         data = data[:-1] + b"!"
+
+    def topic(name: str) -> produce.TopicProduceData:
+        part = produce.PartitionProduceData(index=chance.choice((0, 1, 9)), records=data)
+        return produce.TopicProduceData(name=name, topic_id=id_of(name), partition_data=(part,))
+
     request = produce.ProduceRequest(
         transactional_id=chance.choice(IDS) if transactional else None,
         acks=-1,
         timeout_ms=5000,
-        topic_data=tuple(
-            produce.TopicProduceData(
-                name=name,
-                topic_id=id_of(name),
-                partition_data=(
-                    produce.PartitionProduceData(index=chance.choice((0, 1, 9)), records=data),
-                ),
-            )
-            for name in _names(chance)
-        ),
+        topic_data=_topics(chance, topic),
     )
     return Step(None, request, produce.ProduceResponse, version)
 
 
 def _fetch(chance: Random) -> Step:
     version = chance.randint(4, 17)
+
+    def topic(name: str) -> fetch.FetchTopic:
+        part = fetch.FetchPartition(
+            partition=chance.choice((0, 1, 9)),
+            fetch_offset=chance.choice((0, 0, 1, 99)),
+            partition_max_bytes=100_000,
+        )
+        return fetch.FetchTopic(topic=name, topic_id=id_of(name), partitions=(part,))
+
     request = fetch.FetchRequest(
         max_wait_ms=0,
         min_bytes=1,
         max_bytes=1_000_000,
         isolation_level=chance.choice((0, 1)),
         replica_id=2 if version < 15 and chance.random() < 0.1 else -1,
-        topics=tuple(
-            fetch.FetchTopic(
-                topic=name,
-                topic_id=id_of(name),
-                partitions=(
-                    fetch.FetchPartition(
-                        partition=chance.choice((0, 1, 9)),
-                        fetch_offset=chance.choice((0, 0, 1, 99)),
-                        partition_max_bytes=100_000,
-                    ),
-                ),
-            )
-            for name in _names(chance)
-        ),
+        topics=_topics(chance, topic),
     )
     return Step(None, request, fetch.FetchResponse, version)
 
 
 def _list_offsets(chance: Random) -> Step:
+    return _offsets_at(chance, (0,), (-1, -2, 0, 1000, 2**40), 9)
+
+
+def _list_empty_offsets(chance: Random) -> Step:
+    return _offsets_at(chance, (0, 1, 2, -1), (*range(-7, 1), 2**40), 11)
+
+
+def _offsets_at(
+    chance: Random, indexes: tuple[int, ...], times: tuple[int, ...], newest: int
+) -> Step:
     kind = list_offsets
-    request = kind.ListOffsetsRequest(
-        replica_id=-1,
-        topics=tuple(
-            kind.ListOffsetsTopic(
-                name=name,
-                partitions=(
-                    kind.ListOffsetsPartition(
-                        partition_index=0, timestamp=chance.choice((-1, -2, 0, 1000, 2**40))
-                    ),
-                ),
-            )
-            for name in _names(chance)
-        ),
-    )
-    return Step(None, request, kind.ListOffsetsResponse, chance.randint(1, 9))
+
+    def topic(name: str) -> list_offsets.ListOffsetsTopic:
+        index = chance.choice(indexes) if len(indexes) > 1 else indexes[0]
+        part = kind.ListOffsetsPartition(partition_index=index, timestamp=chance.choice(times))
+        return kind.ListOffsetsTopic(name=name, partitions=(part,))
+
+    request = kind.ListOffsetsRequest(replica_id=-1, topics=_topics(chance, topic))
+    return Step(None, request, kind.ListOffsetsResponse, chance.randint(1, newest))
 
 
 def _epochs(chance: Random) -> Step:
+    return _epochs_of(chance, (9,), (-1,))
+
+
+def _empty_epochs(chance: Random) -> Step:
+    return _epochs_of(chance, (0, 1, 2), (-2, -1, 0, 7))
+
+
+def _epochs_of(chance: Random, indexes: tuple[int, ...], epochs: tuple[int, ...]) -> Step:
     kind = offset_for_leader_epoch
-    request = kind.OffsetForLeaderEpochRequest(
-        replica_id=-1,
-        topics=tuple(
-            kind.OffsetForLeaderTopic(
-                topic=name, partitions=(kind.OffsetForLeaderPartition(partition=9),)
+
+    def topic(name: str) -> offset_for_leader_epoch.OffsetForLeaderTopic:
+        part = kind.OffsetForLeaderPartition(partition=indexes[0])
+        if len(indexes) > 1:
+            part = part.replace(
+                partition=chance.choice(indexes),
+                leader_epoch=chance.choice(epochs),
+                current_leader_epoch=chance.choice(epochs),
             )
-            for name in _names(chance)
-        ),
-    )
+        return kind.OffsetForLeaderTopic(topic=name, partitions=(part,))
+
+    request = kind.OffsetForLeaderEpochRequest(replica_id=-1, topics=_topics(chance, topic))
     return Step(None, request, kind.OffsetForLeaderEpochResponse, chance.randint(2, 4))
 
 
 def _delete_records(chance: Random) -> Step:
     kind = delete_records
-    request = kind.DeleteRecordsRequest(
-        timeout_ms=5000,
-        topics=tuple(
-            kind.DeleteRecordsTopic(
-                name=name,
-                partitions=(
-                    kind.DeleteRecordsPartition(partition_index=0, offset=chance.choice((0, 99))),
-                ),
-            )
-            for name in _names(chance)
-        ),
-    )
+
+    def topic(name: str) -> delete_records.DeleteRecordsTopic:
+        part = kind.DeleteRecordsPartition(partition_index=0, offset=chance.choice((0, 99)))
+        return kind.DeleteRecordsTopic(name=name, partitions=(part,))
+
+    request = kind.DeleteRecordsRequest(timeout_ms=5000, topics=_topics(chance, topic))
     return Step(None, request, kind.DeleteRecordsResponse, chance.randint(0, 2))
 
 
@@ -260,55 +272,100 @@ def _leave(chance: Random) -> Step:
 
 def _commit(chance: Random) -> Step:
     kind = offset_commit
+    group, epoch = chance.choice(GROUPS), chance.choice((-1, -1, 3))
+
+    def topic(name: str) -> offset_commit.OffsetCommitRequestTopic:
+        index = chance.choice((0, 9))
+        part = kind.OffsetCommitRequestPartition(partition_index=index, committed_offset=5)
+        return kind.OffsetCommitRequestTopic(name=name, topic_id=id_of(name), partitions=(part,))
+
     request = kind.OffsetCommitRequest(
-        group_id=chance.choice(GROUPS),
-        generation_id_or_member_epoch=chance.choice((-1, -1, 3)),
-        topics=tuple(
-            kind.OffsetCommitRequestTopic(
-                name=name,
-                topic_id=id_of(name),
-                partitions=(
-                    kind.OffsetCommitRequestPartition(
-                        partition_index=chance.choice((0, 9)), committed_offset=5
-                    ),
-                ),
-            )
-            for name in _names(chance)
-        ),
+        group_id=group, generation_id_or_member_epoch=epoch, topics=_topics(chance, topic)
     )
     return Step(None, request, kind.OffsetCommitResponse, chance.randint(2, 9))
 
 
+TEXTS = ("", "text", None, "x" * 4096, "\u00e9" * 4096, "\U0001f600" * 2048)
+
+
+def _commit_with_texts(chance: Random) -> Step:
+    """Return a commit in which offsets, texts, epochs of leaders and members vary too."""
+    step = _commit(chance)
+    topics = tuple(
+        topic.replace(
+            partitions=tuple(
+                part.replace(
+                    committed_offset=chance.choice((5, 0, -1, -7)),
+                    committed_metadata=chance.choice(TEXTS),
+                    committed_leader_epoch=chance.choice((-1, 0, 9)) if step.version >= 6 else -1,
+                )
+                for part in topic.partitions
+            )
+        )
+        for topic in step.request.topics
+    )
+    member = {"member_id": chance.choice(("", "", "m"))}
+    return step._replace(request=step.request.replace(topics=topics, **member))
+
+
 def _fetch_offsets(chance: Random) -> Step:
     kind = offset_fetch
-    request = kind.OffsetFetchRequest(
-        group_id=chance.choice(GROUPS),
-        topics=tuple(
-            kind.OffsetFetchRequestTopic(name=name, partition_indexes=(0,))
-            for name in _names(chance)
-        ),
-    )
+    group = chance.choice(GROUPS)
+
+    def topic(name: str) -> offset_fetch.OffsetFetchRequestTopic:
+        return kind.OffsetFetchRequestTopic(name=name, partition_indexes=(0,))
+
+    request = kind.OffsetFetchRequest(group_id=group, topics=_topics(chance, topic))
     return Step(None, request, kind.OffsetFetchResponse, chance.randint(1, 7))
+
+
+def _fetch_groups(chance: Random) -> Step:
+    """Return a question for several groups, of all their topics or of some."""
+    kind, version = offset_fetch, chance.randint(8, 10)
+
+    def topic(name: str) -> offset_fetch.OffsetFetchRequestTopics:
+        named = {"name": name} if version < 10 else {"topic_id": id_of(name)}
+        return kind.OffsetFetchRequestTopics(**named, partition_indexes=(0, 1, 9))
+
+    groups = tuple(
+        kind.OffsetFetchRequestGroup(
+            group_id=group, topics=chance.choice((None, _topics(chance, topic)))
+        )
+        for group in chance.sample((*GROUPS, "g-none", ""), chance.randint(0, 3))
+    )
+    request = kind.OffsetFetchRequest(groups=groups)
+    return Step(None, request, kind.OffsetFetchResponse, version)
 
 
 def _delete_offsets(chance: Random) -> Step:
     kind = offset_delete
-    request = kind.OffsetDeleteRequest(
-        group_id=chance.choice(GROUPS),
-        topics=tuple(
-            kind.OffsetDeleteRequestTopic(
-                name=name, partitions=(kind.OffsetDeleteRequestPartition(partition_index=0),)
-            )
-            for name in _names(chance)
-        ),
-    )
+    group = chance.choice(GROUPS)
+
+    def topic(name: str) -> offset_delete.OffsetDeleteRequestTopic:
+        part = kind.OffsetDeleteRequestPartition(partition_index=0)
+        return kind.OffsetDeleteRequestTopic(name=name, partitions=(part,))
+
+    request = kind.OffsetDeleteRequest(group_id=group, topics=_topics(chance, topic))
     return Step(None, request, kind.OffsetDeleteResponse, 0)
+
+
+def _delete_groups(chance: Random) -> Step:
+    names = tuple(chance.choices((*GROUPS, "g-none", ""), k=chance.randint(0, 3)))
+    request = delete_groups.DeleteGroupsRequest(groups_names=names)
+    return Step(None, request, delete_groups.DeleteGroupsResponse, chance.randint(0, 2))
+
+
+def _show_groups(chance: Random) -> Step:
+    if chance.random() < 0.5:
+        return Step(None, list_groups.ListGroupsRequest(), list_groups.ListGroupsResponse, 5)
+    request = describe_groups.DescribeGroupsRequest(groups=(*GROUPS, "g-none"))
+    return Step(None, request, describe_groups.DescribeGroupsResponse, 6)
 
 
 def _init(chance: Random) -> Step:
     request = init_producer_id.InitProducerIdRequest(
         transactional_id=chance.choice((*IDS, "", None)),
-        # Refused behind the permissions: ids would be the server's own.
+        # Refused after the permissions: ids would be the server's own.
         transaction_timeout_ms=chance.choice((0, 2**30)),
         producer_id=-1,
         producer_epoch=-1,
@@ -318,9 +375,9 @@ def _init(chance: Random) -> Step:
 
 def _add_partitions(chance: Random) -> Step:
     kind = add_partitions_to_txn
-    topics = tuple(
-        kind.AddPartitionsToTxnTopic(name=name, partitions=(chance.choice((0, 9)),))
-        for name in _names(chance)
+    topics = _topics(
+        chance,
+        lambda name: kind.AddPartitionsToTxnTopic(name=name, partitions=(chance.choice((0, 9)),)),
     )
     request = kind.AddPartitionsToTxnRequest(
         v3_and_below_transactional_id=chance.choice(IDS),
@@ -331,66 +388,42 @@ def _add_partitions(chance: Random) -> Step:
     return Step(None, request, kind.AddPartitionsToTxnResponse, chance.randint(0, 3))
 
 
+def _producer(chance: Random) -> dict[str, Any]:
+    return {"transactional_id": chance.choice(IDS), "producer_id": 7, "producer_epoch": 0}
+
+
 def _add_offsets(chance: Random) -> Step:
     request = add_offsets_to_txn.AddOffsetsToTxnRequest(
-        transactional_id=chance.choice(IDS),
-        producer_id=7,
-        producer_epoch=0,
-        group_id=chance.choice(GROUPS),
+        **_producer(chance), group_id=chance.choice(GROUPS)
     )
     kind = add_offsets_to_txn.AddOffsetsToTxnResponse
     return Step(None, request, kind, chance.randint(0, 4))
 
 
 def _end(chance: Random) -> Step:
-    request = end_txn.EndTxnRequest(
-        transactional_id=chance.choice(IDS),
-        producer_id=7,
-        producer_epoch=0,
-        committed=chance.random() < 0.5,
-    )
+    request = end_txn.EndTxnRequest(**_producer(chance), committed=chance.random() < 0.5)
     return Step(None, request, end_txn.EndTxnResponse, chance.randint(0, 5))
 
 
 def _commit_in_transaction(chance: Random) -> Step:
     kind = txn_offset_commit
-    request = kind.TxnOffsetCommitRequest(
-        transactional_id=chance.choice(IDS),
-        group_id=chance.choice(GROUPS),
-        producer_id=7,
-        producer_epoch=0,
-        topics=tuple(
-            kind.TxnOffsetCommitRequestTopic(
-                name=name,
-                partitions=(
-                    kind.TxnOffsetCommitRequestPartition(partition_index=9, committed_offset=5),
-                ),
-            )
-            for name in _names(chance)
-        ),
-    )
+    producer, group = _producer(chance), chance.choice(GROUPS)
+
+    def topic(name: str) -> txn_offset_commit.TxnOffsetCommitRequestTopic:
+        part = kind.TxnOffsetCommitRequestPartition(partition_index=9, committed_offset=5)
+        return kind.TxnOffsetCommitRequestTopic(name=name, partitions=(part,))
+
+    request = kind.TxnOffsetCommitRequest(**producer, group_id=group, topics=_topics(chance, topic))
     return Step(None, request, kind.TxnOffsetCommitResponse, chance.randint(0, 5))
 
 
-MAKERS: tuple[Callable[[Random], Step], ...] = (
-    _produce,
-    _produce,
-    _fetch,
-    _fetch,
-    _list_offsets,
-    _epochs,
-    _delete_records,
-    _find,
-    _join,
-    _sync,
-    _heartbeat,
-    _leave,
-    _commit,
-    _fetch_offsets,
-    _delete_offsets,
-    _init,
-    _add_partitions,
-    _add_offsets,
-    _end,
-    _commit_in_transaction,
+MAKERS: tuple[Maker, ...] = (
+    *(_produce, _produce, _fetch, _fetch, _list_offsets, _epochs, _delete_records, _find),
+    *(_join, _sync, _heartbeat, _leave, _commit, _fetch_offsets, _delete_offsets, _init),
+    *(_add_partitions, _add_offsets, _end, _commit_in_transaction),
+)
+OF_EMPTY_LOGS: tuple[Maker, ...] = (
+    *(_list_empty_offsets, _empty_epochs, _delete_records, _leave, _init),
+    *(_commit_with_texts, _commit_with_texts, _fetch_offsets, _fetch_groups),
+    *(_delete_offsets, _delete_groups, _show_groups),
 )

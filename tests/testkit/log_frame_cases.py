@@ -1,4 +1,4 @@
-"""What the differential suite asks about logs and replicas: offsets, epochs, leaders, folders.
+"""What the differential suite asks about replicas: leaders, folders, transactions.
 
 The partitions hold no records; ``t-one`` and ``t-two`` have two partitions each.
 """
@@ -9,18 +9,14 @@ from typing import Any
 from doorkeeper_wire.messages import (
     alter_partition_reassignments,
     alter_replica_log_dirs,
-    delete_records,
     describe_log_dirs,
     describe_producers,
     describe_transactions,
     elect_leaders,
-    list_offsets,
     list_partition_reassignments,
     list_transactions,
-    offset_for_leader_epoch,
     unregister_broker,
 )
-from doorkeeper_wire.messages.create_topics import CreatableTopicConfig
 from testkit.frame_steps import (
     ALTER,
     CLUSTER,
@@ -34,9 +30,7 @@ from testkit.frame_steps import (
     ask_metadata,
     create,
     creation,
-    make_topics,
     named,
-    new_topic,
 )
 
 TOPICS = ("t-one", "t-two")
@@ -56,106 +50,6 @@ GRANTS = create(
     ),
 )
 """alice reads one topic, bob may alter and describe the cluster."""
-
-
-def _offsets(version: int, *times: tuple[str, int, int], **fields: Any) -> Step:
-    """Return the ListOffsets step: topic, partition, time."""
-    kind = list_offsets
-    request = kind.ListOffsetsRequest(
-        replica_id=fields.pop("replica_id", -1),
-        topics=tuple(
-            kind.ListOffsetsTopic(
-                name=name,
-                partitions=(
-                    kind.ListOffsetsPartition(partition_index=index, timestamp=time, **fields),
-                ),
-            )
-            for name, index, time in times
-        ),
-    )
-    return Step(None, request, kind.ListOffsetsResponse, version)
-
-
-def offset_scenarios() -> Iterator[Scenario]:
-    """ListOffsets of every version: every time, known and unknown partitions, epochs, replicas."""
-    for version in range(1, 12):
-        steps = [
-            _offsets(version, ("t-one", 0, time), ("absent", 0, time))
-            for time in (-1, -2, -3, -4, -5, -6, -7, 0, 1_700_000_000_000)
-        ]
-        steps += [
-            _offsets(version, ("t-one", 2, -1), ("t-two", 1, -1)),
-            _offsets(version, ("t-one", -1, -1)),
-            _offsets(version, ("t-one", 1, -1), ("t-one", 1, -2)),
-            _offsets(version, ("t-one", 0, -1), replica_id=-2),
-            _offsets(version, ("t-one", 0, -1), replica_id=7),
-            _offsets(version),
-        ]
-        if version >= 4:
-            epochs = (-2, 0, 7)
-            steps += [_offsets(version, ("t-one", 0, -1), current_leader_epoch=e) for e in epochs]
-        yield Scenario(f"ListOffsets {version}", (GRANTS, *as_users(*steps)), TOPICS)
-
-
-def record_scenarios() -> Iterator[Scenario]:
-    """DeleteRecords: offsets in and out of range, absent and refused topics, a compacted one."""
-    kind = delete_records
-
-    def delete(version: int, *asked: tuple[str, int, int]) -> Step:
-        request = kind.DeleteRecordsRequest(
-            topics=tuple(
-                kind.DeleteRecordsTopic(
-                    name=name,
-                    partitions=(kind.DeleteRecordsPartition(partition_index=index, offset=offset),),
-                )
-                for name, index, offset in asked
-            ),
-            timeout_ms=5000,
-        )
-        return Step(None, request, kind.DeleteRecordsResponse, version)
-
-    compact = (CreatableTopicConfig(name="cleanup.policy", value="compact"),)
-    for version in range(3):
-        steps = (
-            *(delete(version, ("t-one", 0, offset)) for offset in (-1, 0, 1, -2)),
-            delete(version, ("t-one", 2, 0), ("absent", 0, 0), ("t-two", 0, 0)),
-            delete(version, ("__consumer_offsets", 0, 0), ("t-compact", 0, 0)),
-            delete(version),
-        )
-        made = make_topics(new_topic("t-compact", configs=compact), version=5)
-        yield Scenario(
-            f"DeleteRecords {version}", (GRANTS, made, *as_users(*steps)), TOPICS, groups=True
-        )
-
-
-def epoch_scenarios() -> Iterator[Scenario]:
-    """OffsetForLeaderEpoch: epochs that were and were not, of partitions that are and are not."""
-    kind = offset_for_leader_epoch
-
-    def ask(version: int, *asked: tuple[str, int, int], current: int = -1) -> Step:
-        request = kind.OffsetForLeaderEpochRequest(
-            topics=tuple(
-                kind.OffsetForLeaderTopic(
-                    topic=name,
-                    partitions=(
-                        kind.OffsetForLeaderPartition(
-                            partition=index, leader_epoch=epoch, current_leader_epoch=current
-                        ),
-                    ),
-                )
-                for name, index, epoch in asked
-            )
-        )
-        return Step(None, request, kind.OffsetForLeaderEpochResponse, version)
-
-    for version in range(2, 5):
-        steps = (
-            *(ask(version, ("t-one", 0, epoch)) for epoch in (0, 1, -1, -2)),
-            *(ask(version, ("t-one", 0, 0), current=current) for current in (0, 7, -2)),
-            ask(version, ("t-one", 2, 0), ("absent", 0, 0), ("t-two", 0, 0)),
-            ask(version),
-        )
-        yield Scenario(f"OffsetForLeaderEpoch {version}", (GRANTS, *as_users(*steps)), TOPICS)
 
 
 def reassignment_scenarios() -> Iterator[Scenario]:
@@ -188,7 +82,7 @@ def reassignment_scenarios() -> Iterator[Scenario]:
         )
         for topics in (None, (), some)
     ]
-    for version in range(2):
+    for version in (0, 1):
         steps = (
             *lists,
             move(version, ("t-one", 0, (1,)), ("absent", 0, (1,)), ("t-two", 9, (1,))),
@@ -230,7 +124,7 @@ def folder_scenarios() -> Iterator[Scenario]:
     topics = tuple(
         describing.DescribableLogDirTopic(topic=name, partitions=indexes) for name, indexes in asked
     )
-    for version in range(1, 6):
+    for version in (1, 5):
         described = as_users(
             *(
                 Step(
@@ -325,9 +219,6 @@ def broker_scenarios() -> Iterator[Scenario]:
 
 
 LOG_SCENARIOS: tuple[Scenario, ...] = (
-    *offset_scenarios(),
-    *record_scenarios(),
-    *epoch_scenarios(),
     *reassignment_scenarios(),
     *election_scenarios(),
     *folder_scenarios(),

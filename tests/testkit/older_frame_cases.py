@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from testkit.frame_cases import good_and_bad_topics, remove_topics
+from doorkeeper_wire.messages import create_topics, delete_topics
 from testkit.frame_steps import (
     ALL,
     CREATE,
@@ -22,6 +22,7 @@ from testkit.frame_steps import (
     delete_filter,
     describe,
     make_topics,
+    new_topic,
 )
 
 CODES = (-1, 1, 2, 3, 4, 7, 8, 16, 99)
@@ -63,6 +64,37 @@ def acl_scenarios() -> Iterator[Scenario]:
         yield Scenario(f"filters of version 0, codes of {name}", (create(*rows), *asked))
 
 
+def good_and_bad_topics() -> tuple[create_topics.CreatableTopic, ...]:
+    """Return topics of all kinds, of which a broker makes the first two and ``a-twice`` not."""
+    config = create_topics.CreatableTopicConfig
+    compact = (config(name="cleanup.policy", value="compact"),)
+    return (
+        new_topic("a-good"),
+        new_topic("b-good", num_partitions=3, configs=compact),
+        new_topic("a-none", num_partitions=0),
+        new_topic("a-minus", num_partitions=-2),
+        new_topic("a-many", replication_factor=3),
+        new_topic("a-zero", replication_factor=0),
+        new_topic("bad name"),
+        new_topic(""),
+        new_topic("."),
+        new_topic("x" * 250),
+        new_topic("a-twice"),
+        new_topic("a-twice"),
+        new_topic("a-conf", configs=(config(name="no.such.key", value="1"),)),
+        new_topic("a-confv", configs=(config(name="retention.ms", value="soon"),)),
+        new_topic("a-confnull", configs=(config(name="retention.ms", value=None),)),
+        new_topic("c-refused"),
+    )
+
+
+def remove_topics() -> Step:
+    """Return the DeleteTopics step: known, unknown, repeated and refused names."""
+    names = ("a-good", "b-good", "absent", "a-good", "", "c-refused")
+    request = delete_topics.DeleteTopicsRequest(topic_names=names, timeout_ms=10000)
+    return Step(None, request, delete_topics.DeleteTopicsResponse, 0)
+
+
 def topic_scenarios() -> Iterator[Scenario]:
     """CreateTopics 0 and 1, DeleteTopics 0, DescribeConfigs 0."""
     grants = create(
@@ -75,7 +107,7 @@ def topic_scenarios() -> Iterator[Scenario]:
             make_topics(*good_and_bad_topics(), version=version, validate=version > 0),
             make_topics(*good_and_bad_topics(), version=version),
             make_topics(version=version),
-            remove_topics(0),
+            remove_topics(),
         )
         yield Scenario(f"CreateTopics {version}", (grants, *as_users(*steps)))
     few = ("cleanup.policy", "min.insync.replicas", "retention.ms", "no.such.key")

@@ -18,6 +18,7 @@ from doorkeeper_wire.messages import (
 )
 from testkit.frames import Closed, FrameClient, fields
 from testkit.kafka_target import USERS, Target
+from testkit.load import scaled
 from testkit.scram import scram_login
 
 HOUR_MS = 3_600_000
@@ -142,7 +143,7 @@ class TokenSide:
         """A broker shows a change of tokens a little later."""
         hmac = self._hmacs[wish.token]
         gone = wish.api == "expire" and wish.hours < 0
-        deadline = time.monotonic() + REACHED_S
+        deadline = time.monotonic() + scaled(REACHED_S)
         while time.monotonic() < deadline:
             ends = [each.expiry_timestamp for each in self._all() if each.hmac == hmac]
             if ends == ([] if gone else [answer.expiry_timestamp_ms]):
@@ -189,51 +190,17 @@ CALLERS = ("alice", "bob", "admin")
 OTHERS = (None, TOKEN)
 OWNERS = ("User:alice", "User:bob", "User:admin", "User:zoe", "Group:alice")
 
-CREATIONS = tuple(
-    Ask("create", caller, version, owner, renewers, hours, f"{caller}-{number}-{version}")
-    for version in (1, 2, 3)
-    for caller in (*CALLERS, *OTHERS)
-    for number, (owner, renewers, hours) in enumerate(
-        (
-            (None, (), -1),
-            (None, ("User:bob", "User:zoe", "User:bob"), 2),
-            (None, ("User:bob", "Group:x"), 0),
-            ("User:alice", ("User:bob",), 10_000),
-            ("User:bob", ("Group:x",), -1),
-            ("Group:alice", (), -5),
-            ("None:bob", (), -1),
-            ("User:None", (), -1),
-            (":", (":",), 1),
-            (":zoe", (), 1),
-        )
-    )
-    if version == 3 or owner is None
-)
-
 FIRST = Ask("create", "alice", 3, None, ("User:bob",), 2, "first")
 
-DESCRIPTIONS = tuple(
-    Ask("describe", caller, version, principals=owners)
-    for version in (1, 2, 3)
-    for caller in (*CALLERS, *OTHERS)
-    for owners in (
-        None,
-        (),
-        ("User:alice",),
-        ("User:bob", "User:zoe"),
-        ("Group:alice", ":"),
-        ("User:nobody",),
-    )
-)
-
 CHANGES = (
+    Ask("create", TOKEN, 3, token="by a token"),
+    Ask("create", "admin", 3, "User:alice", ("User:bob",), 10_000, "for another"),
+    Ask("describe", TOKEN, 3, principals=None),
     *(
-        Ask(api, caller, version, hours=hours, token=token)
-        for version in (1, 2)
+        Ask(api, caller, 2, hours=hours, token=token)
         for api in ("renew", "expire")
         for caller in (*CALLERS, *OTHERS)
-        for token in ("first", "unknown", "")
-        for hours in (1, 0 if api == "renew" else 2, 100)
+        for token, hours in (("first", 1), ("first", 100), ("unknown", 1), ("", 1))
     ),
     Ask("renew", "bob", 2, hours=-1, token="first"),
     Ask("expire", "alice", 2, hours=0, token="first"),

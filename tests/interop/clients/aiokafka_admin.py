@@ -9,45 +9,16 @@ from aiokafka.errors import for_code
 from aiokafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 
 KINDS = (
-    "UNKNOWN",
-    "ANY",
-    "TOPIC",
-    "GROUP",
-    "CLUSTER",
-    "TRANSACTIONAL_ID",
-    "DELEGATION_TOKEN",
-    "USER",
+    *("UNKNOWN", "ANY", "TOPIC", "GROUP", "CLUSTER"),
+    *("TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER"),
 )
-PATTERNS = (
-    "UNKNOWN",
-    "ANY",
-    "MATCH",
-    "LITERAL",
-    "PREFIXED",
-)
+PATTERNS = ("UNKNOWN", "ANY", "MATCH", "LITERAL", "PREFIXED")
 OPERATIONS = (
-    "UNKNOWN",
-    "ANY",
-    "ALL",
-    "READ",
-    "WRITE",
-    "CREATE",
-    "DELETE",
-    "ALTER",
-    "DESCRIBE",
-    "CLUSTER_ACTION",
-    "DESCRIBE_CONFIGS",
-    "ALTER_CONFIGS",
-    "IDEMPOTENT_WRITE",
-    "CREATE_TOKENS",
-    "DESCRIBE_TOKENS",
+    *("UNKNOWN", "ANY", "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE"),
+    *("CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "IDEMPOTENT_WRITE"),
+    *("CREATE_TOKENS", "DESCRIBE_TOKENS"),
 )
-PERMISSIONS = (
-    "UNKNOWN",
-    "ANY",
-    "DENY",
-    "ALLOW",
-)
+PERMISSIONS = ("UNKNOWN", "ANY", "DENY", "ALLOW")
 """The protocol's codes are the places in these tuples."""
 
 

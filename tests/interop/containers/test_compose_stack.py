@@ -7,23 +7,21 @@ are those beside this file.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 import pytest
 
-from testkit import dashboard
 from testkit.kafka_jars import VERSIONS
 from testkit.podman import Podman, healthy, until
 from testkit.stack import NODES, OTHERS, PORTS, Stack, asked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from testkit.kafka_tools import KafkaTools
 
 # REQUEST_TIMED_OUT and KAFKA_STORAGE_ERROR: Kafka's own clients try both again.
@@ -221,21 +219,3 @@ def test_prometheus_scrapes_both_nodes_and_knows_the_alerts(stack: Stack) -> Non
     )
 
     assert "SUCCESS" in checked
-
-
-def test_prometheus_answers_each_query_of_the_dashboard(stack: Stack) -> None:
-    """Each is PromQL, and the gauges of the first row have a row for each node."""
-    instances = {f"{node}:9404" for node in NODES}
-    choice = quote("doorkeeper_build_info")
-    until(lambda: set(asked(f"label/instance/values?match[]={choice}")) == instances)
-
-    answered: dict[str, set[str]] = {}
-    for panel in json.loads(dashboard.PAGE.read_text(encoding="utf-8"))["panels"]:
-        for target in panel.get("targets", ()):
-            # What Grafana puts in for all nodes, and for a scrape every 15 s.
-            expr = target["expr"].replace("$node", ".+").replace("$__rate_interval", "1m")
-            rows = asked(f"query?query={quote(expr)}")["result"]
-            answered[panel["title"]] = {row["metric"].get("instance", "") for row in rows}
-
-    for title in ("Ready", "Nodes", "Controller", "ACLs", "Last reload applied", "Version"):
-        assert answered[title] == instances, title

@@ -1,10 +1,9 @@
-"""Logs in with tokens of OAUTHBEARER and keeps a session busy: JSON in, JSON out.
+"""Logs in with SCRAM or OAUTHBEARER and keeps a session busy: JSON in, JSON out.
 
 In:  {"library": "kafka-python" or "confluent-kafka", "bootstrap": ..., "seconds": how long,
-      "tokens": [[from which second on, token, the time it expires at], ...],
-      "principal": ..., "extensions": {...}}
-Out: {"calls": calls that succeeded, "logins": tokens asked for,
-      "error": class or null, "text": ..., "log": what the library logged}
+      "mechanism": ..., "user": ..., "password": for SCRAM,
+      "tokens": [[from which second on, token, the time it expires at], ...] for OAUTHBEARER}
+Out: {"calls": calls that succeeded, "error": class or null, "text": ..., "log": what was logged}
 """
 
 import io
@@ -16,6 +15,7 @@ import time
 
 LOG = io.StringIO()
 CALL_S = 5
+EXTENSIONS = {"traceId": "42"}
 
 
 class Tokens:
@@ -24,38 +24,46 @@ class Tokens:
     def __init__(self, tokens):
         self._tokens = tokens
         self._began = time.monotonic()
-        self.asked = 0
 
     def now(self):
         """Return the token to use now, and when it expires."""
-        self.asked += 1
         since = time.monotonic() - self._began
         return [each[1:] for each in self._tokens if each[0] <= since][-1]
 
 
-def kafka_python(script, tokens):
+def kafka_python(script):
     """Return a call of kafka-python."""
     from kafka.admin import KafkaAdminClient  # noqa: PLC0415 - one of the two is installed
-    from kafka.net.sasl.oauth import AbstractTokenProvider  # noqa: PLC0415
 
-    class Provider(AbstractTokenProvider):
-        def token(self):
-            return tokens.now()[0]
+    if script["mechanism"] == "OAUTHBEARER":
+        from kafka.net.sasl.oauth import AbstractTokenProvider  # noqa: PLC0415
 
-        def extensions(self):
-            return script["extensions"]
+        tokens = Tokens(script["tokens"])
 
+        class Provider(AbstractTokenProvider):
+            def token(self):
+                return tokens.now()[0]
+
+            def extensions(self):
+                return EXTENSIONS
+
+        login = {"sasl_oauth_token_provider": Provider()}
+    else:
+        login = {
+            "sasl_plain_username": script["user"],
+            "sasl_plain_password": script["password"],
+        }
     admin = KafkaAdminClient(
         bootstrap_servers=script["bootstrap"],
         bootstrap_timeout_ms=3000,
         security_protocol="SASL_PLAINTEXT",
-        sasl_mechanism="OAUTHBEARER",
-        sasl_oauth_token_provider=Provider(),
+        sasl_mechanism=script["mechanism"],
+        **login,
     )
     return admin.describe_cluster
 
 
-def confluent_kafka(script, tokens):
+def confluent_kafka(script):
     """Return a call of confluent-kafka, which tells of a refusal to its error callback only."""
     from confluent_kafka import KafkaError  # noqa: PLC0415
     from confluent_kafka.admin import AdminClient  # noqa: PLC0415
@@ -66,18 +74,19 @@ def confluent_kafka(script, tokens):
         if error.code() == KafkaError._AUTHENTICATION:
             refusals.append(error.str())
 
-    def token(_):
-        text, expiry_s = tokens.now()
-        return text, expiry_s, script["principal"], script["extensions"]
-
+    if script["mechanism"] == "OAUTHBEARER":
+        tokens = Tokens(script["tokens"])
+        login = {"oauth_cb": lambda _: (*tokens.now(), script["user"], EXTENSIONS)}
+    else:
+        login = {"sasl.username": script["user"], "sasl.password": script["password"]}
     admin = AdminClient(
         {
             "bootstrap.servers": script["bootstrap"],
             "security.protocol": "SASL_PLAINTEXT",
-            "sasl.mechanism": "OAUTHBEARER",
-            "oauth_cb": token,
+            "sasl.mechanism": script["mechanism"],
             "error_cb": noted,
             "log_level": 0,
+            **login,
         }
     )
 
@@ -97,12 +106,11 @@ def main():
     logging.basicConfig(stream=LOG, level=logging.WARNING, format="%(message)s")
     answers = os.dup(1)
     os.dup2(2, 1)  # What a library prints is no answer.
-    tokens = Tokens(script["tokens"])
     calls, error = 0, None
     end = time.monotonic() + script["seconds"]
     try:
         make = kafka_python if script["library"] == "kafka-python" else confluent_kafka
-        call = make(script, tokens)
+        call = make(script)
         while calls == 0 or time.monotonic() < end:
             call()
             calls += 1
@@ -111,7 +119,6 @@ def main():
         error = raised
     found = {
         "calls": calls,
-        "logins": tokens.asked,
         "error": None if error is None else type(error).__name__,
         "text": "" if error is None else str(error),
         "log": LOG.getvalue(),
