@@ -65,21 +65,6 @@ async def test_a_server_starts_and_ends(tmp_path: Path) -> None:
         assert not await connects(port)
 
 
-async def test_what_the_store_holds_is_there(tmp_path: Path) -> None:
-    """ACLs, topics and the cluster's id come from the store."""
-    await fill(tmp_path / "data", adding(1, 2, 3))
-    store = open_store(tmp_path / "data")
-    cluster_id = store.identity.cluster_id
-    store.close()
-
-    async with assembly(tmp_path, STANDARD) as server:
-        await server.start()
-
-        assert server.node.cluster_id == cluster_id
-        assert server.authorizer is not None
-        assert server.authorizer.acl_count() == 3
-
-
 async def test_the_release_of_a_store_is_that_of_the_configuration(tmp_path: Path) -> None:
     """A store from before releases follows 4.3: a server that names 4.4 does not start on it."""
     await fill(tmp_path / "data", adding(1))
@@ -153,41 +138,4 @@ async def test_an_awaitable_that_fails_stops_the_start(
 
     assert not await connects(port)
     # The store is free again.
-    open_store(tmp_path / "data").close()
-
-
-async def test_a_port_in_use_stops_the_start(tmp_path: Path) -> None:
-    """The line names listener and port; the store is free again."""
-    async with assembly(tmp_path, "") as first:
-        await first.start()
-        port = first.edge.bound_port("PLAINTEXT")
-        settings = f"listeners=PLAINTEXT://localhost:{port}\n"
-        second = tmp_path / "second"
-        second.mkdir()
-
-        async with assembly(second, settings) as server:
-            with pytest.raises(StartError, match=f"cannot bind localhost:{port}: the port is in"):
-                await server.start()
-
-    open_store(second / "data").close()
-
-
-class Stubborn(StandardAuthorizer):
-    """An authorizer whose close raises."""
-
-    def close(self) -> None:
-        raise OSError("still busy")
-
-
-async def test_an_authorizer_that_does_not_close(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its error is logged, and the store behind it is closed all the same."""
-    monkeypatch.setattr(
-        "doorkeeper.construction.authorizer.authorizer_class", lambda name: Stubborn
-    )
-    async with assembly(tmp_path, "authorizer.class.name=x.Y") as server:
-        await server.start()
-
-    assert "still busy" in (tmp_path / "log").read_text()
     open_store(tmp_path / "data").close()

@@ -6,12 +6,9 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from doorkeeper.app.config_changes import differences_of, plan_configs
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.kinds.change import SERVER, edit
 from doorkeeper.kinds.declared import CONFIG
-from doorkeeper.kinds.table import Table
 from doorkeeper.state.log import StateLog
 from testkit.reconfigured import DELETE, PLUGIN, SET, Capricious, running
 from testkit.state_logs import Database, ScriptedStore, turns
@@ -125,31 +122,6 @@ async def test_requests_at_the_same_time_come_one_after_the_other(tmp_path: Path
 
         assert len(server.assembly.node.settings.dynamic.broker) == 20
         assert not server.assembly.config_changes.turn.locked()
-
-
-async def test_listeners_and_unknown_keys_have_values_too(tmp_path: Path) -> None:
-    """After a restart they count as if the file gave them."""
-    async with running(tmp_path, "") as server:
-        await server.alter("1", ("listener.name.plaintext.max.connections", SET, "7"))
-        await server.alter("1", ("com.example.key", SET, "x"))
-
-    async with running(tmp_path, "") as server:
-        assert server.assembly.node.settings.listener("PLAINTEXT").max_connections == 7
-        assert server.assembly.node.settings.originals["com.example.key"] == "x"
-
-
-def test_only_differences_are_stored() -> None:
-    """Set, replaced and deleted, of the node and of the cluster."""
-    before = DynamicValues({"a": "1", "b": "2"}, {"c": "3", "gone": "4"})
-    after = DynamicValues({"a": "1", "b": "9"}, {"d": "4"})
-    rows: Table[StoredConfig] = Table(2)
-    rows = rows.with_changes([config("a", "1", "7"), config("b", "2", "7"), config("c", "3")], ())
-
-    change = plan_configs(rows, differences_of(before, after), 7)
-
-    assert change == edit(
-        CONFIG, set=[config("b", "9", "7"), config("d", "4")], deleted=[config("c", "3")]
-    )
 
 
 async def test_values_of_other_nodes_are_used(tmp_path: Path) -> None:

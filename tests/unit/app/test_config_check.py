@@ -9,10 +9,8 @@ import pytest
 from doorkeeper.app.config_check import (
     check_configuration,
     problems_of,
-    with_further_problems,
 )
-from doorkeeper.config.errors import ConfigError
-from doorkeeper.config.loading import STANDARD_AUTHORIZER, load
+from doorkeeper.config.loading import STANDARD_AUTHORIZER
 from doorkeeper.construction.errors import StartError
 from testkit.settings import settings_of
 
@@ -86,14 +84,6 @@ def test_a_plug_in_is_checked_beside_wrong_keys(tmp_path: Path, name: str, said:
     assert said in told[1]
 
 
-def test_what_is_no_file_names_nothing(tmp_path: Path) -> None:
-    """There is one line; what the overrides would be without the file is not told."""
-    with pytest.raises(ConfigError) as caught:
-        load(tmp_path / "none", ["listeners=X://localhost:1"])
-
-    assert len(with_further_problems(caught.value)) == 1
-
-
 SASL = """
 listeners=A://localhost:0,B://localhost:0
 listener.security.protocol.map=A:SASL_PLAINTEXT,B:SSL
@@ -146,22 +136,6 @@ def test_doors_are_looked_at_beside_wrong_keys(tmp_path: Path, wrong: str, liste
     seen = [lines[each.split(": ")[0]] for each in told if each.split(": ")[0] in lines]
     assert sorted(seen) == list(listeners)
     assert [each for each in told if each.startswith("F line 7")]
-
-
-def test_what_people_should_hear_of_doors(tmp_path: Path) -> None:
-    """It is among the warnings, before the server starts."""
-    file = tmp_path / "F"
-    handler = "org.apache.kafka.common.security.oauthbearer.internals.unsecured"
-    file.write_text(
-        "listeners=A://localhost:0\nlistener.security.protocol.map=A:SASL_PLAINTEXT\n"
-        "sasl.enabled.mechanisms=OAUTHBEARER\nlistener.name.a.oauthbearer.sasl.server.callback"
-        f".handler.class={handler}.OAuthBearerUnsecuredValidatorCallbackHandler\n"
-    )
-
-    warning, other = check_configuration(file, ()).warnings
-
-    assert other.startswith("everything is allowed: there is no authorizer")
-    assert warning.startswith("unsigned tokens are accepted: any client can use any name (")
 
 
 def test_what_a_shared_store_needs_is_looked_at(tmp_path: Path) -> None:

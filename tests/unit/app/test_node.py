@@ -152,10 +152,3 @@ async def test_ids_of_topics_are_random_uuids() -> None:
     topic_id = node.new_topic_id()
 
     assert topic_id == bytes.fromhex("ffffffffffff4fffbfffffffffffffff")
-
-
-def test_ids_of_producers_are_not_negative() -> None:
-    """63 random bits."""
-    highest = node_of(settings_of(TEXT), lambda size: b"\xff" * size).new_producer_id()
-
-    assert highest == 2**63 - 1

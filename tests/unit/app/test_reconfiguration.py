@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.app.reconfiguration import changed_keys, is_reloaded
+from doorkeeper.app.reconfiguration import is_reloaded
 from doorkeeper.app.reload import reload
 from doorkeeper.errors import AuthorizerFault
 from testkit.reconfigured import PLUGIN, SET, Capricious, running
@@ -23,11 +23,6 @@ def test_which_keys_are_reloaded() -> None:
     assert not is_reloaded("listeners")
     assert not is_reloaded("com.example.key")
     assert is_reloaded("listener.name.x.plain.com.example.key")
-
-
-def test_changed_keys() -> None:
-    """Those that came, went, or have another value."""
-    assert changed_keys({"a": "1", "b": "2"}, {"b": "3", "c": "4"}) == ["a", "b", "c"]
 
 
 async def test_a_plug_ins_keys_are_reloaded(tmp_path: Path) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.audit.audit_log import AuditLog
-from doorkeeper.audit.files import AuditLogError
-from doorkeeper.audit.options import Recorded, Sync
+from doorkeeper.audit.options import Sync
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.errors import ErrorCode
 from doorkeeper.kinds.acls import StoredBinding
@@ -22,6 +19,8 @@ from testkit.trails import LOGIN, Disk, Log, Meter, Time, lines_in, options
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 ORDERS = ResourcePattern(ResourceType.TOPIC, "orders", PatternType.LITERAL)
 BINDING = allow("bob", AclOperation.READ, ORDERS)
@@ -64,18 +63,6 @@ async def test_a_life(tmp_path: Path) -> None:
     assert [event.get("outcome") for event in events[2:4]] == ["SUCCEEDED", "FAILED"]
 
 
-async def test_a_change_is_recorded(tmp_path: Path) -> None:
-    """Who waits goes on when it is in the file; without a change nothing is waited for."""
-    trail = opened(tmp_path, sync=Sync.STRICT)
-    assert await trail.wait_until_recorded() is None
-    trail.record_commit(CHANGE)
-
-    assert await trail.wait_until_recorded() is None
-
-    assert [event["revision"] for event in lines_in(tmp_path)] == [1]
-    trail.close()
-
-
 async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With strict a change that could not be recorded is answered with an error, and the next one
     is refused before it is made; without strict neither."""
@@ -102,31 +89,3 @@ async def test_a_full_disk_refuses_changes(tmp_path: Path, monkeypatch: pytest.M
     usual.close()
     assert [event["kind"] for event in lines_in(tmp_path / "s")] == ["change", "stop"]
     assert [event["kind"] for event in lines_in(tmp_path / "u")] == ["dropped", "stop"]
-
-
-async def test_each_failure_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To all who wait for a change that was not recorded, and not to those that come after it."""
-    disk = Disk(monkeypatch)
-    trail = opened(tmp_path, sync=Sync.STRICT)
-    told = []
-    for disk.full in (False, True):
-        disk.no_room = disk.full
-        trail.record_commit(CHANGE)
-        told.append(await asyncio.gather(*[trail.wait_until_recorded() for _ in range(2)]))
-
-    assert told == [[None, None], ["No space left on device"] * 2]
-    assert await trail.wait_until_recorded() is None
-    disk.full = disk.no_room = False
-    trail.close()
-
-
-async def test_a_folder_of_another_server(tmp_path: Path) -> None:
-    """A folder that another server of the node writes is refused; decisions may be left out."""
-    trail = opened(tmp_path, decisions=Recorded.NONE)
-
-    with pytest.raises(AuditLogError, match="another server"):
-        opened(tmp_path)
-
-    assert not trail.records_decisions
-    trail.close()
-    opened(tmp_path).close()

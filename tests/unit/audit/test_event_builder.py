@@ -239,17 +239,3 @@ def test_what_a_plug_in_reports() -> None:
     assert change_from_results([BINDING], [AclCreateResult(refused)]) == {}
     assert change_from_results([], [AclDeleteResult(refused)]) == {}
     assert change_from_results([], []) == {}
-
-
-def test_a_clock_that_was_set_back() -> None:
-    """An event runs from the earliest to the latest time, whatever the clock did in between."""
-    before, after = seen(), seen(snapshot=SNAPSHOT)
-    before.count, before.last_ns = 2, 20
-    after.first_ns = after.last_ns = 10
-    login = seen_login()
-    login.last_ns = 20
-
-    (event,) = decision_events([before, after])
-
-    assert (event.first_ns, event.last_ns) == (10, 50)
-    assert (login_event(login).first_ns, login_event(login).last_ns) == (20, 50)

@@ -157,35 +157,6 @@ def test_another_state_is_another_rule(tmp_path: Path) -> None:
     ]
 
 
-def test_changes_of_acls_do_not_separate_decisions_on_super_users(tmp_path: Path) -> None:
-    """No ACL decides on them: an administrator's requests are counted together."""
-    w = World(tmp_path, entries_max=1)
-    w.basis.policy = Policy(super_users=frozenset({"User:root"}))
-    for number in range(3):
-        w.decide("root", READ, number=number)
-        added = allow("bob", AclOperation.READ, topic(f"t{number}"))
-        w.basis.snapshot = w.basis.snapshot.with_added([(f"id-{number}", added)])
-    assert w.queue.take(0).items == []
-
-    w.merging.hand_over()
-
-    (event,) = w.events()
-    assert (event.rule, event.count, event.last_correlation_id) == ("SuperUser", 3, 2)
-
-
-def test_too_many_entries(tmp_path: Path) -> None:
-    """When there are as many entries as there may be, they are handed over at once."""
-    w = World(tmp_path, entries_max=3)
-    for number in range(7):
-        w.decide("bob", READ._replace(resource=topic(f"t{number}")))
-
-    names = [event.resource_name for event in w.events()]
-
-    assert names == [f"t{number}" for number in range(6)]
-    w.loop.fire()
-    assert [event.resource_name for event in w.events()] == ["t6"]
-
-
 def test_a_full_queue(tmp_path: Path) -> None:
     """Where the queue has no room counting goes on; what is new then is counted as dropped."""
     w = World(tmp_path, entries_max=2, queue=2)
@@ -332,28 +303,3 @@ def test_lists_that_change_are_others(tmp_path: Path) -> None:
         ("orders", "DENIED", 1),
         ("bills", "DENIED", 1),
     ]
-
-
-def test_what_is_not_recorded_is_not_repeated(tmp_path: Path) -> None:
-    """Else what was decided is returned, the same object while it stays the same."""
-    w = World(tmp_path, decisions=Recorded.DENIED)
-    context = request_of("bob")
-
-    assert w.merging.on_decision(context, [READ], [ALLOWED]) is None
-    recorded = w.merging.on_decision(context, [READ], [DENIED])
-    assert recorded is not None
-    assert w.merging.on_decision(context._replace(correlation_id=9), [READ], [DENIED]) is recorded
-    w.basis.policy = Policy(super_users=frozenset({"User:eve"}))
-    assert w.merging.on_decision(context, [READ], [DENIED]) is not recorded
-
-
-def test_a_repetition_without_room(tmp_path: Path) -> None:
-    """Those for which there is no room are dropped, and asked for again the next time."""
-    w = World(tmp_path, entries_max=1, queue=0)
-    recorded = RecordedDecision((request_of("bob"), [READ], [ALLOWED]))
-    w.decide("eve", READ)
-
-    w.merging.on_repeat(recorded, id_of(1))
-    w.merging.on_repeat(recorded, id_of(2))
-
-    assert w.meter.counts["dropped"] == 2

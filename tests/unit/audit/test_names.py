@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.audit.names import file_of, files_in, in_order, open_name, whole_name
+from doorkeeper.audit.names import file_of
 
 
 @pytest.mark.parametrize(
@@ -39,19 +39,3 @@ def test_a_name_tells_node_and_events(name: str, expected: tuple[int, int, int |
 def test_other_files_are_no_trail(name: str) -> None:
     """The server's own files, half made ones and others' are not taken for lines."""
     assert file_of(Path(name)) is None
-
-
-def test_order(tmp_path: Path) -> None:
-    """Files are in the order of nodes, then of events; sorted names of one node are too."""
-    names = [
-        whole_name(1, 1, 9, compressed=True),
-        whole_name(1, 10, 11, compressed=False),
-        open_name(1, 12),
-        whole_name(2, 1, 5, compressed=True),
-    ]
-    for name in reversed(names):
-        (tmp_path / name).touch()
-
-    assert [file.path.name for file in files_in(tmp_path)] == names
-    assert in_order(reversed(files_in(tmp_path))) == files_in(tmp_path)
-    assert sorted(names[:3]) == names[:3]

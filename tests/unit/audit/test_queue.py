@@ -5,27 +5,10 @@ from __future__ import annotations
 import threading
 
 from doorkeeper.audit.queue import Queue, QueuedEvents
-from testkit.trails import Waiter
 
 
 def item(ts_ns: int = 1, events: int = 1, *, must_be_kept: bool = False) -> QueuedEvents:
     return QueuedEvents(ts_ns, list, events=events, must_be_kept=must_be_kept)
-
-
-def test_items_come_out_in_order() -> None:
-    """All that was put is taken at once, in order, with who waits; then there is nothing."""
-    queue = Queue(10)
-    first, second = item(1), item(2)
-    waiter = Waiter([]).future
-
-    assert queue.put(first)
-    assert queue.put(second, waiter)
-    batch = queue.take(0)
-
-    assert batch.items == [first, second]
-    assert batch.waiting == [waiter]
-    assert not batch.closing
-    assert queue.take(0) == ([], [], None, False)
 
 
 def test_no_room() -> None:

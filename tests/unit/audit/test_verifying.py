@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -98,14 +97,6 @@ def test_a_clock_that_was_set(tmp_path: Path) -> None:
     assert verify_log(tmp_path).is_whole
 
 
-def test_what_was_dropped_is_told(tmp_path: Path) -> None:
-    """What the trail says is missing is added up, and wrong with nothing."""
-    event = {"kind": "dropped", "seq": 1, "node": 1, "ts_ns": 1, "count": 5}
-    written(tmp_path, 1, 1, closed=False).write_bytes(json.dumps(event).encode() + b"\n")
-
-    assert (verify_log(tmp_path).dropped, verify_log(tmp_path).is_whole) == (5, True)
-
-
 def test_a_server_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is closed, or deleted by its age, after the folder was listed is not missing."""
     written(tmp_path, 1, 2)
@@ -149,11 +140,3 @@ def test_a_file_that_somebody_takes_away(tmp_path: Path, monkeypatch: pytest.Mon
         ("unreadable", "it was there and is gone"),
         ("gap", "events 3 to 4 are missing"),
     ]
-
-
-def test_a_file_that_is_being_given_its_name(tmp_path: Path) -> None:
-    """Between the name for life and the end of the open one both are there, and say the same."""
-    written(tmp_path, 1, 2, compressed=True)
-    written(tmp_path, 1, 2, closed=False)
-
-    assert problems(tmp_path) == []

@@ -143,17 +143,6 @@ def test_a_file_that_is_old_is_closed(world: Make) -> None:
     assert w.writer._timeout_s() is None
 
 
-def test_old_files_are_deleted_when_one_is_closed(world: Make) -> None:
-    """The bound of bytes holds after each file."""
-    w = world(file_bytes_max=1, retention_bytes=0)
-    for _ in range(3):
-        w.put()
-        w.turn()
-    w.writer._close_file()
-
-    assert w.names == [whole_name(1, 3, 3, compressed=False)]
-
-
 @pytest.mark.parametrize(("sync", "after"), [(Sync.NONE, 0), (Sync.INTERVAL, 1), (Sync.STRICT, 2)])
 def test_when_it_is_synced(world: Make, sync: Sync, after: int) -> None:
     """Strict syncs before who waits is told; interval after 100 ms; none never."""

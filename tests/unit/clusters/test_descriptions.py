@@ -47,18 +47,6 @@ def test_any_change_is_read(version: int) -> None:
         assert read(descriptions, body, chance.choice((1, 2)), version) == set(bindings)
 
 
-def test_equal_answers_are_one_object() -> None:
-    """Also those of two brokers, and in another order."""
-    descriptions = Descriptions()
-    one, _ = descriptions.reader(1).decode(answer(ALL), 0, 3)
-
-    other, _ = descriptions.reader(2).decode(answer(sorted(ALL)), 0, 3)
-
-    assert other is one
-    # The order within a pattern may have changed: then it was decoded again.
-    assert set(other) == set(ALL)
-
-
 def test_a_cut_answer_is_refused_and_changes_nothing() -> None:
     """At each byte, before and after a whole one."""
     body = answer(ALL[:12])
@@ -114,15 +102,3 @@ def test_a_change_is_known_from_one_set_to_the_next() -> None:
     three, _ = reader.decode(answer(ALL[:1]), 0, 3)
     assert descriptions.change(one, three) is None
     assert descriptions.change(two, three) == (frozenset(ALL[:1]), frozenset(ALL[2:5]))
-
-
-def test_equal_bytes_under_another_pattern_are_other_acls() -> None:
-    """The ACLs of one pattern do not stand for those of another one."""
-    descriptions = Descriptions()
-    a, b = (allow("alice", READ, topic(name)) for name in "ab")
-
-    assert read(descriptions, answer([a])) == {a}
-    assert read(descriptions, answer([b])) == {b}
-    # A broker that was made anew, without ACLs.
-    assert read(descriptions, answer([])) == set()
-    assert read(descriptions, answer([a])) == {a}

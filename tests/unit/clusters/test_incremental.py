@@ -64,21 +64,3 @@ async def test_every_description_is_compared(monkeypatch: pytest.MonkeyPatch) ->
 
         assert drift == compare(desired, present, SCOPE)
     assert 20 < whole < 100
-
-
-def test_a_drift_follows_every_change() -> None:
-    """Of the desired set, and of the cluster."""
-    chance = Random(24)
-    for _ in range(200):
-        desired, wanted = some(chance, MINE), some(chance, MINE)
-        present, added, removed = (some(chance, MINE) for _ in range(3))
-        added -= removed
-        drift = compare(desired, present, SCOPE)
-
-        goal = drift.after_goal(DesiredChange(wanted - desired, desired - wanted))
-        edit = drift.after_edit(desired, added, removed)
-
-        assert goal == compare(wanted, present, SCOPE)
-        assert edit == compare(desired, (present | added) - removed, SCOPE)
-        assert drift.present(desired) == present
-        assert all(drift.has(each, desired) is (each in present) for each in MINE)

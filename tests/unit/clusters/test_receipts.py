@@ -212,18 +212,3 @@ async def test_a_broker_that_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> 
         assert remote.present(1) == {alice, bob}
         # It is read until it has all.
         assert 0 < found.task.reads - reads == remote.reads_of[1] - 1
-
-
-async def test_a_change_out_of_the_scope_waits_for_no_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Its revision is in force as soon as the one before is."""
-    async with kept(Lagging(Random(1)), monkeypatch) as found:
-        await found.task.receipts.wait_for(0, frozenset())
-        found.change([allow("alice", READ, topic("q"))])
-        reads = found.task.reads
-
-        async with asyncio.timeout(20):
-            await found.task.receipts.wait_for(found.state.revision, frozenset())
-
-        assert found.task.reads == reads

@@ -105,50 +105,7 @@ def test_foreign_changes_are_reverted(tmp_path: Path) -> None:
         eventually(lambda: status(server)["since_ms"] > before_ms)
 
 
-def test_too_many_removals_are_held_back(tmp_path: Path) -> None:
-    """Additions are made; the removals wait for an operator, all of them."""
-    keys = {"limits": {"max.removals": 1}}
-    with (
-        target([BOB, CAROL]) as kafka,
-        doorkeeper(tmp_path, cluster("a", kafka.bootstrap_servers, **keys), acls=[ALICE]) as server,
-    ):
-        eventually(lambda: has(kafka, ALICE, BOB, CAROL), kafka.acls)
-        reads = status(server)["reads"]
-        eventually(lambda: status(server)["reads"] > reads + 2)
-
-        assert has(kafka, ALICE, BOB, CAROL)
-        assert status(server)["held"] == "2 ACLs would be removed; max.removals is 1"
-
-        kafka.remove_acls([BOB])
-        eventually(lambda: has(kafka, ALICE), kafka.acls)
-
-
-def test_an_idle_cluster_is_described_once_an_interval(tmp_path: Path) -> None:
-    """And only one of its brokers, in turns."""
-    with (
-        target() as kafka,
-        doorkeeper(
-            tmp_path, cluster("a", kafka.bootstrap_servers, **{"interval.ms": 3_600_000})
-        ) as server,
-    ):
-        eventually(lambda: status(server)["revision"] == 0)
-        before = status(server)["reads"]
-
-        synchronization(server).wake()
-        synchronization(server).wake()
-        server.add_acls([ALICE])
-        eventually(lambda: has(kafka, ALICE))
-        eventually(lambda: status(server)["revision"] == 1)
-
-        # A small change is looked up on each broker: neither before nor after it all ACLs are read.
-        assert status(server)["reads"] == before
-        synchronization(server).wake()
-        server.add_acls([BOB])
-        eventually(lambda: status(server)["revision"] == 2)
-        assert status(server)["reads"] == before
-
-
-@pytest.mark.parametrize("api", ["DescribeAcls", "CreateAcls"])
+@pytest.mark.parametrize("api", ["CreateAcls"])
 def test_lost_answers_change_nothing_that_is_not_planned(tmp_path: Path, api: str) -> None:
     """A reading that is cut off is none; a change of unknown outcome is sent again."""
     with (
@@ -162,19 +119,6 @@ def test_lost_answers_change_nothing_that_is_not_planned(tmp_path: Path, api: st
     ):
         eventually(lambda: has(kafka, ALICE, CAROL), kafka.acls)
         eventually(lambda: status(server)["revision"] == 0, lambda: status(server))
-
-
-def test_refused_acls_are_told_and_the_others_are_made(tmp_path: Path) -> None:
-    """They are sent again after the next reading, and not at once."""
-    with (
-        target() as kafka,
-        kafka.faults.error("CreateAcls", "INVALID_REQUEST", times=1),
-        doorkeeper(tmp_path, cluster("a", kafka.bootstrap_servers), acls=[ALICE]) as server,
-    ):
-        eventually(lambda: status(server)["refused"], lambda: status(server))
-        assert status(server)["refused"].startswith("refused: ALLOW READ on LITERAL TOPIC 'pay-in'")
-        # The next reading tries again.
-        eventually(lambda: has(kafka, ALICE))
 
 
 def test_a_canary_goes_first(tmp_path: Path) -> None:

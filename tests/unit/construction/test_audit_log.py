@@ -13,7 +13,6 @@ from doorkeeper.config.audit import AuditSettings
 from doorkeeper.construction.audit_log import open_audit_log, watch
 from doorkeeper.construction.errors import StartError
 from testkit.acl import READ, request_of, to, topic
-from testkit.edge import HandAuthorizer
 from testkit.plugins import InMemory
 from testkit.trails import Log, Meter, lines_in
 
@@ -56,21 +55,6 @@ async def test_decisions_are_recorded(tmp_path: Path, decisions: str, kinds: int
 
     events = lines_in(tmp_path)
     assert [event.get("rule") for event in events] == ["SuperUser"] * kinds + [None]
-
-
-async def test_a_plug_ins_decisions_have_no_rule(tmp_path: Path) -> None:
-    """What a plug-in decides is recorded; why, it does not tell."""
-    trail = opened(AuditSettings(folder=tmp_path, compression="none"))
-    assert trail is not None
-    authorizer = HandAuthorizer(lambda _: [])
-    guarded = GuardedAuthorizer(authorizer)
-    watch(trail, guarded, authorizer)
-
-    guarded.authorize(request_of("bob"), [to(READ, topic("orders"))])
-    trail.close()
-
-    decision, _ = lines_in(tmp_path)
-    assert (decision["kind"], decision["rule"], decision["binding"]) == ("decision", None, None)
 
 
 async def test_only_what_is_kept_elsewhere_is_reported() -> None:

@@ -52,14 +52,6 @@ def made(text: str) -> Authorizer | None:
     )
 
 
-def test_kafkas_name_is_ours() -> None:
-    """Kafka's StandardAuthorizer is the standard authorizer, with its super users."""
-    authorizer = made(f"{STANDARD}\nsuper.users=User:admin")
-
-    assert type(authorizer) is StandardAuthorizer
-    assert authorizer.policy.super_users == {"User:admin"}
-
-
 def test_plug_ins_are_made_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of Python is made without arguments; one that builds on ours gets the store."""
     monkeypatch.setattr(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import structlog
 
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.construction.authorizer import close, time_limit
+from doorkeeper.construction.authorizer import close
 from testkit.logs import readable_logs
 
 if TYPE_CHECKING:
@@ -57,21 +56,3 @@ def test_a_thread_that_stays_is_named(tmp_path: Path) -> None:
 
     assert "policy-refresh" in line["threads"]
     assert line["authorizer"].endswith(".StandardAuthorizer")
-
-
-def test_what_ends_in_time_is_left_alone() -> None:
-    """Nothing is raised afterwards, and an alarm of others comes at its time."""
-    came = []
-    before = signal.signal(signal.SIGALRM, lambda *_: came.append(time.monotonic()))
-    began_s = time.monotonic()
-    other = signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        with time_limit(3600):
-            pass
-        while not came:
-            time.sleep(0.001)
-    finally:
-        signal.signal(signal.SIGALRM, before)
-        signal.setitimer(signal.ITIMER_REAL, *other)
-
-    assert 0.2 <= came[0] - began_s < 60

@@ -140,16 +140,6 @@ async def test_with_a_problem_nothing_changes(log: RecordingLogger, second: str)
     await doors.close()
 
 
-async def test_checking_starts_nothing(log: RecordingLogger) -> None:
-    """Every problem is returned; what was made for it is closed."""
-    wanted = settings("a", "wrong", "c")
-
-    problems = await ServerSecurity(NO_SOURCES, log).check(wanted.listeners, wanted.originals)
-
-    assert problems == [f"{ISSUER}: wrong on B"]
-    assert EVENTS == ["a closes", "c closes"]
-
-
 async def test_the_watch_goes_on(log: RecordingLogger) -> None:
     """What a refresh raises is told by its kind, once; the next refresh is made."""
     doors = ServerSecurity(NO_SOURCES, log)

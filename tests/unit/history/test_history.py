@@ -14,17 +14,14 @@ from doorkeeper.history.reading import BeforeHistory, IncompleteLog, revision_at
 from doorkeeper.history.revisions import RevisionFilter, newest_first, read_page, read_revisions
 from doorkeeper.history.verification import (
     RecordedHash,
-    newest_hash,
-    recorded_hashes,
     verify,
 )
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.state.state import EMPTY, apply_at_once
-from doorkeeper.storage.portable import LOG
 from doorkeeper.storage.portable_embedded import reading
 from doorkeeper.storage.upkeep import prune
-from testkit.portables import CHANGES, Held
+from testkit.portables import CHANGES
 from testkit.stores import NOW_MS, append, binding, credential
 
 if TYPE_CHECKING:
@@ -263,29 +260,3 @@ async def test_recorded_hashes_of_pruned_revisions(
             f"revision {number} does not have the hash that was recorded for it"
             for number in (2, 4)
         )
-
-
-async def test_the_newest_hash_is_what_is_recorded(store: Portable) -> None:
-    """It is found in any text, a server's log or the output of verify."""
-    found = await newest_hash(store)
-    assert found is not None
-    assert (found.revision, found.hash) == (4, (await verify(store)).hash)
-
-    assert recorded_hashes(f'{{"recorded": "{found}", "time": "10:00"}}\nx{found} {found}0') == [
-        found
-    ]
-
-
-async def test_revisions_without_a_hash_are_counted(store: Portable) -> None:
-    """Versions before the chain wrote them; the first hash behind them begins it."""
-    held = await Held.of(store)
-    held.tables[LOG] = [
-        row if int(row[0] or 0) > 2 else (*row[:13], None, *row[14:]) for row in held.tables[LOG]
-    ]
-
-    found = await verify(held)
-
-    assert found.unchained == 2
-    assert found.findings == (
-        "revision 3 was modified, or one before it is missing or was inserted",
-    )

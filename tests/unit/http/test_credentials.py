@@ -42,12 +42,6 @@ def test_others_are_not(header: str) -> None:
     assert not Credentials([TOKEN], ["prometheus:pw"]).admit(header)
 
 
-def test_nobody_known_admits_nobody() -> None:
-    """Where there are no credentials no header is one."""
-    assert not Credentials().admit("Bearer ")
-    assert not Credentials().admit(basic(""))
-
-
 def test_files_have_a_line_each(tmp_path: Path) -> None:
     """Empty lines and comments are left out, and spaces around a line."""
     tokens, users = tmp_path / "tokens", tmp_path / "users"

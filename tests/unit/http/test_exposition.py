@@ -48,16 +48,6 @@ async def test_numbers_and_labels_arrive() -> None:
     assert reply.value("doorkeeper_request_seconds_sum", api="Metadata") == 60.0002
 
 
-async def test_openmetrics_where_it_is_asked_for() -> None:
-    """Prometheus prefers it; it ends with its mark."""
-    text, content_type = await Exposition(Meters()).text(
-        "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
-    )
-
-    assert content_type.startswith("application/openmetrics-text; version=1.0.0")
-    assert text.endswith(b"# EOF\n")
-
-
 @pytest.mark.parametrize("kind", ["application/openmetrics-text", "text/plain"])
 @pytest.mark.parametrize("version", ["abc", "9" * 5000, "1.0.0.\udcff"])
 async def test_versions_that_are_none_are_answered(kind: str, version: str) -> None:

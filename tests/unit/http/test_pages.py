@@ -88,13 +88,6 @@ async def test_readiness_says_what_is_wrong() -> None:
     assert json.loads(page.body)["checks"]["store"] == {"ok": False, "detail": "away"}
 
 
-async def test_metrics_come_in_the_format_that_is_asked_for() -> None:
-    """The header Accept goes on to who makes the text."""
-    page = await World().ask("/metrics")
-
-    assert (page.body, page.content_type) == (b"numbers for x/y", "text/numbers")
-
-
 @pytest.mark.parametrize("path", ["/", "/metrics", "/nothing"])
 async def test_strangers_get_nothing(path: str) -> None:
     """401 for pages that exist and for others, with how to log in."""

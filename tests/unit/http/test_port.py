@@ -109,18 +109,6 @@ async def test_on_loopback_a_request_for_another_host_is_refused() -> None:
         assert old.status == 200
 
 
-async def test_names_of_other_machines_are_for_ports_with_a_login(tmp_path: Path) -> None:
-    """Prometheus asks for ``node-1:9404``; who has no token reads nothing."""
-    (tmp_path / "tokens").write_text(f"{TOKEN}\n")
-    files = {**key_pair(tmp_path), "tokens_file": tmp_path / "tokens"}
-    tls = client_context()
-    async with running(host="0.0.0.0", **files) as port:
-        data = f"GET /readyz HTTP/1.1\r\nHost: node-1\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
-        reply = await send(port.number, data.encode(), tls=tls)
-
-        assert reply.status == 200
-
-
 async def test_invalid_requests_are_a_bare_400() -> None:
     """The request is neither quoted nor logged; a request with a body is refused before it."""
     start = b"GET / HTTP/1.1\r\nHost: a\r\n"
@@ -207,20 +195,6 @@ async def test_silent_ones_keep_nobody_out() -> None:
 
         for _, writer in held:
             writer.close()
-
-
-async def test_closing_ends_what_is_open() -> None:
-    """Who is connected is cut off, and the address is free."""
-    async with running() as port:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port.number)
-        await until(lambda: port.port.connections == 1)
-
-        await port.port.close()
-
-        assert await reader.read() == b""
-        writer.close()
-        with pytest.raises(ConnectionRefusedError):
-            await ask(port.number)
 
 
 async def test_a_login_is_asked_for_and_read_anew(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -34,17 +33,6 @@ def test_json_is_one_object_a_line() -> None:
         "other",
     ]
     assert json.loads(line)["timestamp"] == "2026-11-21T20:00:00.123Z"
-
-
-def test_kafkas_form_is_one_line() -> None:
-    """The line is ``[%d] %p %m (%c)``; what reads Kafka's files reads it."""
-    line = as_kafka(None, "", event("Principal = User:ä is Denied \\ operation = READ"))
-
-    assert re.fullmatch(
-        r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,123\] INFO Principal = User:ä is Denied \\ operation ="
-        r" READ \(a\.b\)\n",
-        line.decode(),
-    )
 
 
 FORGED = "x\n[2026-11-21 20:00:00,123] INFO forged (a.b)"

@@ -128,24 +128,6 @@ def test_a_plug_in_changes_acls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert [each["id"] for each in (*one["added"], *two["removed"])] == [None] * 4
 
 
-def test_the_standard_authorizer_keeps_them(tmp_path: Path) -> None:
-    """What is in the store is there, and what is added is there the next time."""
-    asyncio.run(fill(tmp_path / "data", adding(1)))
-    found: list[list[AclBinding]] = []
-
-    async def add(acls: OfflineAcls) -> None:
-        found.append(acls.find([ANY_BINDING]))
-        assert [each.error for each in await acls.add(BINDINGS)] == [None, None]
-
-    async def look(acls: OfflineAcls) -> None:
-        found.append(acls.find([ANY_BINDING]))
-
-    run_offline(settings(tmp_path, STANDARD), add)
-    run_offline(settings(tmp_path, STANDARD), look)
-
-    assert found == [BINDINGS[:1], sorted(BINDINGS)]
-
-
 def test_changes_are_in_the_trail(tmp_path: Path) -> None:
     """With ids and revisions, as the server writes them; who only looks leaves nothing there."""
     asyncio.run(fill(tmp_path / "data", adding(1)))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -151,28 +149,3 @@ async def test_it_is_synced_before_the_command_goes_on(
         found = list(synced)
 
     assert found == [1]
-
-
-async def test_an_interrupted_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who does not wait any longer for a slow disk leaves the event of the change all the same."""
-    begun, may_end = threading.Event(), threading.Event()
-
-    def syncing(_descriptor: int) -> None:
-        begun.set()
-        may_end.wait(60)
-
-    monkeypatch.setattr("doorkeeper.audit.writer.os.fdatasync", syncing)
-    wrong: list[object] = []
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _loop, context: wrong.append(context))
-    task = asyncio.create_task(change(at(tmp_path, "doorkeeper.audit.sync=strict\n"), 1))
-    await asyncio.to_thread(begun.wait, 60)
-
-    task.cancel()
-    may_end.set()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await asyncio.sleep(0)
-
-    assert [event["kind"] for event in lines_in(tmp_path / "audit")] == ["change"]
-    assert wrong == []

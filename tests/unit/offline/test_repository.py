@@ -9,10 +9,9 @@ import pytest
 
 from doorkeeper.acl.decision import Policy
 from doorkeeper.acl.model import ANY_BINDING, exactly
-from doorkeeper.construction.errors import StartError
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG
-from doorkeeper.offline.repository import StoreRepository, policy_of
+from doorkeeper.offline.repository import StoreRepository
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.errors import RepositoryError
 from testkit.settings import settings_of
@@ -52,17 +51,6 @@ def test_values_given_while_the_server_ran_count(tmp_path: Path) -> None:
     assert store.description == f"the store in {tmp_path / 'data'}"
 
 
-def test_another_authorizer_is_asked(tmp_path: Path) -> None:
-    """Its ACLs are its own; its class is named."""
-    asyncio.run(fill(tmp_path / "data", adding(1)))
-
-    found = asyncio.run(repository(tmp_path, IN_MEMORY).read())
-
-    assert (found.bindings, found.authorizer) == ([], IN_MEMORY)
-    assert found.policy is not None
-    assert found.policy.super_users == {"User:file"}
-
-
 async def test_a_session_changes_the_store(tmp_path: Path) -> None:
     """A store that does not exist is created on request; the changes are durable."""
     store = repository(tmp_path, STANDARD)
@@ -86,17 +74,6 @@ async def test_a_session_needs_a_store_that_is_not_in_use(tmp_path: Path) -> Non
     owner.close()
 
 
-async def test_errors_of_items_are_returned(tmp_path: Path) -> None:
-    """As the authorizer gives them."""
-    store = repository(tmp_path, "testkit.plugins.Unhurried")
-    refused = BINDINGS[0]._replace(pattern=BINDINGS[0].pattern._replace(name="refused-t"))
-
-    async with store.change(create=True) as session:
-        [error] = await session.add([refused])
-
-    assert str(error) == "not this one"
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -110,11 +87,3 @@ async def test_an_unreadable_store_is_reported(tmp_path: Path, name: str, text: 
     """A line says why."""
     with pytest.raises(RepositoryError, match=text):
         await repository(tmp_path, name).read()
-
-
-def test_a_wrong_super_user_is_told(tmp_path: Path) -> None:
-    """As the server's start tells it."""
-    wrong = settings_of("listeners=PLAINTEXT://:0\nsuper.users=alice\n")
-
-    with pytest.raises(StartError, match=r"super\.users"):
-        policy_of(wrong)

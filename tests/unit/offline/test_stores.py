@@ -12,12 +12,10 @@ from doorkeeper.config.shared_store import SharedStore
 from doorkeeper.offline.stores import (
     DataFolder,
     folder,
-    open_for_reading,
     place_of,
     settings_at,
 )
 from doorkeeper.repositories.addresses import parse_address
-from doorkeeper.state.store import StorageError
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
@@ -54,14 +52,3 @@ def test_a_url_that_is_wrong_is_told(text: str) -> None:
         place_at(text)
 
     assert "pw" not in str(caught.value)
-
-
-async def test_a_database_that_is_away_is_told() -> None:
-    """In one line, with its name."""
-    place = place_at("postgresql://u:pw@127.0.0.1:1/d")
-
-    with pytest.raises(StorageError, match=r"postgresql://127\.0\.0\.1:1/d: ") as caught:
-        async with open_for_reading(place, alone=True):
-            pass
-
-    assert "\n" not in str(caught.value)

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authn.credentials import credential_of
-from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
 from doorkeeper.offline.users import offline_users
 from doorkeeper.state.store import StorageError
 from testkit.settings import settings_of
-from testkit.stores import open_store, query
+from testkit.stores import query
 from testkit.trails import lines_in
 
 if TYPE_CHECKING:
@@ -24,21 +22,6 @@ BOTH = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}
 
 def at(folder: Path) -> Settings:
     return settings_of(f"doorkeeper.data.dir={folder}\n")
-
-
-def test_a_password_is_kept_as_kafka_keeps_it(tmp_path: Path) -> None:
-    """Each mechanism has its own salt; the keys are those of the password with it."""
-    with offline_users(at(tmp_path), make_store=True) as users:
-        users.put("alice", BOTH, "alice-s\u00e9cret")
-
-    store = open_store(tmp_path)
-    rows = list(store.rows(CREDENTIAL))
-    store.close()
-    assert {row.mechanism: row.iterations for row in rows} == BOTH
-    assert len({row.salt for row in rows}) == 2
-    for row in rows:
-        made = credential_of(row.mechanism, "alice-s\u00e9cret", row.iterations, row.salt)
-        assert row == StoredCredential("alice", row.mechanism, *made)
 
 
 def test_what_is_put_is_found_and_deleted(tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import pytest
-
 from doorkeeper.runtime.threads import beside, threads_of_others
 
 if TYPE_CHECKING:
@@ -44,22 +42,6 @@ def test_a_thread_that_ends_in_time_is_not_left() -> None:
     threading.Timer(0.01, begun.set).start()
 
     assert ending not in threads_of_others(20)
-
-
-async def test_work_beside_the_loop() -> None:
-    """It has a thread of its own that is the server's, and its result comes back."""
-    assert await beside(lambda: threading.current_thread().name, "doorkeeper-x") == "doorkeeper-x"
-    assert await beside(lambda: threading.current_thread().daemon, "doorkeeper-x")
-
-
-async def test_work_beside_the_loop_that_raises() -> None:
-    """Whatever it is, it is raised where it is awaited."""
-
-    def work() -> None:
-        raise SystemExit(3)
-
-    with pytest.raises(SystemExit):
-        await beside(work, "doorkeeper-x")
 
 
 async def test_work_that_nobody_waits_for_any_longer() -> None:

@@ -62,14 +62,3 @@ async def test_work_given_up_is_closed() -> None:
         await doing
 
     assert (work.done, work.is_closed) == (4, True)
-
-
-async def test_what_a_piece_raises_is_raised() -> None:
-    """The work ends with it."""
-
-    def failing() -> Slices[None]:
-        yield
-        raise ValueError("no more")
-
-    with pytest.raises(ValueError, match="no more"):
-        await run_in_turns(failing())

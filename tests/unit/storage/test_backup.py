@@ -62,17 +62,6 @@ async def test_another_process_backs_up_a_running_store(data_dir: Path, target: 
     restored.close()
 
 
-async def test_a_store_at_rest_is_backed_up(data_dir: Path, target: Path) -> None:
-    """No server needs to run; progress ends with all pages."""
-    await fill(data_dir, adding(*range(3000)))
-    calls: list[tuple[int, int]] = []
-
-    backup(data_dir, target, progress=lambda done, pages: calls.append((done, pages)))
-
-    assert calls[-1][0] == calls[-1][1] > 0
-    assert sorted(path.name for path in target.parent.iterdir()) == ["data", target.name]
-
-
 async def test_a_store_that_was_killed_is_backed_up_with_its_wal(
     data_dir: Path, target: Path
 ) -> None:

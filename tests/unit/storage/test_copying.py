@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from doorkeeper.state.store import StorageError
 from doorkeeper.storage.copying import copy_database
 from doorkeeper.storage.database import connect, connect_readonly
 from testkit.stores import adding, append, create_tables
@@ -66,19 +65,6 @@ def test_a_copy_is_one_private_file(source: Path, tmp_path: Path) -> None:
     copy = apsw.Connection(str(target))
     assert copy.pragma("journal_mode") == "delete"
     copy.close()
-
-
-def test_an_existing_target_is_refused(source: Path, tmp_path: Path) -> None:
-    """What stands under the target's name is not touched."""
-    reader = connect_readonly(source)
-    target = tmp_path / "copy.db"
-    target.write_text("precious")
-
-    with pytest.raises(StorageError, match=r"copy\.db: cannot open: File exists"):
-        copy_database(reader, target)
-
-    assert target.read_text() == "precious"
-    reader.close()
 
 
 def test_a_copy_that_fails_leaves_nothing(source: Path, tmp_path: Path) -> None:

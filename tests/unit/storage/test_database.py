@@ -86,17 +86,6 @@ def test_a_database_of_another_program_is_refused_untouched(tmp_path: Path) -> N
     assert path.read_bytes() == before
 
 
-def test_reading_needs_a_file(tmp_path: Path) -> None:
-    """Opening to read makes nothing."""
-    path = tmp_path / "doorkeeper.db"
-
-    with pytest.raises(StorageError) as raised:
-        connect_readonly(path)
-
-    assert str(raised.value) == f"{path}: there is no such file"
-    assert not path.exists()
-
-
 def test_errors_have_the_name_of_the_file_and_a_reason() -> None:
     """SQLite's words, or the class of an error without words."""
     with (

@@ -51,16 +51,6 @@ def test_a_folder_that_cannot_be_made_is_refused() -> None:
         prepare_folder(folder)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_write_permission_is_refused(tmp_path: Path) -> None:
-    """A folder of mode 0500 is refused before anything is opened in it."""
-    folder = tmp_path / "data"
-    folder.mkdir(mode=0o500)
-
-    with pytest.raises(StorageError, match="the data folder is not writable"):
-        prepare_folder(folder)
-
-
 def test_a_new_file_is_private_under_any_umask(tmp_path: Path) -> None:
     """A file is made with mode 0600, also where the umask would allow more."""
     old = os.umask(0)

@@ -75,13 +75,6 @@ def test_what_is_no_identity_file_is_refused(tmp_path: Path, text: str) -> None:
         read_expected_store(path)
 
 
-def test_below_a_file_there_is_no_identity_file(tmp_path: Path) -> None:
-    """That the data folder is none is for whoever opens the store to say."""
-    (tmp_path / "file").touch()
-
-    assert read_expected_store(tmp_path / "file" / "identity") is None
-
-
 def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
     """A folder in its place, and a folder that is missing."""
     with pytest.raises(StorageError, match="cannot read: Is a directory"):

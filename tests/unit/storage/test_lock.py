@@ -62,25 +62,6 @@ def test_kill_9_frees_the_lock(tmp_path: Path) -> None:
         lock.release()
 
 
-def test_the_same_process_is_refused_too(tmp_path: Path) -> None:
-    """Two stores of one process on one folder exclude each other."""
-    lock = DataLock.acquire(tmp_path)
-
-    with pytest.raises(StorageError, match=f"in use by process {os.getpid()}"):
-        DataLock.acquire(tmp_path)
-
-    lock.release()
-
-
-def test_a_released_lock_is_free(tmp_path: Path) -> None:
-    """After a release, which may come twice, the next one gets it."""
-    lock = DataLock.acquire(tmp_path)
-    lock.release()
-    lock.release()
-
-    DataLock.acquire(tmp_path).release()
-
-
 def test_an_unreadable_holder_is_another_process(tmp_path: Path) -> None:
     """A holder that could not write its number (a full disk) is refused without one."""
     lock = DataLock.acquire(tmp_path)

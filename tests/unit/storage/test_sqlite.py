@@ -108,14 +108,6 @@ def test_a_given_cluster_id_is_kept_and_compared(data_dir: Path) -> None:
     store.close()
 
 
-def test_a_cluster_id_of_another_form_creates_no_store(data_dir: Path) -> None:
-    """It is refused before anything is created."""
-    with pytest.raises(StorageError, match="22 characters"):
-        open_store(data_dir, cluster_id="my-cluster")
-
-    assert not data_dir.exists()
-
-
 def test_a_store_in_use_is_refused(data_dir: Path) -> None:
     """The error names the lock and the process; after close the store is free."""
     store = open_store(data_dir)

@@ -130,16 +130,6 @@ async def test_transactions_are_counted(data_dir: Path) -> None:
     assert meters.counter(table.STORE_CHANGES).value == 3
 
 
-async def test_no_thread_outlives_close(data_dir: Path) -> None:
-    """The writer's thread is gone when close returns."""
-    store = started_store(data_dir)
-    assert "doorkeeper-store" in [thread.name for thread in threading.enumerate()]
-
-    store.close()
-
-    assert "doorkeeper-store" not in [thread.name for thread in threading.enumerate()]
-
-
 def test_a_closed_loop_loses_no_change(data_dir: Path) -> None:
     """What was handed over before the loop ended is stored."""
     store = open_store(data_dir)

@@ -63,19 +63,6 @@ async def test_the_password_file_is_read_at_each_connection(
 
 
 @pytest.mark.interop
-async def test_a_url_may_have_the_password(guarded: Postgres) -> None:
-    """With its odd characters as %XX it lets us in; the name is the one that the URL gives."""
-    database = guarded.create_database()
-
-    connection = await connector(
-        store_of(database.url({"application_name": "node-1"}, password=SECRET))
-    )()
-
-    assert await connection.fetchval("SHOW application_name") == "node-1"
-    await connection.close()
-
-
-@pytest.mark.interop
 async def test_a_stranger_is_not_trusted(guarded: Postgres, tmp_path: Path) -> None:
     """A server whose authority is another one is not spoken to."""
     database = guarded.create_database()

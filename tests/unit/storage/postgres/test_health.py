@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doorkeeper.state.store import StoreReplaced
-from doorkeeper.storage.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
+from doorkeeper.storage.postgres.health import FOLLOWER, WRITER, BackOff, Health
 from testkit.recording_logger import RecordingLogger
 
 
@@ -64,9 +64,3 @@ def test_a_replaced_store_is_logged_also_while_it_is_away() -> None:
         health.record_failure(who, StoreReplaced("no store is here"))
 
     assert [line[2]["cause"] for line in log.lines] == ["ConnectionError: gone", "no store is here"]
-
-
-def test_a_reason_is_one_line_and_never_empty() -> None:
-    """asyncpg's errors have several lines, and a time-out has none."""
-    assert reason(ValueError("a\nHINT:  b")) == "ValueError: a HINT: b"
-    assert reason(TimeoutError()) == "TimeoutError"

@@ -117,16 +117,13 @@ async def test_of_hosts_in_vain_each_is_told() -> None:
     assert str(caught.value) == told
 
 
-@pytest.mark.parametrize("is_silent", [True, False], ids=["silent", "closed"])
-async def test_what_is_tried_in_vain_leaves_no_cycle(is_silent: bool) -> None:  # noqa: FBT001
+async def test_what_is_tried_in_vain_leaves_no_cycle() -> None:
     """It may be tried for days, and what lives for long is out of the collector's sight."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        if not is_silent:
-            server.close()
         store = store_of(f"postgresql://u@127.0.0.1:{port}/d", CONNECT_MS.format(50))
         connect = connector(store)
-        with pytest.raises(OSError, match="no answer within" if is_silent else "refused|failed"):
+        with pytest.raises(OSError, match="no answer within"):
             await connect()
         with left_in_cycles() as found, suppress(OSError):
             await connect()

@@ -126,17 +126,6 @@ async def test_an_id_is_taken_when_its_time_is_up(connection: asyncpg.Connection
     assert await registered(connection) == [member(1)]
 
 
-async def test_who_comes_and_goes_is_known_at_once(database: Database) -> None:
-    """The bell tells; nobody waits for the next heartbeat."""
-    await prepared(database)
-    async with entered(database.url(), member(1), member(2)) as (one, two):
-        await becomes(one.ids, [1, 2])
-        assert two.ids() == [1, 2]
-        await two.membership.leave()
-        await becomes(one.ids, [1])
-        assert one.fenced() == [2]
-
-
 async def test_a_node_that_is_down_is_unregistered_by_another(database: Database) -> None:
     """Who did it sees it at once; a live node is back with its next heartbeat."""
     await prepared(database)

@@ -83,16 +83,6 @@ async def test_a_store_is_created_only_where_that_is_allowed(database: Database)
     await connection.close()
 
 
-async def test_a_schema_made_for_us_is_used(database: Database) -> None:
-    """A role that may not make schemas gets an empty one from its administrator."""
-    database.execute("CREATE SCHEMA doorkeeper AUTHORIZATION doorkeeper")
-
-    connection = await made(database)
-
-    assert await schema_state(connection) is not None
-    await connection.close()
-
-
 async def test_old_and_new_write_one_schema(database: Database) -> None:
     """After a migration that only adds, what runs goes on, on connections that were open."""
     old = await made(database)

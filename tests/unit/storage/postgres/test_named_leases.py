@@ -46,19 +46,6 @@ async def test_one_node_holds_a_name_and_leaves_it_to_others(database: Database)
         assert not await mine.keep()
 
 
-async def test_a_node_whose_session_ended_holds_nothing(database: Database) -> None:
-    """As after a kill, a restart of the database, or a cut connection."""
-    await prepared(database)
-    async with leases_of(database) as one, leases_of(database) as two:
-        assert await one.keep("cluster a")
-        database.terminate_backends()
-        async with asyncio.timeout(20):
-            while not await two.keep("cluster a"):  # noqa: ASYNC110  the database ends it
-                await asyncio.sleep(0.01)
-
-        assert not await one.keep("cluster a")
-
-
 async def test_a_frozen_node_loses_its_lease(database: Database) -> None:
     """Without signs of life the database ends its session; the node finds out before it acts."""
     await prepared(database)

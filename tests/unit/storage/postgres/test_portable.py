@@ -11,7 +11,6 @@ from doorkeeper.state.store import StorageError
 from doorkeeper.storage import portable_embedded
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.portable import reading, write
-from doorkeeper.storage.postgres.schema import VERSION, set_meta
 from testkit.portables import CHANGES, Held, fill_fully
 from testkit.shared_stores import NODE_ID
 from testkit.shared_stores import write as commit
@@ -42,21 +41,6 @@ async def source(tmp_path: Path) -> Held:
 async def held(connection: asyncpg.Connection) -> Held:
     async with reading(connection, NAME, alone=True) as store:
         return await Held.of(store)
-
-
-async def test_an_embedded_store_arrives_whole(database: Database, source: Held) -> None:
-    """In an empty database the tables are made; the rows are the same, and changes go on."""
-    connection = await asyncpg.connect(database.url())
-
-    await write(connection, NAME, source.kept, source.rows, overwrite=False)
-
-    after = await held(connection)
-    assert after.kept == source.kept._replace(store_id=after.kept.store_id)
-    assert after.kept.store_id != source.kept.store_id
-    for table, expected in source.tables.items():
-        assert sorted(after.tables[table], key=repr) == sorted(expected, key=repr)
-    assert await commit(connection, adding(100)) == [source.kept.revision + 1]
-    await connection.close()
 
 
 async def test_a_copy_of_a_shared_store_has_all_its_cells(
@@ -126,15 +110,3 @@ async def test_a_copy_that_fails_leaves_nothing(database: Database, source: Held
     with pytest.raises(StorageError, match="there is no store in this database"):
         await held(connection)
     await connection.close()
-
-
-async def test_a_schema_that_does_not_fit_is_told(
-    connection: asyncpg.Connection, source: Held
-) -> None:
-    """One that is too old or too new is neither read nor written."""
-    await set_meta(connection, "schema_version", str(VERSION + 1))
-    with pytest.raises(StorageError, match="made by a newer Doorkeeper"):
-        await write(connection, NAME, source.kept, source.rows, overwrite=True)
-    await set_meta(connection, "min_reader", str(VERSION + 1))
-    with pytest.raises(StorageError, match=f"{NAME}: .*asks for a Doorkeeper"):
-        await held(connection)

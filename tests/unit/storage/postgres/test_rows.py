@@ -30,7 +30,6 @@ from doorkeeper.kinds.declared import (
 )
 from doorkeeper.state.store import LogEntry, StorageError
 from doorkeeper.storage.postgres import rows
-from doorkeeper.storage.postgres.schema import CHANNEL
 from testkit.shared_stores import NODE_ID, read_state, write
 from testkit.stores import AUTHOR, adding, binding, config, credential, removing, token, topic
 
@@ -230,19 +229,6 @@ async def test_writers_take_turns(database: Database, connection: asyncpg.Connec
     await other.close()
 
 
-async def test_each_commit_notifies(database: Database, connection: asyncpg.Connection) -> None:
-    """Sessions that listen get the newest revision, once it is durable."""
-    heard: asyncio.Queue[str] = asyncio.Queue()
-    other = await asyncpg.connect(database.url())
-    await other.add_listener(CHANNEL, lambda *words: heard.put_nowait(str(words[3])))
-
-    await write(connection, adding(1), adding(2))
-
-    assert await asyncio.wait_for(heard.get(), 10) == "2"
-    assert heard.empty()
-    await other.close()
-
-
 async def test_the_log_is_read_in_pages(connection: asyncpg.Connection) -> None:
     """A page ends with a whole revision, however many rows that one has."""
     await write(connection, adding(1), adding(*range(10, 40)), adding(2), adding(3))
@@ -256,17 +242,6 @@ async def test_the_log_is_read_in_pages(connection: asyncpg.Connection) -> None:
     assert pages == [[1, 2], [3, 4]]
     big = (await rows.read_log(connection, 1, 1))[0]
     assert len(big.change[ACL].set) == 30
-
-
-async def test_a_commit_is_recognised(connection: asyncpg.Connection) -> None:
-    """By the id of the commit that wrote a revision; None where the log does not have it."""
-    batch = uuid4()
-    await write(connection, adding(1))
-    await write(connection, adding(2), adding(3), batch=batch)
-
-    assert await rows.batch_of(connection, 3) == (batch,)
-    assert await rows.batch_of(connection, 1) != (batch,)
-    assert await rows.batch_of(connection, 4) is None
 
 
 async def test_kinds_that_this_version_does_not_know(connection: asyncpg.Connection) -> None:

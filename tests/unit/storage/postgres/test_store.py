@@ -17,7 +17,7 @@ from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreUnavailable
 from doorkeeper.storage.postgres import rows
-from testkit.acl import READ, allow, topic, wanted
+from testkit.acl import READ, allow, topic
 from testkit.postgres import OWNER, Postgres
 from testkit.sharing import comes, node
 from testkit.stores import adding
@@ -51,20 +51,6 @@ def mortal(mortal_server: Postgres) -> Iterator[Database]:
     made.drop()
 
 
-async def test_what_one_node_acknowledges_all_nodes_see(database: Database) -> None:
-    """The writer sees it at once, the other when the bell has rung."""
-    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
-        assert await one.create(A, B) is None
-        assert one.seen() == [A, B]
-        await two.reaches(1)
-        assert two.seen() == [A, B]
-
-        assert await two.delete(wanted(name="a")) is None
-        assert two.seen() == [B]
-        await one.reaches(2)
-        assert one.seen() == [B]
-
-
 async def test_a_plan_sees_what_was_acknowledged_elsewhere(database: Database) -> None:
     """A deletion on a node that has not heard of a binding yet deletes it all the same."""
     async with node(database.url(), 1) as one, node(database.url(), 2) as two:
@@ -87,28 +73,6 @@ async def test_changes_that_wait_share_a_commit(database: Database) -> None:
         names = database.execute("SELECT value::jsonb ->> 1 FROM doorkeeper.log ORDER BY revision")
     assert int(batches) < 10
     assert names.split() == [f"t{n}" for n in range(100)]
-
-
-async def test_connections_that_are_killed_lose_nothing(database: Database) -> None:
-    """Writers and followers come back; what was acknowledged is there on both."""
-    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
-        acknowledged = []
-        for number in range(20):
-            binding = allow("u", READ, topic(f"t{number}"))
-            writer = (one, two)[number % 2]
-            if number % 5 == 0:
-                database.terminate_backends()
-            result = await writer.create(binding)
-            if result is None:
-                acknowledged.append(binding)
-            else:
-                assert isinstance(result, OutcomeUnknown)
-        await one.create(A)
-        await two.reaches(one.revision)
-
-        assert set(acknowledged) <= set(one.seen())
-        assert one.seen() == two.seen()
-    assert len(acknowledged) == 20
 
 
 async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None:
