@@ -101,14 +101,6 @@ def test_a_million_decisions(authorizers: Authorizers, totals: Totals, world: Wo
     agree(authorizers(REFERENCE), totals, world)
 
 
-@pytest.mark.slow
-@settings(max_examples=500)
-@given(world=worlds(acls_max=60, questions_max=400, operations=OPERATIONS_OF_OLDER))
-def test_older_at_length(authorizers: Authorizers, totals: Totals, world: World) -> None:
-    """As the short form, with more ACLs and 200,000 questions."""
-    agree(authorizers(OLDER), totals, world)
-
-
 @pytest.mark.parametrize("case", sorted(CASES.glob("*.json")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("release", FORMS)
 def test_kept_cases(authorizers: Authorizers, totals: Totals, release: str, case: Path) -> None:

@@ -55,11 +55,3 @@ def agree(oracle: RulesOracle, totals: Totals, question: Question) -> None:
 def test_random_rules(oracle: Oracle, totals: Totals, question: Question) -> None:
     """Random lists of rules give random names the same users, and are refused alike."""
     agree(oracle(), totals, question)
-
-
-@pytest.mark.slow
-@settings(max_examples=30_000)
-@given(question=questions())
-def test_many_random_rules(oracle: Oracle, totals: Totals, question: Question) -> None:
-    """As the short form, at length."""
-    agree(oracle(), totals, question)

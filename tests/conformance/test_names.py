@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doorkeeper.authn.distinguished_name import name_of
-from doorkeeper.authn.java_regex import PatternError
 from doorkeeper.authn.ssl_rules import NoMatchingRule, SslRules
 from testkit.kafka_jars import PROJECT, Unavailable, cannot
 from testkit.oracle_names import NAMES, RULES, SUBJECTS, NamesOracle
@@ -103,22 +102,6 @@ def test_random_rules(names: NamesOracle, totals: Totals, rules: str, texts: lis
     agree_on_rules(names, totals, rules, texts)
 
 
-@pytest.mark.slow
-@settings(max_examples=5000)
-@given(batch=st.lists(NAMES, min_size=1, max_size=40))
-def test_many_names(names: NamesOracle, totals: Totals, batch: list[bytes]) -> None:
-    """As the short form, with some fifty thousand names."""
-    agree_on_names(names, totals, batch)
-
-
-@pytest.mark.slow
-@settings(max_examples=30000)
-@given(rules=RULES, texts=st.lists(SUBJECTS, min_size=1, max_size=12))
-def test_many_rules(names: NamesOracle, totals: Totals, rules: str, texts: list[str]) -> None:
-    """As the short form, with some hundred thousand names."""
-    agree_on_rules(names, totals, rules, texts)
-
-
 def test_the_documented_example(names: NamesOracle, totals: Totals) -> None:
     """Kafka's documented rules give the documented names."""
     cases = {
@@ -149,12 +132,3 @@ def test_accepted_differences_are_documented() -> None:
     text = (PROJECT / "docs" / "reference" / "compatibility.md").read_text()
 
     assert [name for name in ACCEPTED if f"`{name}`" not in text] == []
-
-
-def test_what_is_not_supported_is_little() -> None:
-    """What people write in rules is supported: none of these is refused."""
-    for pattern in (r"^CN=([^,]+),.*$", r"(?i)cn=(\w+).*", r"^.*?CN=(?<user>[^,]*)(?:,.*)?$"):
-        try:
-            SslRules(f"RULE:{pattern}/$1/")
-        except PatternError as error:
-            pytest.fail(str(error))

@@ -81,11 +81,3 @@ def test_texts_and_matches(ask: Ask, totals: Totals) -> None:
     )
 
     assert networks > 2 * PORTION
-
-
-@pytest.mark.slow
-def test_texts_and_matches_at_length(ask: Ask, totals: Totals) -> None:
-    """The same for 200,000 texts."""
-    chance = Random()
-    for _ in range(100):
-        compare(ask, totals, [network_text(chance) for _ in range(PORTION)])

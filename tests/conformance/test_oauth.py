@@ -159,13 +159,6 @@ def test_random_signed_tokens(
     oauth: OAuthOracle, totals: Totals, data: st.DataObject, configs: dict[str, Any]
 ) -> None:
     """With a key set and any rules, a token is of the same principal until the same time."""
-    check_signed(oauth, totals, data, configs)
-
-
-def check_signed(
-    oauth: OAuthOracle, totals: Totals, data: st.DataObject, configs: dict[str, Any]
-) -> None:
-    """Draw a token for the time of the clock, and ask both."""
     _, now_ms, _ = oauth.signed({}, [])
     token = data.draw(oracle_oauth.signed_tokens(now_ms // 1000))
     message = first_message(token)
@@ -236,37 +229,3 @@ def test_each_difference_of_signed_tokens_still_occurs(oauth: OAuthOracle, total
         before = totals.accepted[name]
         agree(oauth.signed({}, data)[0], ours_signed({}, data, now_ms), totals, "known steps")
         assert totals.accepted[name] == before + 1
-
-
-@pytest.mark.slow
-@settings(max_examples=15_000)
-@given(token=oracle_oauth.unsigned_tokens(), options=oracle_oauth.OPTIONS)
-def test_unsigned_tokens_at_length(
-    oauth: OAuthOracle, totals: Totals, token: str, options: dict[str, str]
-) -> None:
-    """As the short form, ten times."""
-    data = first_message(token)
-    ours = our_outcomes(UnsecuredTokens(options, lambda: NOW_MS), [data, b"\x01"])
-
-    agree(oauth.unsecured(options, [data, b"\x01"]), ours, totals, "steps with unsigned tokens")
-
-
-@pytest.mark.slow
-@settings(max_examples=15_000)
-@given(data=st.data(), configs=st.sampled_from(oracle_oauth.CONFIGS))
-def test_signed_tokens_at_length(
-    oauth: OAuthOracle, totals: Totals, data: st.DataObject, configs: dict[str, Any]
-) -> None:
-    """As the short form, ten times."""
-    check_signed(oauth, totals, data, configs)
-
-
-@pytest.mark.slow
-@settings(max_examples=12_000)
-@given(data=oracle_oauth.messages(oracle_oauth.unsigned_tokens()), second=SECOND)
-def test_messages_at_length(oauth: OAuthOracle, totals: Totals, data: bytes, second: bytes) -> None:
-    """As the short form, ten times."""
-    kafka = oauth.unsecured({}, [data, second])
-    ours = our_outcomes(UnsecuredTokens({}, lambda: NOW_MS), [data, second])
-
-    agree(kafka, ours, totals, "steps of OAUTHBEARER")
