@@ -96,17 +96,6 @@ def two_members() -> World:
     return world
 
 
-def test_the_first_member_gets_everything() -> None:
-    """It is in the epoch of the group, which is stable at once."""
-    world = World()
-
-    joined = world.join("a")
-
-    assert joined == BeatAnswer("a", 2, world.of("t", 0, 1, 2, 3))
-    assert (world.group.state, world.group.epoch, world.group.assignment_epoch) == ("Stable", 2, 2)
-    assert world.beat("a", 2) == BeatAnswer("a", 2, None)
-
-
 def test_a_partition_is_given_up_first() -> None:
     """The new member waits in the new epoch; the old one stays in its epoch until it gave up."""
     world = World()

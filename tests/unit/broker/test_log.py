@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.api.records import TimedOffset
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import StoredOffset
 from doorkeeper_broker.batches import marker
@@ -39,16 +38,6 @@ def code_of(log: PartitionLog, **options: object) -> ErrorCode:
     return refused.value.code
 
 
-def test_offsets_count_records() -> None:
-    """A batch begins where the last one ended."""
-    log = a_log()
-
-    offsets = [log.append(batch(*values)) for values in ((b"a",), (b"b", b"c"), (b"d",))]
-
-    assert offsets == [0, 1, 3]
-    assert (log.start_offset, log.end_offset, log.stable_offset) == (0, 4, 4)
-
-
 def test_a_read_has_a_size() -> None:
     """Only the first batch may be larger, where that is allowed."""
     log = a_log()
@@ -63,20 +52,6 @@ def test_a_read_has_a_size() -> None:
     assert log.readable_bytes(1, 1000, committed=False) == 2 * size
     assert log.readable_bytes(1, 10, committed=False) == 10
     assert log.readable_bytes(3, 10, committed=False) == 0
-
-
-def test_records_are_found_by_time() -> None:
-    """In the first batch that has one; the largest time has its own answer."""
-    log = a_log()
-    log.append(batch(b"a", b"b", times=[10, 20]))
-    log.append(batch(b"c", b"d", times=[15, 30]))
-
-    assert log.find_time(0) == TimedOffset(0, 10)
-    assert log.find_time(16) == TimedOffset(1, 20)
-    assert log.find_time(21) == TimedOffset(3, 30)
-    assert log.find_time(31) is None
-    assert log.find_largest_time() == TimedOffset(3, 30)
-    assert a_log().find_largest_time() is None
 
 
 def test_a_duplicate_keeps_its_offset() -> None:

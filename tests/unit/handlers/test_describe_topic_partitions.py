@@ -115,3 +115,15 @@ async def test_bad_cursors_are_refused(cursor: tuple[str, int]) -> None:
 
     assert pages(refused) == [("a", 42, []), ("b", 42, [])]
     assert answer(API, asking(cursor=("b", -1)), node, 0).topics == ()
+
+
+async def test_topics_are_sorted_and_named_once() -> None:
+    """Missing names stand among the others, with 3 or 17; masks are always computed."""
+    node = await world()
+
+    answered = answer(API, asking("z", "c", "a", "b b", "a"), node, 0)
+
+    assert pages(answered) == [("a", 0, [0]), ("b b", 17, []), ("c", 0, [0, 1]), ("z", 3, [])]
+    assert {row.topic_authorized_operations for row in answered.topics} == {3576}
+    assert answered.topics[0].topic_id == a_topic("a").topic_id
+    assert cursor_of(answered) is None

@@ -9,17 +9,6 @@ from testkit.channels import World
 from testkit.edge import bare, describe, until
 
 
-async def test_one_read_is_answered_in_one_write() -> None:
-    """Pipelined requests of one read leave together, before ``data_received`` returns."""
-    channel, transport = World().connect()
-
-    channel.data_received(describe("a") + describe("b") + describe("c")[:9])
-
-    assert len(transport.writes) == 1
-    assert transport.names() == ["a", "b"]
-    assert transport.is_reading()
-
-
 async def test_a_turn_ends_after_some_frames() -> None:
     """Others have their turn; meanwhile nothing is read; all is answered in the end."""
     channel, transport = World(Limits(frames_per_turn=2)).connect()

@@ -10,6 +10,7 @@ import pytest
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.connection.response_cache import ResponseCache
 from doorkeeper.limits import Limits
+from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net.chunked_responses import ChunkedResponses
@@ -27,8 +28,8 @@ class Remembering(World):
     """Channels that cache responses; nothing ever changes what is true."""
 
     def __init__(self) -> None:
-        self.authorizer = PendingAuthorizer()
-        super().__init__(authorizer=self.authorizer)
+        self.authorizer, self.meters = PendingAuthorizer(), Meters()
+        super().__init__(authorizer=self.authorizer, requests=RequestMeter(self.meters))
         self.cache = ResponseCache(lambda: (0,), None, Limits())
 
 
@@ -38,7 +39,7 @@ def ids(transport: Transport) -> list[int]:
 
 
 async def test_an_answer_from_memory_keeps_its_place() -> None:
-    """Wherever the bytes are cut, and behind a change whose answer is not there yet."""
+    """Wherever the bytes are cut, and behind a change whose answer is pending; it is counted."""
     world = Remembering()
     channel, transport = world.connect()
     channel.data_received(describe("a", 1))
@@ -53,6 +54,8 @@ async def test_an_answer_from_memory_keeps_its_place() -> None:
     await until(lambda: len(ids(transport)) == 5)
 
     assert ids(transport) == [1, 2, 3, 4, 5]
+    (requests,) = (each for each in world.meters.families() if each.metric is table.REQUESTS)
+    assert dict(requests.values) == {("DescribeAcls", "none"): 4, ("CreateAcls", "none"): 1}
 
 
 async def test_whoever_does_not_take_an_answer_from_memory_is_not_read_from() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -175,3 +176,12 @@ def test_an_address_of_others_is_one_clear_line(host: str, reason: str) -> None:
     """An address that this machine does not have, and a host that nobody knows."""
     with pytest.raises(BindError, match=f"listener A: cannot bind {host}:0: {reason}"):
         bound_socket("A", host, 0)
+
+
+def test_an_empty_host_is_every_address() -> None:
+    """One socket takes IPv4 and IPv6."""
+    with bound_socket("A", "", 0) as bound:
+        bound.listen()
+        assert bound.getsockname()[0] in ("::", "0.0.0.0")
+        with socket.create_connection(("127.0.0.1", bound.getsockname()[1])):
+            pass

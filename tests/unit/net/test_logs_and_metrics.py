@@ -255,22 +255,3 @@ async def test_refused_and_timed_out_updates_are_counted() -> None:
         ("CreateAcls", "THROTTLING_QUOTA_EXCEEDED"): 1,
         ("CreateAcls", "REQUEST_TIMED_OUT"): 1,
     }
-
-
-async def test_without_a_meter_nothing_is_counted_and_the_clock_not_asked() -> None:
-    """Where nobody asks for metrics, requests cost what they did."""
-    world, asked = Metered(), [0]
-
-    def clock() -> float:
-        asked[0] += 1
-        return 1.0
-
-    world.context = world.context._replace(requests=None, clock=clock)
-    channel = world.channel()
-    asked[0] = 0
-
-    channel.data_received(b"".join(describe(str(number)) for number in range(10)))
-
-    assert asked[0] == 1
-    assert world.requests() == {}
-    assert channel.connection.answer_codes is None

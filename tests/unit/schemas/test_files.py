@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.api.operations import REQUIRED, Requirement
 from doorkeeper_schemas import __main__ as command
-from doorkeeper_schemas.apis import apis_source, read_apis
-from doorkeeper_schemas.model import NEVER, Versions
+from doorkeeper_schemas.apis import read_apis
 from doorkeeper_schemas.operations import OPERATIONS, RESOURCES, operations_source
 from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.unserved import unserved_source
@@ -18,20 +17,6 @@ from testkit.schema_files import ODD, module_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def test_apis_are_read_and_written(tmp_path: Path) -> None:
-    """Each API has its member, its name and its first flexible version."""
-    path = tmp_path / "apis.yaml"
-    path.write_text(
-        "- {key: 3, name: Metadata, flexible: 9+}\n"
-        "- {key: 17, name: SaslHandshake, flexible: never}\n"
-    )
-
-    apis = read_apis(path)
-
-    assert apis == {3: ("Metadata", 9), 17: ("SaslHandshake", NEVER)}
-    assert "    SASL_HANDSHAKE = 17\n" in apis_source(apis)
 
 
 @pytest.mark.parametrize(
@@ -103,20 +88,6 @@ def test_errors_of_operations(tmp_path: Path, before: str, after: str, text: str
     assert text in str(caught.value)
 
 
-def test_messages_are_read(tmp_path: Path) -> None:
-    """Versions, tags, defaults and structs come out as they stand in the file."""
-    message = module_of(tmp_path, ODD).messages[0]
-    level, names, blob, inner = message.fields
-
-    assert (message.name, message.api_key, message.flexible_from) == ("Odd", -1, 1)
-    assert (level.tag, level.default, level.versions) == (3, 7, Versions(2, 2))
-    assert (names.is_array, names.default, names.versions) == (True, (), Versions(1, 2))
-    assert 2 in blob.nullable
-    assert 1 not in blob.nullable
-    assert inner.default is None
-    assert [field.name for field in inner.fields] == ["id", "weight"]
-
-
 @pytest.mark.parametrize(
     ("before", "after", "text"),
     [
@@ -174,30 +145,6 @@ def source(path: Path, text: str) -> str:
     file = path / "unserved.yaml"
     file.write_text(text, encoding="utf-8")
     return unserved_source(file, NAMES)
-
-
-def test_unserved_apis_are_read(tmp_path: Path) -> None:
-    """Each word of a field becomes an attribute; open ranges end with NEVER."""
-    module: dict[str, Any] = {}
-    exec(source(tmp_path, SAMPLE), module)
-
-    declared = module["UNSERVED"][7]
-    name, rows, limit = declared.request
-    assert declared[:6] == ("Sample", 1, 3, 2, True, False)
-    assert (name.kind, name.null_low, name.null_high, name.default) == ("string", 2, 32767, None)
-    assert (rows.kind, rows.is_array, rows.low, rows.high, rows.default) == (
-        "struct",
-        True,
-        1,
-        2,
-        (),
-    )
-    assert [(each.name, each.default) for each in rows.fields] == [
-        ("Id", bytes(16)),
-        ("Flag", True),
-    ]
-    assert (limit.tag, limit.low, limit.default) == (4, 3, 2**31 - 1)
-    assert declared.response == ()
 
 
 @pytest.mark.parametrize(

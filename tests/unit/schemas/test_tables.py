@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper_schemas.reading import SchemaError
-from doorkeeper_schemas.records import Events, Field, ListOf, Record, StructOf, read_events
-from doorkeeper_schemas.tables import Column, read_tables, table_of
+from doorkeeper_schemas.records import Events, Field, Record, read_events
+from doorkeeper_schemas.tables import read_tables, table_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,23 +49,6 @@ def written(folder: Path, schema: object) -> Path:
     path = folder / "event.json"
     path.write_text(json.dumps(schema))
     return path
-
-
-def test_a_schema_is_read(tmp_path: Path) -> None:
-    """Kinds, shared fields, lists, objects and nulls come out as declared, in order."""
-    events = read_events(written(tmp_path, GOOD))
-
-    (made,) = events.kinds
-    assert (events.title, events.meaning) == ("An event", "One line.")
-    assert (made.name, made.kind, made.meaning) == ("made", "made", "Something was made.")
-    assert made.fields == (
-        Field(name="seq", type="int64", nullable=False, meaning="Number."),
-        Field(name="grants", type=ListOf(StructOf("grant")), nullable=False, meaning="All."),
-        Field(name="other", type=StructOf("grant"), nullable=True, meaning="Who."),
-        Field(name="note", type="string", nullable=True, meaning="If any."),
-    )
-    assert events.part("grant").kind is None
-    assert [field.name for field in events.part("grant").fields] == ["name"]
 
 
 def broken(**changes: object) -> dict[str, Any]:
@@ -117,22 +100,6 @@ USES: dict[str, Any] = {
         },
     ],
 }
-WHO = Column(name="who", type="string", nullable=False, meaning="Who.")
-
-
-def test_a_table_is_read(tmp_path: Path) -> None:
-    """A file declares a table of its own name: columns in order, null only where it says so."""
-    (tmp_path / "uses.json").write_text(json.dumps(USES))
-
-    (table,) = read_tables(tmp_path)
-
-    assert (table.name, table.layer, table.partitioned_by) == ("uses", "gold", ("day",))
-    assert table.columns == (
-        Column(name="day", type="date", nullable=False, meaning="The day."),
-        Column(name="rule", type="string", nullable=True, meaning="What decided."),
-        Column(name="hosts", type=("list", "string"), nullable=False, meaning="Where from."),
-        Column(name="grant", type=("struct", (WHO,)), nullable=False, meaning="What allowed it."),
-    )
 
 
 @pytest.mark.parametrize(
