@@ -23,15 +23,13 @@ case "$2" in *python_version*) echo 3.9.2 ;; *) exit 1 ;; esac
 WITHOUT_ENSUREPIP = """#!/bin/sh
 case "$2" in *ensurepip*) exit 1 ;; *python_version*) echo 3.12.9 ;; esac
 """
-# Makes a virtual environment that holds itself, and claims that pip has done all it was asked for.
+# Makes a virtual environment that holds itself, and claims that all is installed.
 WORKING = """#!/bin/sh
 case "$*" in
     *python_version*) echo 3.12.9 ;;
-    "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+    "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" && cp "$0" "$3/bin/uv" ;;
 esac
 """
-# As WORKING, in a checkout that is only to be read: Python cannot put bytecode beside the modules.
-WITHOUT_BYTECODE = WORKING.replace("esac", '"-m compileall "*) exit 1 ;;\nesac')
 
 
 @pytest.fixture
@@ -130,19 +128,6 @@ def test_the_second_time_there_is_nothing_to_do(checkout: Path) -> None:
     assert "making" not in third[1]
 
 
-def test_what_one_set_installed_no_other_installs_again(checkout: Path) -> None:
-    """`make setup` serves every target of a change: the tests, the checks, the generator."""
-    a_python(checkout, "python3", WORKING)
-
-    setup = environment(checkout, "check")
-    others = [environment(checkout, name) for name in ("run", "test", "check")]
-    more = environment(checkout, "bench")
-
-    assert "installing the pinned packages of: build run postgres local test check" in setup[1]
-    assert others == [(0, "")] * 3
-    assert "installing the pinned packages of: spark bench (" in more[1]
-
-
 def test_a_new_version_installs_the_project_alone(checkout: Path) -> None:
     """The packages of the locks stay as they are."""
     a_python(checkout, "python3", WORKING)
@@ -153,19 +138,6 @@ def test_a_new_version_installs_the_project_alone(checkout: Path) -> None:
 
     assert status == 0
     assert "installing the pinned packages of: project (" in output
-
-
-def test_the_project_is_compiled_where_that_can_be(checkout: Path) -> None:
-    """Bytecode makes the start faster; without it there is an environment all the same."""
-    a_python(checkout, "python3", WORKING)
-    compiled = environment(checkout, "run")
-    a_python(checkout, "python3", WITHOUT_BYTECODE)
-    shutil.rmtree(checkout / ".venv")
-    not_compiled = environment(checkout, "run")
-
-    assert compiled[0] == not_compiled[0] == 0
-    assert "no bytecode could be written" not in compiled[1]
-    assert "no bytecode could be written" in not_compiled[1]
 
 
 def test_an_environment_without_its_python_is_made_anew(checkout: Path) -> None:
@@ -192,51 +164,3 @@ def test_an_environment_of_another_place_is_made_anew(checkout: Path) -> None:
     assert status == 0
     assert f".venv was made in {checkout}" in output
     assert "making .venv" in output
-
-
-def test_another_python_gets_an_environment_of_its_own(checkout: Path) -> None:
-    """DOORKEEPER_VENV names its folder; .venv stays as it is."""
-    python = a_python(checkout, "python3", WORKING)
-
-    first = environment(checkout, "test", DOORKEEPER_VENV=".venv-3.12", PYTHON=str(python))
-    second = environment(checkout, "test", DOORKEEPER_VENV=".venv-3.12", PYTHON=str(python))
-
-    assert first[0] == 0
-    assert "ready: .venv-3.12, Python 3.12.9" in first[1]
-    assert second == (0, "")
-    assert not (checkout / ".venv").exists()
-
-
-# Answers as Python 3.13 does; as pytest it writes what it is asked for, and fails on demand.
-TESTED = """#!/bin/sh
-case "$*" in
-    *version_info*"<= (3, 13)"*) ;;
-    *version_info*) echo 3.13 ;;
-    *python_version*) echo 3.13.5 ;;
-    "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-    "-m pytest "*) echo "tested: $0 $*"; exit "${TESTS_FAIL:-0}" ;;
-esac
-"""
-
-
-@pytest.mark.parametrize("status", [0, 1])
-def test_other_pythons_run_the_tests(checkout: Path, status: int) -> None:
-    """A Python that is here runs them in its own environment; one that is not is named."""
-    a_python(checkout, "python3.13", TESTED)
-    a_python(checkout, "python3.12", TOO_OLD)
-    path = os.pathsep.join((str(checkout / "bin"), "/usr/bin", "/bin"))
-
-    run = subprocess.run(
-        [checkout / "scripts" / "test-pythons", "-x"],
-        env={"PATH": path, "HOME": str(checkout), "TESTS_FAIL": str(status)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-
-    assert run.returncode == status
-    assert "test-pythons: 3.12: left out, not found here" in run.stdout
-    assert "tested: .venv-3.13/bin/python -m pytest" in run.stdout
-    assert "tests/unit tests/e2e -x" in run.stdout
-    assert ("failed with 3.13" in run.stdout) is bool(status)

@@ -253,7 +253,7 @@ def test_the_run_set_is_what_the_project_depends_on() -> None:
 
 def test_locks_of_npm_name_no_addresses() -> None:
     """Neither a registry nor a sponsor: of a new lock the entries ``funding`` are removed."""
-    folders = (ROOT / "scripts", ROOT / "tests" / "interop" / "clients")
+    folders = (ROOT / "tools", ROOT / "tests" / "interop" / "clients")
     locks = [each for folder in folders for each in folder.glob("*/**/package-lock.json")]
     locks = [each for each in locks if "node_modules" not in each.parts]
     found = [str(each) for each in locks if "://" in each.read_text(encoding="utf-8")]

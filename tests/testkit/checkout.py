@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,7 @@ def is_generated(path: Path) -> bool:
         return file.readline().startswith(GENERATED_MARK)
 
 
+@cache
 def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Return all functions of a file, nested ones and methods too."""
     tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
