@@ -141,7 +141,7 @@ def rows_of(response: Any, version: int = 3) -> list[tuple[int, str | None]]:
         ("permission_type", 1),
     ],
 )
-async def test_any_or_match_fails_every_row(field: str, code: int) -> None:
+async def test_create_acls_with_any_or_match(field: str, code: int) -> None:
     """-1 without text everywhere, and nothing is created."""
     node = await node_of()
 
@@ -151,7 +151,7 @@ async def test_any_or_match_fails_every_row(field: str, code: int) -> None:
     ]
 
 
-async def test_bad_names_refuse_their_own_row() -> None:
+async def test_create_acls_with_bad_names() -> None:
     """The cluster has one name, others have one at least; good rows go on to the authorizer."""
     node = await node_of()
     request = asking(
@@ -180,7 +180,7 @@ async def test_bad_names_refuse_their_own_row() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 3])
-async def test_every_version_makes_the_same_binding(version: int) -> None:
+async def test_create_acls_in_every_version(version: int) -> None:
     """Version 0 has no pattern type and means LITERAL; operation 15 passes in all."""
     node = await node_of()
 
@@ -210,7 +210,7 @@ def filters_request(*rows: dict[str, Any]) -> DeleteAclsRequest:
     return DeleteAclsRequest(filters=tuple(DeleteAclsFilter(**{**ANYTHING, **r}) for r in rows))
 
 
-async def test_filters_reach_the_authorizer_in_order() -> None:
+async def test_delete_acls_filters_reach_the_authorizer() -> None:
     """Unknown codes become UNKNOWN, which the authorizer refuses."""
     node = await node_of()
     request = filters_request({}, {"resource_type_filter": 99, "resource_name_filter": "a"})
@@ -221,7 +221,7 @@ async def test_filters_reach_the_authorizer_in_order() -> None:
     assert arguments(made)[1] == [wanted(), wanted(ResourceType.UNKNOWN, "a")]
 
 
-async def test_each_filter_is_answered_alone() -> None:
+async def test_delete_acls_answers_each_filter() -> None:
     """Matches under each filter, null texts on success; an error of a filter has no matches."""
     node = await node_of()
     made = outcome(delete_acls.API, filters_request({}, {}, {}), node, 3)

@@ -138,7 +138,7 @@ class Removals:
 
 
 @pytest.mark.parametrize("controller", [False, True])
-async def test_the_node_is_removed(controller: object) -> None:
+async def test_unregister_broker(controller: object) -> None:
     """With ALTER on the cluster, on listeners of both kinds."""
     node = await node_of(allow("alice", AclOperation.ALTER, CLUSTER))
     services: Any = Removals()
@@ -177,7 +177,7 @@ LOG = asked(("__cluster_metadata", (0,)))
 
 
 @pytest.mark.parametrize("version", [0, 2])
-async def test_the_controller_leads(version: int) -> None:
+async def test_quorum_is_led_by_the_controller(version: int) -> None:
     """Offsets are revisions; the leader has fetched now, and shows its listeners from v2 on."""
     node = await node_of(allow("alice", DESCRIBE, CLUSTER), properties=WITH_CONTROLLERS)
     node.state = node.state._replace(revision=17)
@@ -194,7 +194,7 @@ async def test_the_controller_leads(version: int) -> None:
     assert listeners == (expected if version >= 2 else [])
 
 
-async def test_other_nodes_observe() -> None:
+async def test_quorum_is_observed_by_other_nodes() -> None:
     """This node knows its own offset; that of a third is -1."""
     node = await node_of(secured=False, properties=WITH_CONTROLLERS)
     node.state = node.state._replace(
@@ -220,7 +220,7 @@ async def test_other_nodes_observe() -> None:
         asked(("__cluster_metadata", (0,)), ("t", ())),
     ],
 )
-async def test_other_partitions_are_unknown(request_: DescribeQuorumRequest) -> None:
+async def test_quorum_of_other_partitions_is_unknown(request_: DescribeQuorumRequest) -> None:
     """Each with 3, the log too where it is not asked for alone."""
     node = await node_of(secured=False)
 
@@ -253,7 +253,7 @@ def update(level: int, kind: int = UPGRADE, name: str = "metadata.version") -> F
 
 @pytest.mark.parametrize(("release", "level"), [("4.3", 30), ("4.4", 33)])
 @pytest.mark.parametrize("kind", [UPGRADE, SAFE, UNSAFE])
-async def test_the_present_level_is_accepted(release: str, level: int, kind: int) -> None:
+async def test_update_to_the_present_feature_level(release: str, level: int, kind: int) -> None:
     """With a row in version 1, without one in version 2; a check and an update alike."""
     node = await follower(release)
     for only in (False, True):
@@ -288,7 +288,7 @@ async def test_the_present_level_is_accepted(release: str, level: int, kind: int
          " Local controller 1 does not support this feature.")),
             ],
 )  # fmt: skip
-async def test_other_levels_are_refused(wanted: FeatureUpdateKey, text: str) -> None:
+async def test_update_to_other_feature_levels(wanted: FeatureUpdateKey, text: str) -> None:
     """With 95 for the whole request, and a broker's text."""
     node = await follower("4.3")
     request = UpdateFeaturesRequest(feature_updates=(update(30), wanted))

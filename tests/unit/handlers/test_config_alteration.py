@@ -143,7 +143,7 @@ def replacing(kind: int, name: str, **configs: str | None) -> messages.AlterConf
 
 
 @pytest.mark.parametrize("version", [0, 2])
-async def test_what_is_named_replaces_all(version: int) -> None:
+async def test_alter_configs_replaces_all_keys(version: int) -> None:
     """The shell is told so."""
     node = await node_of()
 
@@ -162,7 +162,7 @@ async def test_what_is_named_replaces_all(version: int) -> None:
     assert (row.error_code, row.resource_type, row.resource_name) == (0, 4, "1")
 
 
-async def test_the_refusals_are_those_of_the_newer_api() -> None:
+async def test_alter_configs_refusals() -> None:
     """A null is refused, and so is a key that needs a restart, and who may not."""
     node = await node_of()
 

@@ -204,7 +204,9 @@ ALL = [(8, "1"), (4, "1"), (2, "a"), (2, "b")]
 @pytest.mark.parametrize(
     ("types", "listed"), [((), ALL), ((2, 4), ALL[1:]), ((8,), ALL[:1]), ((16,), []), ((32,), [])]
 )
-async def test_types(types: tuple[int, ...], listed: list[tuple[int, str]]) -> None:
+async def test_list_config_resources_by_type(
+    types: tuple[int, ...], listed: list[tuple[int, str]]
+) -> None:
     """No type stands for all; topics need no permission of their own."""
     grant = allow("alice", AclOperation.DESCRIBE_CONFIGS, CLUSTER)
     node = await node_of(grant, topics=[a_topic("b"), a_topic("a")])
@@ -222,7 +224,7 @@ async def test_types(types: tuple[int, ...], listed: list[tuple[int, str]]) -> N
 
 
 @pytest.mark.parametrize("wanted", [0, 64])
-async def test_an_unknown_type_refuses_the_request(wanted: int) -> None:
+async def test_list_config_resources_of_an_unknown_type(wanted: int) -> None:
     """With 35, also beside a known one."""
     node = await node_of(secured=False)
 

@@ -1,16 +1,21 @@
-"""CreateDelegationToken and DescribeDelegationToken: who gets a token, and who sees which."""
+"""Delegation tokens: who gets, sees, renews and expires them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from doorkeeper.acl.model import ANONYMOUS, AclOperation, Principal
 from doorkeeper.api.node import Update
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.handlers import create_delegation_token, describe_delegation_token
-from doorkeeper.tokens.model import NewToken
+from doorkeeper.handlers import (
+    create_delegation_token,
+    describe_delegation_token,
+    expire_delegation_token,
+    renew_delegation_token,
+)
+from doorkeeper.tokens.model import Expiration, NewToken, Renewal
 from doorkeeper_wire.messages.create_delegation_token import (
     CreatableRenewers,
     CreateDelegationTokenRequest,
@@ -20,6 +25,8 @@ from doorkeeper_wire.messages.describe_delegation_token import (
     DescribeDelegationTokenOwner,
     DescribeDelegationTokenRequest,
 )
+from doorkeeper_wire.messages.expire_delegation_token import ExpireDelegationTokenRequest
+from doorkeeper_wire.messages.renew_delegation_token import RenewDelegationTokenRequest
 from testkit.acl import allow, token, user
 from testkit.delegation_tokens import (
     ALICE,
@@ -33,6 +40,10 @@ from testkit.delegation_tokens import (
     signed,
 )
 from testkit.nodes import ANode, arguments, node_of, on_the_wire
+
+if TYPE_CHECKING:
+    from doorkeeper.api.declaration import Api
+
 
 VERSIONS = (0, 3)
 
@@ -131,7 +142,7 @@ async def test_who_has_proved_nothing_is_refused_first(circumstances: dict[str, 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-async def test_the_token_is_told(version: int) -> None:
+async def test_the_response_has_the_token(version: int) -> None:
     """With its HMAC; from version 3 on with who asked for it."""
     made = asked(create_delegation_token.API, wanting(), await node_of(), version)
 
@@ -287,3 +298,58 @@ async def test_a_controller_fails() -> None:
     answer = asked(describe_delegation_token.API, ALL, await world(), 3, controller=True)
 
     assert (answer.error_code, answer.tokens) == (-1, ())
+
+
+ALTERATION_VERSIONS = (0, 2)
+EXPIRE = ExpireDelegationTokenRequest(hmac=b"hmac", expiry_time_period_ms=-1)
+RENEW = RenewDelegationTokenRequest(hmac=b"hmac", renew_period_ms=-1)
+
+ALTERATIONS = pytest.mark.parametrize(
+    ("api", "request_", "change"),
+    [
+        pytest.param(expire_delegation_token.API, EXPIRE, Expiration, id="expire"),
+        pytest.param(renew_delegation_token.API, RENEW, Renewal, id="renew"),
+    ],
+)
+
+
+@ALTERATIONS
+@pytest.mark.parametrize("version", ALTERATION_VERSIONS)
+async def test_renewal_and_expiration_are_submitted(
+    api: Api, request_: Any, change: type[Any], version: int
+) -> None:
+    """With the caller: the shell knows the tokens."""
+    made = asked(api, request_, await node_of(), version, BOB)
+
+    assert isinstance(made, Update)
+    assert arguments(made)[0] == change(b"hmac", -1, BOB)
+    answer = on_the_wire(made.respond([signed(TOKEN)]), version)
+    assert (answer.error_code, answer.expiry_timestamp_ms) == (0, TOKEN.expiry_ms)
+
+
+@ALTERATIONS
+@pytest.mark.parametrize("code", [62, 63, 66])
+async def test_a_refused_alteration_has_no_time(
+    api: Api, request_: Any, change: type[Any], code: int
+) -> None:
+    """A broker's controller leaves it at 0."""
+    made = asked(api, request_, await node_of(), 2)
+
+    answer = on_the_wire(made.respond([ApiError(ErrorCode(code))]), 2)
+
+    assert (answer.error_code, answer.expiry_timestamp_ms) == (code, 0)
+
+
+@ALTERATIONS
+@pytest.mark.parametrize("circumstances", [*NOT_ALLOWED, None])
+async def test_refusals_before_any_token_is_looked_for(
+    api: Api, request_: Any, change: type[Any], circumstances: dict[str, Any] | None
+) -> None:
+    """64 and -1 as the time for who may not ask here, before 61 for a node without a secret."""
+    node = await node_of()
+    node.tokens.is_enabled = False
+
+    answer = asked(api, request_, node, 2, **(circumstances or {}))
+
+    expected = (61, 0) if circumstances is None else (64, -1)
+    assert (answer.error_code, answer.expiry_timestamp_ms) == expected

@@ -224,7 +224,7 @@ async def test_a_caller_needs_alter_on_the_topic() -> None:
     ]
 
 
-async def test_validation_changes_nothing() -> None:
+async def test_create_partitions_validate_only() -> None:
     """The answer is that of the change."""
     node = await world()
 
@@ -242,7 +242,7 @@ async def test_validation_changes_nothing() -> None:
     ]
 
 
-async def test_a_timeout_of_nothing_strikes() -> None:
+async def test_create_partitions_without_time() -> None:
     """7 in every row, unless none is left to be tried."""
     node = await world()
 
