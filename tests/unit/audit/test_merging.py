@@ -303,3 +303,16 @@ def test_lists_that_change_are_others(tmp_path: Path) -> None:
         ("orders", "DENIED", 1),
         ("bills", "DENIED", 1),
     ]
+
+
+def test_what_is_not_recorded_is_not_repeated(tmp_path: Path) -> None:
+    """Otherwise the recorded decision is returned, the same object while it stays the same."""
+    w = World(tmp_path, decisions=Recorded.DENIED)
+    context = request_of("bob")
+
+    assert w.merging.on_decision(context, [READ], [ALLOWED]) is None
+    recorded = w.merging.on_decision(context, [READ], [DENIED])
+    assert recorded is not None
+    assert w.merging.on_decision(context._replace(correlation_id=9), [READ], [DENIED]) is recorded
+    w.basis.policy = Policy(super_users=frozenset({"User:eve"}))
+    assert w.merging.on_decision(context, [READ], [DENIED]) is not recorded

@@ -301,9 +301,9 @@ async def test_a_store_that_lost_secrets_or_its_head_is_refused(
     """As by a partial dump: it is damaged, not empty."""
     await write(connection, SET)
     await connection.execute("UPDATE doorkeeper.item SET secret = NULL")
-    await connection.execute("DELETE FROM doorkeeper.head")
-
     with pytest.raises(StorageError, match="has no secret"):
         await read_state(connection)
+
+    await connection.execute("DELETE FROM doorkeeper.head")
     with pytest.raises(StorageError, match="the table head is empty"):
         await rows.head(connection)
