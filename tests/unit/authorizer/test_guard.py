@@ -182,9 +182,7 @@ def test_acls_are_read_once() -> None:
         guarded(lambda _: half_a_generator()).acls(ANY_BINDING)
 
 
-@pytest.mark.parametrize(
-    "found", [None, 7, ["orders"], [BINDING, None], [BINDING._replace(pattern=None)]]
-)
+@pytest.mark.parametrize("found", [None, 7, ["orders"], [BINDING, None], [tuple(BINDING)]])
 def test_acls_are_bindings(found: Any) -> None:
     """Anything else among them fails the request as a whole."""
     with pytest.raises(AuthorizerFault):
@@ -271,7 +269,7 @@ def test_every_slow_method_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     now = [0.0]
 
     def slow(*_: Any) -> Any:
-        now[0] += 0.25
+        now[0] += 5.0
         raise OSError("away")
 
     guard = guarded(slow, slow_ms=100, clock=lambda: now[0])
@@ -284,7 +282,7 @@ def test_every_slow_method_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert guard.slow_calls == 2 * len(calls)
     lines = [record.getMessage() for record in caplog.records]
     for method, line in zip(calls, lines, strict=True):
-        assert f"Plugin took 250 ms in {method}" in line
+        assert f"Plugin took 5000 ms in {method}" in line
         assert ("of User:alice" in line) is (method not in ("delete_acls", "acls"))
 
 

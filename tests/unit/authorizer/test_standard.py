@@ -271,18 +271,18 @@ async def test_refused_items_need_no_store() -> None:
 
 async def test_over_the_limit_every_item_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that were refused already."""
-    monkeypatch.setattr("doorkeeper.authorizer.plans.ACLS_PER_REQUEST_MAX", 300)
+    monkeypatch.setattr("doorkeeper.authorizer.plans.ACLS_PER_REQUEST_MAX", 2_500)
     authorizer = await started()
-    bindings = [allow("alice", READ, topic(f"t{number}")) for number in range(301)]
+    bindings = [allow("alice", READ, topic(f"t{number}")) for number in range(2_501)]
 
     created = await authorizer.commit_creation(None, [A._replace(pattern=topic("")), *bindings])
-    await authorizer.commit_creation(None, bindings[:151])
-    await authorizer.commit_creation(None, bindings[150:])
+    await authorizer.commit_creation(None, bindings[:1_251])
+    await authorizer.commit_creation(None, bindings[1_250:])
     deleted = await authorizer.commit_deletion(None, [wanted(name="none"), ANY_BINDING])
 
     assert {each.error and each.error.code for each in created} == {ErrorCode.POLICY_VIOLATION}
     assert [each.error and each.error.code for each in deleted] == [ErrorCode.INVALID_REQUEST] * 2
-    assert authorizer.acl_count() == 301
+    assert authorizer.acl_count() == 2_501
 
 
 async def test_a_cancelled_item_is_left_alone() -> None:

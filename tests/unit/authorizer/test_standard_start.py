@@ -15,6 +15,7 @@ from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
+from doorkeeper.state.store import StorageError
 from testkit.acl import READ, allow, request_of, to, topic, wanted
 from testkit.authorizers import CLIENTS, CONTROLLER, SERVER, CollectedAuthorizerLog
 
@@ -30,8 +31,9 @@ READS = [to(READ, topic("a"))]
 class SlowStore(MemoryStore):
     """Returns its first ACL, then waits for ``go_on``."""
 
-    def __init__(self) -> None:
+    def __init__(self, error: Exception | None = None) -> None:
         super().__init__()
+        self._error = error
         self.go_on = threading.Event()
         self.given_up = threading.Event()
         self.asked_for_more = threading.Event()
@@ -43,6 +45,8 @@ class SlowStore(MemoryStore):
         try:
             yield StoredBinding("1" * 22, A)
             assert self.go_on.wait(30)
+            if self._error is not None:
+                raise self._error
             yield StoredBinding("2" * 22, allow("bob", READ, topic("a")))
             self.asked_for_more.set()
             yield StoredBinding("3" * 22, allow("carol", READ, topic("a")))
@@ -92,6 +96,16 @@ async def test_before_the_end_only_super_users_are_served() -> None:
     assert store.entries == []
     store.go_on.set()
     await awaitables[CLIENTS]
+
+
+async def test_a_store_that_cannot_be_read_fails_the_listeners() -> None:
+    """With the store's own error."""
+    store = SlowStore(StorageError("acls.db: malformed"))
+    awaitables = over(StateLog(store)).start(SERVER)
+    store.go_on.set()
+
+    with pytest.raises(StorageError, match=r"^acls\.db: malformed$"):
+        await awaitables[CLIENTS]
 
 
 async def test_closing_gives_up() -> None:

@@ -94,13 +94,8 @@ def test_what_is_as_wanted_is_kept(goal: Entity) -> None:
 
 def test_a_topic_is_deleted_only_where_that_is_asked_for() -> None:
     """Users and quotas are removed in any case, where they are owned."""
-    present: list[Entity] = [
-        ORDERS,
-        ALICE,
-        LIMIT,
-        TopicEntity("others", 1, 1),
-        ALICE._replace(user="bob"),
-    ]
+    others: list[Entity] = [TopicEntity("others", 1, 1), ALICE._replace(user="bob")]
+    present: list[Entity] = [ORDERS, ALICE, LIMIT, *others]
 
     found = plan_entities(present, wanted())
     deleting = plan_entities(present, wanted(), delete_topics=True)

@@ -8,22 +8,9 @@ from hypothesis import strategies as st
 from doorkeeper.kinds.declared import StoredConfig
 from doorkeeper.kinds.table import Table
 
-ONE, TWO = StoredConfig("", "a", "1"), StoredConfig("1", "a", "2")
 ROWS = st.builds(
     StoredConfig, st.sampled_from(["", "1"]), st.sampled_from("abc"), st.sampled_from("xy")
 )
-
-
-def test_rows_are_found_by_the_whole_key() -> None:
-    """All columns of the key count, and only those."""
-    table = Table[StoredConfig](2).with_changes([ONE, TWO], [])
-
-    assert table.get("", "a") is ONE
-    assert table.get("1", "a") is TWO
-    assert table.get("2", "a") is None
-    assert table.get("a") is None
-    assert len(table) == 2
-    assert set(table) == {ONE, TWO}
 
 
 @given(st.lists(st.tuples(st.lists(ROWS, max_size=4), st.lists(ROWS, max_size=4)), max_size=6))

@@ -71,6 +71,7 @@ async def test_a_pruned_log_is_no_obstacle() -> None:
     heard: list[Committed] = []
     log.subscribe(heard.append)
     log.amend(members=(Member(1, {}, None, ""),))
+    log.declare(declaring("t"))
     for name in "abc":
         write(store.database, name)
     del store.database.logged[:2]
@@ -82,6 +83,7 @@ async def test_a_pruned_log_is_no_obstacle() -> None:
     assert keys_of(log.state) == ["a", "b", "c"]
     assert store.loads == 1
     assert len(log.state.members) == 1
+    assert log.state.topics.names() == ("t",)
     assert heard == [Committed(3, {}, None)]
     assert [event for _, event, _ in logger.lines] == ["the whole state was reloaded"]
     assert (await submit(log, "d")).revision == 4
@@ -163,17 +165,3 @@ async def test_an_amended_state_is_another_object() -> None:
     log.amend()
     assert log.state is not before
     assert log.state == before
-
-
-async def test_declared_topics_stay_when_everything_is_read_again() -> None:
-    """They are the node's own."""
-    log, store = await sharing()
-    log.declare(declaring("t"))
-    for name in "ab":
-        write(store.database, name)
-    del store.database.logged[0]
-
-    await submit(log, "c")
-
-    assert store.loads == 1
-    assert log.state.topics.names() == ("t",)

@@ -6,25 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import ANONYMOUS
 from doorkeeper.errors import ApiError
 from doorkeeper.groups.plans import Committer
 from doorkeeper.groups.table import all_groups
 from doorkeeper.kinds.declared import StoredOffset, StoredTopic
-from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.updates.groups import commit_offsets, delete_groups, delete_offsets
 from doorkeeper.updates.topics import change_topics
 from testkit.memory_logs import LogServices, memory_log
 from testkit.nodes import a_group
+from testkit.reconfigured import CONTEXT
 
 if TYPE_CHECKING:
     from doorkeeper.state.log import StateLog
 
-CONTEXT = RequestContext(
-    AuthorizableRequestContext("PLAINTEXT", "PLAINTEXT", ANONYMOUS, "10.0.0.7", 8, 7, "c", 8),
-    "Request(...)",
-    controller_listener=False,
-)
 NO_MEMBER = Committer("", None, -1, 8)
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.model import ANONYMOUS
 from doorkeeper.config.settings import default_of
 from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.errors import ApiError
@@ -14,24 +13,16 @@ from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import RESOURCE_CONFIG, StoredResourceConfig
 from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType, PolicyViolation
 from doorkeeper.policies.guard import Policies
-from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.updates.resource_configs import alter_resource
 from testkit.memory_logs import memory_log
+from testkit.reconfigured import CONTEXT
 
 if TYPE_CHECKING:
     from doorkeeper.state.log import StateLog
 
 SET, DELETE, APPEND = 0, 1, 2
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
-
-CONTEXT = RequestContext(
-    AuthorizableRequestContext(
-        "PLAINTEXT", "PLAINTEXT", ANONYMOUS, "10.0.0.7", 44, 1, "client-1", 5
-    ),
-    "Request(...)",
-    controller_listener=False,
-)
 
 
 class Recorder:

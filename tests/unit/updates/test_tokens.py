@@ -175,7 +175,7 @@ async def test_a_renewal_and_an_end_are_found_by_the_hmac() -> None:
 async def test_a_refusal_changes_nothing() -> None:
     """It is answered at once: an unknown HMAC, somebody else, a token that has expired."""
     old_hmac = hmac_of(SECRET, "old")
-    codes = {
+    codes: dict[TokenWish, int] = {
         Renewal(b"other", -1, ALICE): 62,
         Expiration(b"", -1, ALICE): 62,
         Renewal(ID_HMAC, -1, DAVE): 63,

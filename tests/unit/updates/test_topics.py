@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import ANONYMOUS
 from doorkeeper.cluster.model import Topic
 from doorkeeper.configs.operations import Alteration, AlteredResource
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import TOPIC, StoredTopic
 from doorkeeper.policies.guard import Policies
-from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.state.store import StorageError
 from doorkeeper.topics.plans import plan_alteration, plan_topics
 from doorkeeper.topics.table import EMPTY, Topics
 from doorkeeper.updates.topics import alter_topic, change_topics
 from testkit.hand_store import HandStore
 from testkit.memory_logs import LogServices, memory_log
+from testkit.reconfigured import CONTEXT
 from testkit.state_logs import turns
 
 if TYPE_CHECKING:
@@ -29,13 +28,6 @@ if TYPE_CHECKING:
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results
 
-CONTEXT = RequestContext(
-    AuthorizableRequestContext(
-        "PLAINTEXT", "PLAINTEXT", ANONYMOUS, "10.0.0.7", 19, 7, "client-1", 5
-    ),
-    "Request(...)",
-    controller_listener=False,
-)
 DECLARED = Topic("a", bytes(16), 9, 1, {}, origin="catalog.yaml")
 
 
@@ -108,7 +100,7 @@ async def test_a_topic_is_visible_when_it_is_durable() -> None:
         assert log.state.topics.names() == ("a", "b")
 
     (entry,) = store.entries
-    assert entry.author == Author("User:ANONYMOUS", "10.0.0.7", "PLAINTEXT", "client-1", "", 5)
+    assert entry.author == Author("User:admin", "10.0.0.1", "PLAINTEXT", "client-1", "", 7)
     assert entry.change == edit(TOPIC, set=[row("b")])
 
 
