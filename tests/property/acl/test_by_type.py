@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(some.policies, some.worlds, some.questions)
 def test_answers_and_audits_as_the_default(
     policy: Policy, world: list[AclBinding], question: Question

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(some.policies, some.worlds, st.lists(some.questions, min_size=1, max_size=6))
 def test_decides_and_explains_as_the_reference(
     policy: Policy, world: list[AclBinding], questions: list[Question]

@@ -178,7 +178,7 @@ def test_the_cluster(policy: Policy, world: list[AclBinding]) -> None:
     check(policy, world, CLUSTER_QUESTIONS)
 
 
-@settings(max_examples=80)
+@settings(max_examples=150)
 @given(policies, network_worlds)
 def test_networks(policy: Policy, world: list[AclBinding]) -> None:
     """The same with networks, which may cover one another together."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doorkeeper.acl.bulk import load
-from doorkeeper.acl.snapshot import MANY, apply_edits
+from doorkeeper.acl.snapshot import apply_edits
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
 
 WORLD = [
@@ -41,13 +41,3 @@ def test_a_binding_may_be_deleted_and_created_again() -> None:
     assert again.id_of(WORLD[0][1]) == "9"
     assert again.count == before.count
     assert again.types[2].principals == before.types[2].principals
-
-
-def test_few_and_many_changes_lead_to_the_same_state() -> None:
-    """Whichever way is the faster one."""
-    before = load(WORLD)
-    more = [(str(number), allow("erin", READ, topic(f"t{number}"))) for number in range(MANY)]
-
-    for added in (more, more[:1]):
-        expected = before.without([WORLD[3][1]]).with_added(added)
-        assert before.with_changes(added, [WORLD[3]]).types == expected.types

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from doorkeeper.acl.formats import names, request_words
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
 
-FIELDS = {
+FIELDS: dict[str, Any] = {
     "resource": "TOPIC", "name": "t", "pattern": "LITERAL", "principal": "User:a", "host": "*",
     "does": "READ", "permission": "ALLOW",
 }  # fmt: skip
