@@ -18,7 +18,7 @@ from testkit.asked import asked, asked_table
 many_questions = st.lists(questions, max_size=40, unique=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(world=worlds, policy=policies, asking=many_questions)
 def test_decisions_agree(world: list[AclBinding], policy: Policy, asking: list[Question]) -> None:
     """Every question has the same answer, rule and binding in all three."""
@@ -59,7 +59,7 @@ def test_decisions_about_networks_agree(
         )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(world=worlds, policy=policies, asking=many_questions)
 def test_used_and_decisive_by_brute_force(
     world: list[AclBinding], policy: Policy, asking: list[Question]

@@ -12,7 +12,7 @@ from doorkeeper.testing.clients import ClientSettings
 if TYPE_CHECKING:
     from pathlib import Path
 
-PLAIN = ClientSettings(bootstrap_servers="127.0.0.1:1", security_protocol="PLAINTEXT")
+
 LOGIN = ClientSettings(
     bootstrap_servers="127.0.0.1:1",
     security_protocol="SASL_PLAINTEXT",

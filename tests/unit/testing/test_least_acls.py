@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from kafka import KafkaProducer
-from kafka.errors import KafkaError
 
-from doorkeeper.authorizer.contract import AuthorizationResult
-from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.testing import DoorkeeperServer
-from testkit.acl import DESCRIBE, READ, WRITE, allow, topic
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from doorkeeper.authorizer.contract import Action
-    from doorkeeper.request_context import AuthorizableRequestContext
+from testkit.acl import READ, WRITE, allow, topic
 
 SVC = "User:svc"
 MAY_WRITE = allow("svc", WRITE, topic("orders"))
@@ -56,50 +47,10 @@ def test_the_assertion_names_what_is_missing_and_what_is_not_needed() -> None:
     assert unneeded == "  not needed: ALLOW User:svc READ on LITERAL TOPIC 'orders' from *"
 
 
-def test_a_refusal_before_a_topic_is_named() -> None:
-    """The denial says that WRITE on some topic, or IDEMPOTENT_WRITE on the cluster, is missing."""
-    options: Any = {"users": {"svc": "secret"}, "topics": ["orders"], "records": True}
-    with DoorkeeperServer(acls=[allow("svc", DESCRIBE, topic("orders"))], **options) as server:
-        settings = server.client_config("svc").kafka_python()
-        with (
-            closing(KafkaProducer(**settings, max_block_ms=2_000)) as producer,
-            pytest.raises(KafkaError),
-        ):
-            producer.send("orders", b"an order").get(10)
-
-        found = [each for each in server.denied(SVC) if each.on_any]
-
-    assert repr(found[0]) == (
-        "<User:svc was denied WRITE on any TOPIC in InitProducerId because no ACL allows it on a"
-        " topic, nor IDEMPOTENT_WRITE on the cluster: a producer is asked before it names its"
-        " topic>"
-    )
-
-
 def test_what_a_test_asks_is_no_request() -> None:
     """It is neither needed by the principal nor refused to it."""
     with DoorkeeperServer(learn=True) as server:
         assert server.allows(SVC, "READ", topic="orders")
 
         assert server.least_acls(SVC) == []
-        assert server.denied(SVC) == []
-
-
-class RefusesAll(StandardAuthorizer):
-    """An authorizer of a user."""
-
-    def authorize(
-        self,
-        context: AuthorizableRequestContext,
-        actions: Sequence[Action],
-    ) -> list[AuthorizationResult]:
-        return [AuthorizationResult.DENIED for _ in actions]
-
-
-def test_a_refusal_that_a_test_asks_for_is_none() -> None:
-    """Any authorizer may be asked; only requests of clients are refused."""
-    name = f"{__name__}.{RefusesAll.__name__}"
-    with DoorkeeperServer(properties={"authorizer.class.name": name}) as server:
-        assert server.denies(SVC, "READ", topic="orders")
-
         assert server.denied(SVC) == []

@@ -51,24 +51,6 @@ def test_each_test_has_a_clean_server(run: Run) -> None:
     result.assert_outcomes(passed=5)
 
 
-def test_an_assertion_that_fails_says_why(run: Run) -> None:
-    """The report has the decision and what bears on it."""
-    result = run(
-        f"""
-        import pytest
-
-        @pytest.mark.doorkeeper(acls=[{ORDERS}])
-        def test_it(doorkeeper_server):
-            assert doorkeeper_server.allows("User:b", "READ", topic="orders")
-        """
-    )
-
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["*assert <User:b is denied READ on TOPIC 'orders' *: ALLOW User:a * another principal>"]
-    )
-
-
 def test_markers_add_up(run: Run) -> None:
     """A test has the options of its module and class, its own over them, keyword by keyword."""
     result = run(

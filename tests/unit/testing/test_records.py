@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import KafkaAdminClient
 from kafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from doorkeeper.testing import DoorkeeperServer
@@ -151,24 +150,3 @@ def test_faults_strike_the_data_path(server: DoorkeeperServer, api: str) -> None
             client.commit()
 
     assert fault.struck == 1
-
-
-def test_the_size_of_a_log(server: DoorkeeperServer) -> None:
-    """DescribeLogDirs has the bytes of its batches, as on a broker."""
-    with closing(KafkaAdminClient(**server.client_config("admin").kafka_python())) as admin:
-        empty = size_of(admin)
-        produce(server, b"an order", b"a bill")
-        produced = size_of(admin)
-
-    # A batch has 61 bytes, and its one record 7 beside the value.
-    assert (empty, produced) == (0, 2 * (61 + 7) + len(b"an order") + len(b"a bill"))
-
-
-def size_of(admin: KafkaAdminClient) -> int:
-    """Return the size of the only partition."""
-    (broker,) = admin.describe_log_dirs()
-    (folder,) = broker["log_dirs"]
-    (topic,) = folder["topics"]
-    (partition,) = topic["partitions"]
-    size: int = partition["partition_size"]
-    return size

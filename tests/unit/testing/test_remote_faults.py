@@ -79,15 +79,6 @@ def test_all_that_is_told_arrives(ends: Ends) -> None:
         assert ends.local.strikes(FaultKind.REFUSE_LOGIN, "alice") is not None
 
 
-def test_all_can_be_ended(ends: Ends) -> None:
-    """After clear nothing goes wrong, inside a block too, and its end is no fault."""
-    with ends.distant.drop("DescribeAcls") as fault:
-        ends.distant.clear()
-        assert not ends.strike()
-
-    assert fault.struck == 0
-
-
 def test_a_server_that_has_ended_tells_nothing_new() -> None:
     """A block may be left behind the end of its server; none begins there."""
     ends = Ends()

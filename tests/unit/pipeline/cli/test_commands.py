@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli import main
-from doorkeeper_pipeline.cli.commands import pipeline
+from doorkeeper_pipeline.cli.commands import COMMANDS, pipeline
 from doorkeeper_pipeline.tables import delta
 
 if TYPE_CHECKING:
@@ -29,6 +29,16 @@ def called(*arguments: str) -> tuple[int, str, str]:
     """Return status, stdout and stderr of a command."""
     result = CliRunner().invoke(pipeline, list(arguments))
     return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(command: str) -> None:
+    """The help of each command has an example and the meaning of its exit status."""
+    status, out, _ = called(command, "--help")
+
+    assert status == 0
+    assert f"doorkeeper-pipeline {command}" in out
+    assert "Exit status" in out
 
 
 def test_run_from_files_to_tables(tmp_path: Path) -> None:
@@ -119,38 +129,6 @@ def test_without_the_extra(tmp_path: Path, arguments: list[str], status: int, te
     assert "Traceback" not in done.stderr
 
 
-NOTHING_NEW = """
-import sys
-for name in ("numpy", "pyarrow", "doorkeeper_pipeline.sources.authorizer_log", "doorkeeper.client"):
-    sys.modules[name] = None
-from doorkeeper_pipeline.cli import main
-main(sys.argv[1:])
-"""
-
-
-def test_a_run_with_nothing_new_imports_little(tmp_path: Path) -> None:
-    """Half of its time would be the import of what reads and computes."""
-    (tmp_path / "a.log").write_text(LINE)
-    (tmp_path / "acls.yaml").write_text(
-        "version: 1\nacls:\n- {resourceType: TOPIC, name: x, principal: 'U:a', operation: READ}\n"
-    )
-    asked = ["run", "--audit", "a.log", "--acls", "acls.yaml", "--out", "out"]
-    with chdir(tmp_path):
-        status, _, _ = called(*asked)
-
-    done = subprocess.run(
-        [sys.executable, "-c", NOTHING_NEW, *asked],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-    assert done.returncode == status, done.stderr
-    assert "gold: nothing is new for denied" in done.stderr
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -177,20 +155,3 @@ def test_a_setting_of_spark() -> None:
         assert status == 2
         assert f"found '{wrong}'" in err
         assert "spark.executor.memory=4g" in err
-
-
-def test_properties_of_a_client_without_a_topic(tmp_path: Path) -> None:
-    """They would be ignored, so they are refused."""
-    arguments = [
-        "--audit",
-        str(tmp_path),
-        "--out",
-        str(tmp_path),
-        "--command-config",
-        "c.properties",
-    ]
-
-    status, _, err = called("run", *arguments)
-
-    assert status == 2
-    assert "--command-config is for topics: --audit kafka://HOST:PORT/TOPIC" in err

@@ -90,6 +90,17 @@ def test_an_output_that_nobody_reads(out: Path, tmp_path: Path) -> None:
     assert told_on_stderr == b""
 
 
+def test_ctrl_c(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C has a status of its own, not that of an answer."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("doorkeeper_pipeline.jobs.backtest.changes_by", interrupted)
+
+    assert main_of("backtest", "--out", out, "--proposal", tmp_path / "nobody.yaml") == 130
+
+
 def test_sigterm(out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends a command as Ctrl-C does, so that unfinished files are deleted."""
     undone = []

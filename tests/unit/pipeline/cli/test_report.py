@@ -9,43 +9,10 @@ from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.errors import Conflicting
-from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import world_of
-from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log
+from testkit.pipeline_runs import confluent_event
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-EVENT = (
-    '{{"specversion": "1.0", "id": "{name}", "source": "crn://confluent.cloud/kafka={cluster}",'
-    ' "type": "io.confluent.kafka.server/authorization", "time": "2026-11-22T07:10:00Z",'
-    ' "data": {{"methodName": "kafka.Fetch", "authenticationInfo": {{"principal": "User:1"}},'
-    ' "authorizationInfo": {{"granted": false, "operation": "Read", "resourceType": "Topic",'
-    ' "resourceName": "{name}"}}}}}}\n'
-)
-
-
-def test_from_a_log_to_a_page(tmp_path: Path) -> None:
-    """What run made, report shows: the figures on the terminal, all of it in the file."""
-    world = world_of(SMALL)
-    write_log(world, tmp_path / "logs", Log(lines=2_000, files=1, bad_every=900))
-    acls = write_acls(world, tmp_path / "acls")["yaml"]
-    runner = CliRunner()
-    out, target = str(tmp_path / "out"), tmp_path / "report.html"
-    run = ["run", "--engine", "local", "-q", "--audit", str(tmp_path / "logs"), "--out", out]
-    ran = runner.invoke(pipeline, [*run, "--acls", str(acls), "--super-user", "User:admin"])
-    assert ran.exit_code == 0, ran.output
-
-    result = runner.invoke(
-        pipeline, ["report", "--out", out, "--to", str(target), "--title", "<b>prod</b>"]
-    )
-
-    assert result.exit_code == 0, result.output
-    assert "          2,000  decisions, by " in result.stdout
-    assert f"{target}: " in result.stdout
-    text = target.read_text(encoding="utf-8")
-    assert "&lt;b&gt;prod&lt;/b&gt;" in text
-    assert "2,002 lines of 1 file were read; 1 of them could not be understood" in text
 
 
 def test_wrong_usage(tmp_path: Path) -> None:
@@ -63,9 +30,7 @@ def test_wrong_usage(tmp_path: Path) -> None:
 def test_one_of_several_clusters(tmp_path: Path) -> None:
     """--cluster selects its decisions; CSV and JSON have its name; without it all are listed."""
     log, out, target = tmp_path / "audit.jsonl", str(tmp_path / "out"), tmp_path / "report.html"
-    log.write_text(
-        EVENT.format(cluster="lkc-1", name="x") + EVENT.format(cluster="lkc-2", name="y")
-    )
+    log.write_text(confluent_event("lkc-1", "x") + confluent_event("lkc-2", "y"))
     runner = CliRunner()
     for cluster in ("lkc-1", "lkc-2"):
         run = ["run", "--audit", str(log), "--out", out, "--cluster", cluster, "--quiet"]
@@ -78,6 +43,7 @@ def test_one_of_several_clusters(tmp_path: Path) -> None:
     assert isinstance(asked.exception, Conflicting)
     assert "Choose one by --cluster" in str(asked.exception)
     assert written.exit_code == 0, written.output
+    assert "1  decisions, by " in written.stdout
     assert "lkc-2" in target.read_text()
     assert "lkc-1" not in target.read_text()
     for table in ("decisions", "denied"):

@@ -51,27 +51,3 @@ def test_addresses_are_for_spark() -> None:
     assert LocalEngine().list_remote([]) == []
     with pytest.raises(Unreadable, match=r"s3a://b/x: .* add --engine spark"):
         LocalEngine().list_remote(["s3a://b/x"])
-
-
-def test_distinct_decisions_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs that ask for the same columns get the same table, until others need the room."""
-    row = Decided("User:a", "h", "READ", "TOPIC", "t", "DENIED", "", "", "", False, 1, 0, 0)
-    _frame([row], "trail").write_parquet(tmp_path / "a")
-    files = [str(tmp_path / "a")]
-    given: list[DecisionTable] = []
-
-    def kept(_: None, table: DecisionTable) -> pa.Table:
-        given.append(table)
-        return SCHEMA.empty_table()
-
-    def ask(engine: LocalEngine, *columns: str) -> None:
-        for column in columns:
-            engine.over_tuples(files, kept, None, SCHEMA, (column,))
-
-    ask(LocalEngine(), "principal", "host", "principal")
-    monkeypatch.setattr("doorkeeper_pipeline.engines.local.KEPT_BYTES", 1)
-    ask(LocalEngine(), "principal", "principal")
-
-    assert given[0] is given[2]
-    assert given[3] is not given[4]
-    assert given[3].rows == given[4].rows

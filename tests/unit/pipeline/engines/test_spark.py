@@ -8,15 +8,11 @@ import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-import pyarrow as pa
 import pytest
 
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.engines.tuples import COUNTS
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
-from doorkeeper_pipeline.jobs.silver import HourResult, HourTask, build_hour
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 from doorkeeper_pipeline.tables.delta import Tables
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
 
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.engines.spark import SparkEngine
-    from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("default")]
 
@@ -88,11 +83,6 @@ def test_a_run_with_nothing_new_keeps_the_gold_tables(
     ran(spark, logs, tmp_path, "again")
 
     assert {name: delta.files_of(tmp_path, name) for name in before} == before
-
-
-def picked(_: None, table: DecisionTable) -> pa.Table:
-    """Return what was given: the function of a job that changes nothing."""
-    return table.rows
 
 
 def test_a_run_gives_the_same_tables(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
@@ -171,35 +161,3 @@ def test_addresses_that_spark_cannot_read(
     assert str(refused.value).startswith(found)
     assert "\n" not in str(refused.value)
     assert not list(tmp_path.rglob("*.parquet"))
-
-
-def test_distinct_decisions_are_the_same(spark: SparkEngine, logs: Path, tmp_path: Path) -> None:
-    """A function over distinct decisions sees the same rows, each principal whole."""
-    ran(LocalEngine(), logs, tmp_path / "out")
-    files = delta.files_of(tmp_path / "out", "decisions")
-    by = ["principal", "resource_name"]
-    time = pa.timestamp("us", "UTC")
-    schema = pa.schema(
-        [(name, pa.string()) for name in by]
-        + [(name, pa.int64() if name == "count" else time) for name in COUNTS]
-    )
-
-    tables = [
-        pl.from_arrow(engine.over_tuples(files, picked, None, schema, by))
-        for engine in (LocalEngine(), spark)
-    ]
-
-    here, there = (table for table in tables if isinstance(table, pl.DataFrame))
-    assert here.sort(by).equals(there.sort(by))
-    assert here["count"].sum() == 300
-
-
-def test_results_of_tasks(spark: SparkEngine) -> None:
-    """Each task gives its result; without tasks there is none."""
-    tasks = [HourTask(hour=f"2026-11-22T0{hour}", parts=(), out="") for hour in range(5)]
-
-    assert list(spark.map(build_hour, [], None)) == []
-    assert list(spark.map(build_hour, tasks, None)) == [
-        HourResult(hour=task.hour, parts=(), warnings=()) for task in tasks
-    ]
-    assert spark.over_tuples([], picked, None, pa.schema([])).num_rows == 0

@@ -159,24 +159,6 @@ def test_a_given_super_user_that_acls_decided_about_is_doubtful() -> None:
     assert found.doubtful == {"User:a"}
 
 
-def test_refusals_without_an_acl_prove_that_not_everyone_is_allowed() -> None:
-    """With the option the ACLs are decided otherwise than the cluster does."""
-    rows = [row(count=9_999), row(count=1, **ALLOWED_NOW, rule_now="DefaultAllow")]
-
-    found = evidence_of(observed(), rows, Policy(allow_everyone=True), DEFAULT_THRESHOLDS)
-
-    assert found.contradicts
-    assert found.lacking == (WRONG_OPTIONS,)
-
-
-def test_acls_of_another_cluster_do_not_agree_by_chance() -> None:
-    """One ACL for everybody leads to the recorded outcomes, and is none of the recorded ones."""
-    found = evidence_of(observed(), [row(unlisted=100)], Policy(), DEFAULT_THRESHOLDS)
-
-    assert (found.agreement, found.contradicts) == (0, True)
-    assert found.lacking[0].startswith("0% of the decisions agree")
-
-
 def test_refusals_alone_answer_no_question_about_acls() -> None:
     """With a set of ACLs the status of the command says so; without one nothing was asked."""
     refused = observed(allowed=0)
@@ -205,19 +187,6 @@ def test_decisions_of_the_future_are_no_evidence() -> None:
     assert found.lacking == ("decisions have times that are later than now",)
     assert (found.contradicts, well.contradicts) == (True, False)
     assert (well.causes, well.lacking) == ((), ())
-
-
-def test_a_history_without_decisions_is_no_evidence() -> None:
-    """With ACLs or without: an empty log must not look like a night without requests."""
-    for has_acls in (True, False):
-        empty = observed(0, decisions=0, allowed=0, first=None, last=None, has_acls=has_acls)
-
-        found = evidence_of(empty, [], Policy(), DEFAULT_THRESHOLDS)
-
-        assert found.contradicts
-        assert found.lacking == ("there are no decisions",)
-        (cause,) = found.causes
-        assert cause.startswith("the files that were read have no decision")
 
 
 def test_without_acls_nothing_is_compared() -> None:

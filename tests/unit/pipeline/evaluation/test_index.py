@@ -1,15 +1,9 @@
 """Sets of ACLs are compiled once, and sent to workers."""
 
-import pickle
-
-import numpy as np
 import pytest
 
-from doorkeeper.acl.model import AclOperation
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
-from testkit.acl import PREFIXED, READ, allow, deny, topic
-
-ALL = AclOperation.ALL
+from testkit.acl import PREFIXED, READ, allow, topic
 
 
 def test_twice_the_same() -> None:
@@ -19,17 +13,6 @@ def test_twice_the_same() -> None:
     with pytest.raises(ValueError, match="same binding twice"):
         compile_index([one, other, one])
     assert distinct([one, other, one]) == (one, other)
-
-
-def test_a_copy_is_the_same() -> None:
-    """What reaches a worker is equal in every array."""
-    index = compile_index([allow("a", READ, topic("a", PREFIXED)), deny("a", ALL, topic("*"))])
-
-    copy = pickle.loads(pickle.dumps(index))
-
-    for name in ("rows", "starts", "nodes", "parents", "best", "offsets", "node_entries"):
-        assert np.array_equal(getattr(copy, name), getattr(index, name)), name
-    assert (copy.principals, copy.hosts) == (index.principals, index.hosts)
 
 
 def test_deep_nesting() -> None:

@@ -5,9 +5,8 @@ import pytest
 
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclOperation, ResourceType
-from doorkeeper_pipeline.evaluation.index import EVERYONE, compile_index
+from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.questions import (
-    UNNAMED,
     BadQuestions,
     encode,
     texts_of,
@@ -23,20 +22,6 @@ QUESTIONS = [
     Question("User:root", "10.0.0.2", AclOperation.ALTER_CONFIGS, ResourceType.CLUSTER, "c"),
     Question("User:*", "*", READ, ResourceType.TOPIC, "t"),
 ]
-
-
-def test_texts_become_numbers() -> None:
-    """Who is named by a binding has a number, others have none; codes are Kafka's."""
-    found = encode(INDEX, texts_of(asked(QUESTIONS)))
-
-    assert found.size == 3
-    assert found.principals.tolist() == [1, UNNAMED, EVERYONE]
-    assert found.hosts.tolist() == [1, UNNAMED, EVERYONE]
-    assert found.operations.tolist() == [3, 11, 3]
-    assert found.types.tolist() == [2, 4, 2]
-    assert found.super_users.tolist() == [False, True, False]
-    assert found.texts["resource_name"].values == ["t", "c"]
-    assert found.texts["resource_name"].codes.tolist() == [0, 1, 0]
 
 
 def test_what_is_no_question() -> None:

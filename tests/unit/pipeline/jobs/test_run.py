@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
-import itertools
 import json
 import random
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -20,79 +19,27 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.spark import SparkEngine
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
-from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 from doorkeeper_pipeline.tables.delta import Tables
+from testkit import trail_files
 from testkit.histories import NO_THRESHOLDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from doorkeeper_pipeline.engines.contract import Engine
-
-REFUSALS_ONLY = (
-    "the log has refusals only, as Kafka's authorizer writes at INFO: set the logger"
-    " kafka.authorizer.logger to DEBUG on all brokers and controllers"
-)
-NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+from testkit.pipeline_runs import NOON, Output, confluent_event, record
 
 
-def record(name: str, time: str = "2026-11-22 07:10:00,000", user: str = "alice") -> str:
-    """Return a line of a log."""
-    return (
-        f"[{time}] INFO Principal = User:{user} is Denied operation = READ from host = 10.0.0.7"
-        f" on resource = Topic:LITERAL:{name} for request = Fetch with resourceRefCount = 1"
-        " based on rule DefaultDeny (kafka.authorizer.logger)\n"
-    )
-
-
-class Site:
+class Site(Output):
     """Logs and an output folder."""
 
     def __init__(self, folder: Path) -> None:
         """Make the folders."""
         self.logs = folder / "logs"
-        self.out = folder / "out"
         self.logs.mkdir()
-        self._runs = itertools.count(1)
+        super().__init__(folder / "out", str(self.logs))
 
     def log(self, name: str, *lines: str) -> Path:
         """Write a log."""
         (self.logs / name).write_text("".join(lines))
         return self.logs / name
-
-    def run(
-        self,
-        *,
-        out: Path | None = None,
-        checkpoint: Callable[[str], None] = lambda _: None,
-        tell: Callable[[str], None] = lambda _: None,
-        engine: Engine | None = None,
-        now: dt.datetime = NOON,
-        version: str = "1",
-        **asked: Any,
-    ) -> RunSummary:
-        """Run."""
-        request = RunRequest(
-            **{"out": out or self.out, "inputs": (str(self.logs),), "slice_bytes": 500, **asked}
-        )
-        around = Surroundings(
-            engine=engine or LocalEngine(),
-            now=lambda: now,
-            run_id=f"run-{next(self._runs)}",
-            version=version,
-            tell=tell,
-            checkpoint=checkpoint,
-        )
-        return run(request, around)
-
-    def counts(self) -> dict[str, int]:
-        """Return how often each name was refused."""
-        rows = (
-            delta.read(self.out, "decisions").group_by("resource_name").agg(pl.col("count").sum())
-        )
-        return dict(rows.select("resource_name", "count").rows())
 
 
 @pytest.fixture
@@ -330,19 +277,6 @@ def test_what_a_deleted_file_said_stays(site: Site) -> None:
     assert [Path(path).name for path in summary.gone] == ["a.log"]
 
 
-def test_an_unreadable_file_changes_nothing(site: Site) -> None:
-    """A file of which not one byte can be read is named, and the tables stay as they were."""
-    site.log("a.log", record("x"))
-    site.run()
-    before = tables(site.out)
-    (site.logs / "b.log.gz").write_bytes(gzip.compress(record("y").encode())[:12])
-
-    with pytest.raises(Unreadable, match=r"b\.log\.gz: damaged gz"):
-        site.run()
-
-    assert tables(site.out) == before
-
-
 def test_all_failures_are_told_at_once(site: Site) -> None:
     """Each file that nothing tells of is named."""
     site.log("a", "hello")
@@ -446,11 +380,7 @@ def test_acls_and_drift(site: Site, tmp_path: Path) -> None:
     ]
     assert delta.read(site.out, "grant_usage")["resource_name"].to_list() == ["y", "z"]
     before = tables(site.out)
-    lacking = "the history has refusals only, so that no use of an ACL is known"
-    assert site.run(acls=(str(acls),), thresholds=NO_THRESHOLDS).run["warnings"] == [
-        REFUSALS_ONLY,
-        f"not enough evidence to remove an ACL: {lacking}",
-    ]
+    site.run(acls=(str(acls),), thresholds=NO_THRESHOLDS)
     assert tables(site.out) == before
     acls.write_text("version: 1\nacls: []\n")
     for _ in range(2):
@@ -521,29 +451,6 @@ def test_garbage_is_counted_by_lines(site: Site) -> None:
         site.run(slice_bytes=1 << 20)
 
 
-def test_decisions_of_the_future(site: Site) -> None:
-    """They are named with their probable cause, and the run contradicts itself, also without ACLs;
-    when the time has come they are as good as others."""
-    site.log("a.log", record("x", time="2026-11-22 12:10:00,000"))
-
-    found = site.run()
-
-    (warning, *_) = [each for each in found.run["warnings"] if "future" in each]
-    assert found.evidence.contradicts
-    assert warning.startswith("the last decision is of 2026-11-22 12:10 UTC")
-    assert not site.run(now=NOON + dt.timedelta(hours=1)).evidence.contradicts
-
-
-def test_an_empty_log(site: Site) -> None:
-    """It has its row, and the summary says that there is no evidence."""
-    site.log("kafka-authorizer.log")
-
-    found = site.run(source="authorizer-log")
-
-    assert found.evidence.contradicts
-    assert any("have no decision" in each for each in found.run["warnings"])
-
-
 def test_a_run_without_input(site: Site, tmp_path: Path) -> None:
     """It is refused where no earlier run read anything; later other ACLs may be given alone."""
     with pytest.raises(Conflicting, match=r"--audit: found none, and .* has no decisions"):
@@ -560,24 +467,8 @@ def test_a_run_without_input(site: Site, tmp_path: Path) -> None:
 def audit_event(name: str, time: dt.datetime) -> str:
     """Return a decision of Doorkeeper's audit log: the same one as ``record`` has."""
     ns = int(time.timestamp()) * 1_000_000_000
-    event = {
-        "kind": "decision",
-        "seq": 1,
-        "node": 1,
-        "ts_ns": ns,
-        "count": 1,
-        "first_ns": ns,
-        "last_ns": ns,
-        "principal": "User:alice",
-        "host": "10.0.0.7",
-        "operation": "READ",
-        "resource_type": "TOPIC",
-        "pattern_type": "LITERAL",
-        "resource_name": name,
-        "outcome": "DENIED",
-        "api": "Fetch",
-        "rule": "DefaultDeny",
-    }
+    times = dict.fromkeys(("ts_ns", "first_ns", "last_ns"), ns)
+    event = trail_files.event(1) | times | {"principal": "User:alice", "resource_name": name}
     return json.dumps(event) + "\n"
 
 
@@ -605,17 +496,6 @@ def test_the_audit_log_comes_after_the_other_was_read(site: Site) -> None:
         site.run()
 
     assert site.counts() == {"x": 1}
-
-
-def confluent_event(cluster: str, name: str, time: str = "2026-11-22T07:10:00Z") -> str:
-    """Return a refusal of Confluent's audit log."""
-    return (
-        '{"specversion": "1.0", "id": "' + name + '", "source": "crn://confluent.cloud/kafka='
-        f'{cluster}", "type": "io.confluent.kafka.server/authorization",'
-        f' "time": "{time}", "data": {{"methodName": "kafka.Fetch",'
-        ' "authenticationInfo": {"principal": "User:1"}, "authorizationInfo": {"granted": false,'
-        ' "operation": "Read", "resourceType": "Topic", "resourceName": "' + name + '"}}}\n'
-    )
 
 
 def refused_by(table: pl.DataFrame) -> list[tuple[str, str]]:
@@ -708,27 +588,3 @@ def test_a_log_beside_events_of_two_clusters(site: Site) -> None:
 
     with pytest.raises(Conflicting, match=r"kafka\.log does not name its own: give it another"):
         site.run(cluster="lkc-1")
-
-
-def test_tables_of_a_release_without_clusters(site: Site) -> None:
-    """Their rows have no cluster: they are those of the one that their files name."""
-    site.log("1.jsonl", confluent_event("lkc-1", "x"))
-    site.run()
-    change = delta.Change(Tables(site.out))
-    for table, name in (
-        ("lines", f"{delta.read(site.out, 'files')['file_id'][0]}/00000"),
-        ("decisions", "2026-11-22/07"),
-        ("denied", "denied"),
-        ("days", "days"),
-    ):
-        rows = change.tables.read(table)
-        change.remove(table)
-        change.write(table, rows.with_columns(cluster=pl.lit(None, pl.String)), name)
-    change.replace("runs", change.tables.read("runs").with_columns(cluster=pl.lit("")))
-    change.commit()
-    site.log("2.jsonl", confluent_event("lkc-2", "y"))
-
-    site.run(cluster="lkc-2")
-
-    for table in ("decisions", "denied"):
-        assert refused_by(delta.read(site.out, table)) == [("lkc-1", "x"), ("lkc-2", "y")]

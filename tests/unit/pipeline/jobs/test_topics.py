@@ -2,74 +2,34 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import itertools
-import json
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 from kafka.structs import TopicPartition
 
 from doorkeeper.testing import DoorkeeperServer
-from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
-from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
 from doorkeeper_pipeline.tables import delta
 from testkit.acl import DESCRIBE, READ, WRITE, allow, topic
+from testkit.pipeline_runs import Output, record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 LOGS = "logs"
 
 
-def line(name: str, time: str = "2026-11-22 07:10:00,000") -> str:
-    """Return a line of kafka-authorizer.log."""
-    return (
-        f"[{time}] INFO Principal = User:alice is Denied operation = READ from host = 10.0.0.7"
-        f" on resource = Topic:LITERAL:{name} for request = Fetch with resourceRefCount = 1"
-        " based on rule DefaultDeny (kafka.authorizer.logger)"
-    )
-
-
-def confluent(name: str, cluster: str = "lkc-1", number: int = 1) -> str:
-    """Return an event of Confluent's audit log."""
-    event = {
-        "specversion": "1.0",
-        "id": f"event-{number}-{cluster}",
-        "source": f"crn://confluent.cloud/kafka={cluster}",
-        "type": "io.confluent.kafka.server/authorization",
-        "time": "2026-11-22T07:10:00.000Z",
-        "data": {
-            "serviceName": f"crn://confluent.cloud/kafka={cluster}",
-            "methodName": "kafka.Fetch",
-            "authenticationInfo": {"principal": "User:alice"},
-            "authorizationInfo": {
-                "granted": False,
-                "operation": "Read",
-                "resourceType": "Topic",
-                "resourceName": name,
-            },
-            "clientAddress": [{"ip": "10.0.0.7"}],
-        },
-    }
-    return json.dumps(event, indent=1)
-
-
-class Site:
+class Site(Output):
     """A server with a topic, and an output folder."""
 
     def __init__(self, server: DoorkeeperServer, folder: Path) -> None:
         """Take a running server."""
         self.server = server
-        self.out = folder / "out"
-        self._runs = itertools.count(1)
+        super().__init__(folder / "out", self.address())
 
     def address(self, name: str = LOGS) -> str:
         """Return the address of a topic."""
@@ -90,32 +50,6 @@ class Site:
         with closing(KafkaAdminClient(**self.server.client_config().kafka_python())) as admin:
             admin.delete_records({TopicPartition(LOGS, partition): before})
 
-    def run(
-        self,
-        *inputs: str,
-        checkpoint: Callable[[str], None] = lambda _: None,
-        tell: Callable[[str], None] = lambda _: None,
-        **asked: Any,
-    ) -> RunSummary:
-        """Run."""
-        request = RunRequest(**{"out": self.out, "inputs": inputs or (self.address(),), **asked})
-        around = Surroundings(
-            engine=LocalEngine(),
-            now=lambda: NOON,
-            run_id=f"run-{next(self._runs)}",
-            version="1",
-            tell=tell,
-            checkpoint=checkpoint,
-        )
-        return run(request, around)
-
-    def counts(self) -> dict[str, int]:
-        """Return how often each name was refused."""
-        rows = (
-            delta.read(self.out, "decisions").group_by("resource_name").agg(pl.col("count").sum())
-        )
-        return dict(rows.select("resource_name", "count").rows())
-
     def ranges(self) -> list[tuple[int, int, int]]:
         """Return partition, first and end offset of all that was read."""
         files = delta.read(self.out, "files")
@@ -132,8 +66,8 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def test_records_are_lines(site: Site) -> None:
     """Each record counts, of every partition; those without a value are no decisions."""
-    site.send(line("x"), line("y"), None, " ")
-    site.send(line("x"), "garbage", partition=1)
+    site.send(record("x"), record("y"), None, " ")
+    site.send(record("x"), "garbage", partition=1)
 
     summary = site.run()
 
@@ -145,7 +79,7 @@ def test_records_are_lines(site: Site) -> None:
 
 def test_quarantine_has_offsets(site: Site) -> None:
     """A record that cannot be read is named by topic, partition and offset."""
-    site.send(line("x"), "{}", line("y"), "garbage", partition=1)
+    site.send(record("x"), "{}", record("y"), "garbage", partition=1)
 
     site.run(max_quarantined=100)
 
@@ -158,9 +92,9 @@ def test_quarantine_has_offsets(site: Site) -> None:
 
 def test_only_new_records_are_read(site: Site) -> None:
     """The next run goes on where the last one ended; one without new records reads nothing."""
-    site.send(line("x"))
+    site.send(record("x"))
     site.run()
-    site.send(line("x"), line("y"))
+    site.send(record("x"), record("y"))
 
     second = site.run()
     third = site.run()
@@ -177,10 +111,10 @@ def test_a_killed_run(site: Site) -> None:
     class Killed(Exception):
         """Stands for the kill."""
 
-    site.send(line("x"))
+    site.send(record("x"))
     site.run()
     for step in ("staged", "committed files"):
-        site.send(line("x"))
+        site.send(record("x"))
 
         def kill(reached: str, step: str = step) -> None:
             if reached == step:
@@ -197,9 +131,9 @@ def test_a_killed_run(site: Site) -> None:
 
 def test_what_retention_deleted_is_named(site: Site) -> None:
     """Records that were deleted before they were read are a gap: offsets and number are told."""
-    site.send(line("x"))
+    site.send(record("x"))
     site.run()
-    site.send(*(line("x") for _ in range(4)))
+    site.send(*(record("x") for _ in range(4)))
     site.delete(before=3)
 
     summary = site.run()
@@ -215,7 +149,7 @@ def test_what_retention_deleted_is_named(site: Site) -> None:
 def test_rebuild(site: Site) -> None:
     """Ranges are read again; one that is not whole any more stays as it was, and is told."""
     for _ in range(2):
-        site.send(line("x"), line("y"))
+        site.send(record("x"), record("y"))
         site.run()
     site.delete(before=1)
 
@@ -229,33 +163,23 @@ def test_rebuild(site: Site) -> None:
 
 def test_a_topic_that_was_created_anew(site: Site) -> None:
     """It has another id, and its offsets begin again."""
-    site.send(line("x"), line("x"))
+    site.send(record("x"), record("x"))
     site.run()
     with closing(KafkaAdminClient(**site.server.client_config().kafka_python())) as admin:
         admin.delete_topics([LOGS])
         admin.create_topics({LOGS: {"num_partitions": 1, "replication_factor": 1}})
-    site.send(line("x"))
+    site.send(record("x"))
 
     site.run()
 
     assert site.counts() == {"x": 3}
 
 
-def test_events_with_line_breaks(site: Site) -> None:
-    """A value is one event, however it is written; the source is recognised."""
-    site.send(confluent("x"), confluent("y", number=2))
-
-    site.run()
-
-    assert site.counts() == {"x": 1, "y": 1}
-    assert delta.read(site.out, "files")["source"].to_list() == ["cloudevents"]
-
-
 def test_beside_files(site: Site, tmp_path: Path) -> None:
     """Topics and files may be mixed; a file that holds the same lines is a copy of the topic."""
-    site.send(line("x"))
+    site.send(record("x"))
     log = tmp_path / "kafka-authorizer.log"
-    log.write_text(line("x") + "\n" + line("y", "2026-11-22 08:10:00,000") + "\n")
+    log.write_text(record("x") + record("y", "2026-11-22 08:10:00,000"))
 
     site.run(site.address(), str(log))
     summary = site.run(str(log))
@@ -267,7 +191,7 @@ def test_beside_files(site: Site, tmp_path: Path) -> None:
 def test_a_pieces_border(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A range is read by several tasks, also where it begins inside of a batch."""
     monkeypatch.setattr("doorkeeper_pipeline.topics.ranges.RANGE_RECORDS", 2)
-    site.send(*(line(f"n{number}") for number in range(5)), linger_ms=50)
+    site.send(*(record(f"n{number}") for number in range(5)), linger_ms=50)
     told: list[str] = []
 
     site.run(tell=told.append)
@@ -284,15 +208,6 @@ def test_an_unknown_topic(site: Site) -> None:
     assert str(caught.value) == f"{site.address('nothing')}: there is no such topic"
     with closing(KafkaAdminClient(**site.server.client_config().kafka_python())) as admin:
         assert "nothing" not in admin.list_topics()
-
-
-def test_no_broker(site: Site) -> None:
-    """It is told in one line with the address."""
-    with pytest.raises(Unreadable) as caught:
-        site.run("kafka://127.0.0.1:9/logs")
-
-    assert str(caught.value).startswith("kafka://127.0.0.1:9/logs: ")
-    assert "\n" not in str(caught.value)
 
 
 def test_an_invalid_address_is_refused(site: Site) -> None:
@@ -317,7 +232,7 @@ def test_a_user_that_may_read(tmp_path: Path) -> None:
     with DoorkeeperServer(users=users, topics=[LOGS], acls=grants, records=True) as server:
         site = Site(server, tmp_path)
         with closing(KafkaProducer(**server.client_config("writer").kafka_python())) as producer:
-            producer.send(LOGS, line("x").encode()).get(10)
+            producer.send(LOGS, record("x").encode()).get(10)
         config = server.client_config("svc").write_java(tmp_path / "client.properties")
 
         with pytest.raises(Unreadable) as caught:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 from doorkeeper_pipeline.report.content import UNKNOWN, report_of
-from doorkeeper_pipeline.report.model import About, Figure
+from doorkeeper_pipeline.report.model import About
 from testkit.report_tables import small_tables, table_of
 
 ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
@@ -33,31 +33,3 @@ def test_decisions_alone_are_a_report() -> None:
 
     assert [figure.number for figure in report.figures] == ["1", "0", *[UNKNOWN] * 3]
     assert len(report.sections) == 9
-
-
-def test_wide_grants_that_were_never_used_are_counted() -> None:
-    """None is wider than its use, and the figure must not read as if there were no wide one."""
-    grants = [
-        {"principal": "User:a", "resource_name": "*", "pattern_type": "LITERAL"},
-        {"principal": "User:*", "resource_name": "x", "pattern_type": "PREFIXED"},
-        {"principal": "User:a", "resource_name": "*", "pattern_type": "PREFIXED"},
-    ]
-    frames = {
-        "decisions": table_of("decisions", [{"count": 1}]),
-        "grant_usage": table_of(
-            "grant_usage", [{"permission_type": "ALLOW", **each} for each in grants]
-        ),
-        "unused_grants": table_of("unused_grants", [{"proposal": "REMOVE"}]),
-        "overbroad_grants": table_of("overbroad_grants", []),
-        "new_access": table_of("new_access", []),
-    }
-
-    figures = report_of(frames, ABOUT).figures
-
-    assert figures[4] == Figure(
-        UNKNOWN, "", "new principals", "nothing earlier is known", "changes"
-    )
-    assert [(each.number, each.what, each.remark) for each in figures[2:4]] == [
-        ("1", "redundant grant", "33% of 3 grants; no decision needs them"),
-        ("0", "grants wider than their use", "2 in force for all names or principals"),
-    ]

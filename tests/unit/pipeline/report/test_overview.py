@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper_pipeline.report.overview import SLOTS_MAX, history_of, overview_of, timeline_of
+from doorkeeper_pipeline.report.overview import history_of, overview_of
 from testkit.report_tables import table_of
 
 if TYPE_CHECKING:
@@ -52,16 +51,3 @@ def test_refusals_of_probes_count_nowhere_as_refused() -> None:
     assert section.lead[1].startswith("Besides, 5 refusals answered clients that only asked")
     assert section.timeline is not None
     assert sum(each.refused for each in section.timeline.slots) == 2
-
-
-def test_slots_have_no_gaps_and_are_not_too_many() -> None:
-    """From an hour to years: each slot is there, empty ones too, and few enough to be drawn."""
-    for span in (timedelta(minutes=2), timedelta(hours=9), timedelta(days=7), timedelta(days=900)):
-        frame = decisions({"count": 3}, {"minute": BEGIN + span, "outcome": "DENIED"})
-        slots = timeline_of(frame, BEGIN, BEGIN + span).slots
-
-        assert len(slots) <= SLOTS_MAX
-        steps = {later.begin - sooner.begin for sooner, later in pairwise(slots)}
-        assert len(steps) == 1
-        assert (slots[0].allowed, slots[-1].refused) == (3, 1)
-        assert slots[0].begin <= BEGIN < slots[0].begin + next(iter(steps))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper_pipeline.report.model import About, Share
+from doorkeeper_pipeline.report.model import About
 from doorkeeper_pipeline.report.power import power_of
 from testkit.report_tables import table_of
 
@@ -51,28 +51,6 @@ def tables(grants: list[dict[str, Any]], decisions: list[dict[str, Any]]) -> dic
     return {table.id: table for table in power_of(frames, ABOUT).tables}
 
 
-def test_unused_names_of_a_principal() -> None:
-    """Names that several grants cover count once, prefixes cover what the history has."""
-    grants = [
-        grant("User:a", "o", pattern_type="PREFIXED", used=True),
-        grant("User:a", "or", pattern_type="PREFIXED"),
-        grant("User:a", "orders"),
-        grant("User:a", "not-seen"),
-        grant("User:b", "*"),
-    ]
-    decisions = [
-        decision("User:a", "orders"),
-        *(decision("User:c", name) for name in ("order", "oz", "p", "orders.paid")),
-    ]
-
-    rows = tables(grants, decisions)["excess"].rows
-
-    assert rows == (
-        ("User:b", Share(0, 1), Share(0, 5), 5),
-        ("User:a", Share(1, 4), Share(1, 5), 4),
-    )
-
-
 def test_broad_grants() -> None:
     """Administrators of ACLs come first; a prefix or a name is not broad."""
     grants = [
@@ -88,22 +66,3 @@ def test_broad_grants() -> None:
     rows = tables(grants, [decision("User:n", "n")])["broad-grants"].rows
 
     assert [row[0] for row in rows] == ["User:x", "User:*", "User:z"]
-
-
-def test_dormant_principals_and_super_users() -> None:
-    """A principal with grants and without a request; User:* is none. Super users are of the log."""
-    grants = [
-        grant("User:a", "a"),
-        grant("User:b", "b"),
-        grant("User:b", "c"),
-        grant("User:*", "d"),
-    ]
-    decisions = [
-        decision("User:a", "a", outcome="DENIED"),
-        decision("User:root", "a", rule="SuperUser", count=7),
-    ]
-
-    found = tables(grants, decisions)
-
-    assert found["dormant"].rows == (("User:b", 2),)
-    assert found["super-users"].rows == (("User:root", 7),)

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from doorkeeper_pipeline.report.model import About, Commands
 from doorkeeper_pipeline.report.proposals import (
-    backtest_of,
     least_privilege_of,
 )
 from testkit.report_tables import table_of
@@ -30,24 +29,3 @@ def test_what_a_principals_set_turns_is_counted_once() -> None:
     )
     assert section.tables[0].rows[2][-1] == Commands("add", ("add",))
     assert [row[6] is None for row in section.tables[0].rows] == [True, False, True]
-
-
-def test_who_would_lose_comes_first() -> None:
-    """Principals that would lose access are counted; the most frequent turn is on top."""
-    rows = [
-        {"principal": "User:c", "turn": "DENY_TO_ALLOW", "count": 9, "rule_before": "DefaultDeny"},
-        {"principal": "User:a", "turn": "ALLOW_TO_DENY", "count": 2, "rule_after": "DefaultDeny"},
-        {"principal": "User:b", "turn": "ALLOW_TO_DENY", "count": 5, "binding_before": "acl",
-         "rule_before": "MatchingAcl"},
-    ]  # fmt: skip
-
-    section = backtest_of({"backtest": table_of("backtest", rows)}, ABOUT)
-    (table,) = section.tables
-
-    assert " ".join(section.lead) == (
-        "2 principals would lose access: 7 decisions of the history would be denied in place of"
-        " allowed. 9 decisions would be allowed in place of denied."
-    )
-    assert [row[2] for row in table.rows] == ["User:b", "User:a", "User:c"]
-    assert table.rows[0][7] == Commands("MatchingAcl", (), "acl")
-    assert table.total == 3

@@ -15,33 +15,6 @@ ABOUT = About(made=datetime(2026, 11, 8, tzinfo=UTC))
 HISTORY = History(1_000, 60, 0, 3, 3, 1, BEGIN, BEGIN)
 
 
-def test_the_most_frequent_refusals_come_first_without_probes() -> None:
-    """Probes are left out; each row has what would help."""
-    frames = {
-        "denied": table_of(
-            "denied",
-            [
-                {"principal": "User:a", "count": 10, "reason": "NO_ACL", "grant_text": "ALLOW",
-                 "command": "kafka-acls.sh --add", "hosts": ["h"], "host_count": 3},
-                {"principal": "User:b", "count": 50, "reason": "DENY", "denied_by": "acl"},
-                {"principal": "User:c", "count": 99, "probe": True},
-            ],
-        )
-    }  # fmt: skip
-
-    section = refusals_of(frames, HISTORY, ABOUT)
-    _, table = section.tables
-
-    assert table.total == 2
-    assert [row[1] for row in table.rows] == ["User:b", "User:a"]
-    assert table.rows[0][-1] == Commands("a DENY decides", (), "acl")
-    assert table.rows[1][-1] == Commands("grant", ("kafka-acls.sh --add",), "ALLOW")
-    assert table.rows[1][6] == Names(("h",), 3)
-    assert section.lead == (
-        "60 refusals come down to 2 combinations of principal, operation and resource.",
-    )
-
-
 def test_refusals_by_their_cause() -> None:
     """One DENY is one row, and says how many of its refusals would be allowed without it."""
     deny: dict[str, Any] = {

@@ -18,12 +18,10 @@ def event(info: dict[str, Any] | None = None, **changed: object) -> dict[str, An
         "source": "crn://confluent.cloud/kafka=lkc-a1b2c",
         "specversion": "1.0",
         "type": "io.confluent.kafka.server/authorization",
-        "datacontenttype": "application/json",
         "time": "2021-01-01T12:34:56.789Z",
         "data": {
             "serviceName": "crn://confluent.cloud/kafka=lkc-a1b2c",
             "methodName": "kafka.CreateTopics",
-            "resourceName": "crn://confluent.cloud/kafka=lkc-a1b2c/topic=departures",
             "authenticationInfo": {"principal": "User:123456"},
             "authorizationInfo": {
                 "granted": False,
@@ -33,7 +31,6 @@ def event(info: dict[str, Any] | None = None, **changed: object) -> dict[str, An
                 "patternType": "LITERAL",
                 **(info or {}),
             },
-            "request": {"correlationId": "123", "clientId": "adminclient-42"},
             "clientAddress": [{"ip": "192.0.2.7"}],
         },
         **changed,

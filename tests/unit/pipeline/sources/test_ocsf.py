@@ -13,13 +13,11 @@ from doorkeeper_pipeline.sources import ocsf
 def event(**changed: object) -> dict[str, Any]:
     """Return an event of the class API Activity."""
     return {
-        "category_uid": 6,
         "class_uid": 6003,
         "count": 2,
         "start_time": 1700533480724,
         "end_time": 1700533480725,
         "time": 1700533480724,
-        "severity_id": 1,
         "actor": {
             "authorizations": [
                 {
@@ -31,8 +29,7 @@ def event(**changed: object) -> dict[str, Any]:
         },
         "api": {"operation": "metadata", "service": {"name": "kafka rpc protocol"}},
         "resources": [{"name": "test", "type": "topic"}, {"name": "other", "type": "topic"}],
-        "src_endpoint": {"ip": "127.0.0.1", "name": "rpk", "port": 53602},
-        "status_id": 1,
+        "src_endpoint": {"ip": "127.0.0.1"},
         "unmapped": {
             "authorization_metadata": {
                 "acl_authorization": {

@@ -164,3 +164,16 @@ def test_events_that_are_delivered_again(tmp_path: Path) -> None:
     found = json_lines.read(path, "", cloudevents.SOURCE, cloudevents.line)
 
     assert (found.decisions["count"].to_list(), found.lines, found.ignored) == ([4], 6, 2)
+
+
+def test_records_of_a_topic_that_are_there_twice(tmp_path: Path) -> None:
+    """Topic, partition and offset name a record: one that was fetched again counts once."""
+    lines = [
+        json.dumps({"topic": "logs", "partition": 0, "offset": n, "payload": kafka(message("x"))})
+        for n in (1, 2, 1)
+    ]
+
+    found = parsed(tmp_path, lines)
+
+    assert found.decisions["count"].sum() == 2
+    assert (found.lines, found.ignored, found.quarantined) == (3, 1, 0)

@@ -37,13 +37,3 @@ def test_ranges_hold_every_record_once(tmp_path: Path) -> None:
         assert len(names) == len(set(names)) == 20
         assert all(each.quarantine.is_empty() for each in found)
         assert len(ranges) > 1 or size > 5000
-
-
-def test_lines_of_json(tmp_path: Path) -> None:
-    """Files of lines are cut at line breaks."""
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"kind": "x", "seq": 1}\n' * 10)
-    file = identify(path)
-
-    assert file is not None
-    assert slices(file, 30) == [(0, 48), (48, 96), (96, 144), (144, 192), (192, 240)]

@@ -9,6 +9,7 @@ import pytest
 
 from doorkeeper_pipeline.sources import trail
 from doorkeeper_pipeline.sources.json_lines import Decided, Missing
+from testkit import trail_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,31 +20,9 @@ NOW_NS = 1_700_000_000_000_000_000 // MINUTE_NS * MINUTE_NS
 
 def event(**changed: object) -> dict[str, Any]:
     """Return a decision as the server writes it."""
-    return {
-        "kind": "decision",
-        "seq": 1,
-        "node": 1,
-        "ts_ns": NOW_NS,
-        "time": "2023-11-14T22:13:20.000Z",
-        "count": 3,
-        "first_ns": NOW_NS,
-        "last_ns": NOW_NS + 5_000_000_000,
-        "principal": "User:alice",
-        "host": "10.0.0.7",
-        "listener": "PLAIN",
-        "api": "Fetch",
-        "operation": "READ",
-        "resource_type": "TOPIC",
-        "pattern_type": "LITERAL",
-        "resource_name": "orders",
-        "outcome": "DENIED",
-        "rule": "DefaultDeny",
-        "binding": None,
-        "log_if_allowed": True,
-        "log_if_denied": True,
-        "reference_count": 1,
-        **changed,
-    }
+    times = {"ts_ns": NOW_NS, "first_ns": NOW_NS, "last_ns": NOW_NS + 5_000_000_000}
+    asked = {"principal": "User:alice", "count": 3, "rule": "DefaultDeny", "outcome": "DENIED"}
+    return trail_files.event(1) | times | asked | changed
 
 
 def line(**changed: object) -> Any:

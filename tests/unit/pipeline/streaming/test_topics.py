@@ -14,21 +14,17 @@ from kafka.structs import TopicPartition
 from doorkeeper.acl.decision import Policy
 from doorkeeper.testing import DoorkeeperServer
 from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.errors import Conflicting
 from doorkeeper_pipeline.streaming.batches import Batches
 from doorkeeper_pipeline.streaming.topics import TopicStreamRequest, follow_topic
 from doorkeeper_pipeline.topics.addresses import parse_topic
+from testkit.pipeline_runs import confluent_event, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from doorkeeper_pipeline.engines.contract import Engine
-
-LINE = (
-    "[2026-11-22 07:10:00,000] INFO Principal = User:alice is Denied operation = READ from host ="
-    " 10.0.0.7 on resource = Topic:LITERAL:{} for request = Fetch with resourceRefCount = 1"
-    " based on rule DefaultDeny (kafka.authorizer.logger)"
-)
 
 
 class Killed(Exception):
@@ -82,11 +78,11 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def test_new_records_are_a_batch(site: Site) -> None:
     """Offsets stand with the batch; without new records there is none."""
-    site.send(LINE.format("x"), LINE.format("y"))
-    site.send(LINE.format("x"), "garbage", partition=1)
+    site.send(record("x"), record("y"))
+    site.send(record("x"), "garbage", partition=1)
     site.follow()
     site.follow()
-    site.send(LINE.format("x"))
+    site.send(record("x"))
 
     site.follow()
 
@@ -105,10 +101,10 @@ def test_killed(site: Site, step: str) -> None:
         if reached == step:
             raise Killed
 
-    site.send(LINE.format("x"))
+    site.send(record("x"))
     with pytest.raises(Killed):
         site.follow(kill)
-    site.send(LINE.format("x"))
+    site.send(record("x"))
 
     site.follow()
 
@@ -125,7 +121,7 @@ class StartsAgain(LocalEngine):
 
 def test_a_task_that_is_started_again(site: Site) -> None:
     """The rows of the one whose result came are in the batch, those of the other one are not."""
-    site.send(LINE.format("x"), "garbage")
+    site.send(record("x"), "garbage")
 
     site.follow(engine=StartsAgain())
 
@@ -135,9 +131,9 @@ def test_a_task_that_is_started_again(site: Site) -> None:
 
 def test_deleted_by_retention(site: Site) -> None:
     """Records that were deleted before they were read are told."""
-    site.send(LINE.format("x"))
+    site.send(record("x"))
     site.follow()
-    site.send(*(LINE.format("x") for _ in range(3)))
+    site.send(*(record("x") for _ in range(3)))
     with closing(KafkaAdminClient(**site.server.client_config().kafka_python())) as admin:
         admin.delete_records({TopicPartition("logs", 0): 3})
 
@@ -145,3 +141,14 @@ def test_deleted_by_retention(site: Site) -> None:
 
     assert site.counts() == {"x": 2}
     assert any("2 records deleted by the topic's retention" in each for each in site.told)
+
+
+def test_several_clusters(site: Site) -> None:
+    """One of them is selected; without a choice they are refused, and nothing is read."""
+    site.send(confluent_event("lkc-1", "x"), confluent_event("lkc-2", "y"))
+
+    with pytest.raises(Conflicting, match=r"of 2 clusters: lkc-1, lkc-2\. Choose one"):
+        site.follow()
+    site.follow(cluster="lkc-2")
+
+    assert site.counts() == {"y": 1}

@@ -10,7 +10,6 @@ from doorkeeper_pipeline.worlds.lines import tails_of
 from doorkeeper_pipeline.worlds.shape import SMALL
 from doorkeeper_pipeline.worlds.traffic import World, events, world_of
 from doorkeeper_pipeline.worlds.writing import (
-    BAD_LINES,
     BEGIN_MS,
     Log,
     write_log,
@@ -38,19 +37,6 @@ def test_a_log_holds_the_events_in_order(tmp_path: Path) -> None:
     assert b"".join(each.read_bytes() for each in written.paths) == "".join(expected).encode()
     assert written.counts.sum() == 1_001
     assert written.size_bytes == sum(each.stat().st_size for each in tmp_path.iterdir())
-
-
-def test_bad_lines_stand_between_decisions(tmp_path: Path) -> None:
-    """After every so many decisions comes a line that is none, and they are counted."""
-    log = Log(lines=100, files=2, bad_every=10)
-
-    written = write_log(small(), tmp_path, log)
-
-    text = b"".join(path.read_bytes() for path in written.paths)
-    lines = text.splitlines(keepends=True)
-    assert written.bad == 10
-    assert [lines[each] for each in range(10, len(lines), 11)] == [*BAD_LINES, *BAD_LINES]
-    assert len(lines) == 110
 
 
 def moment_text(at_ms: int) -> str:

@@ -1,0 +1,78 @@
+"""Runs of the pipeline over lines of a test."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from doorkeeper_pipeline.engines.local import LocalEngine
+from doorkeeper_pipeline.jobs.run import RunRequest, RunSummary, Surroundings, run
+from doorkeeper_pipeline.tables import delta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from doorkeeper_pipeline.engines.contract import Engine
+
+NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
+
+
+def record(name: str, time: str = "2026-11-22 07:10:00,000", user: str = "alice") -> str:
+    """Return a line of kafka-authorizer.log: a refused READ."""
+    return (
+        f"[{time}] INFO Principal = User:{user} is Denied operation = READ from host = 10.0.0.7"
+        f" on resource = Topic:LITERAL:{name} for request = Fetch with resourceRefCount = 1"
+        " based on rule DefaultDeny (kafka.authorizer.logger)\n"
+    )
+
+
+def confluent_event(cluster: str, name: str, time: str = "2026-11-22T07:10:00Z") -> str:
+    """Return a line of Confluent's audit log: a refused READ."""
+    return (
+        '{"specversion": "1.0", "id": "' + name + '", "source": "crn://confluent.cloud/kafka='
+        f'{cluster}", "type": "io.confluent.kafka.server/authorization",'
+        f' "time": "{time}", "data": {{"methodName": "kafka.Fetch",'
+        ' "authenticationInfo": {"principal": "User:1"}, "authorizationInfo": {"granted": false,'
+        ' "operation": "Read", "resourceType": "Topic", "resourceName": "' + name + '"}}}\n'
+    )
+
+
+class Output:
+    """An output folder, into which a test runs the pipeline several times."""
+
+    def __init__(self, out: Path, *inputs: str) -> None:
+        """Take the folder and the usual inputs."""
+        self.out = out
+        self.inputs = inputs
+        self._runs = itertools.count(1)
+
+    def run(
+        self,
+        *inputs: str,
+        checkpoint: Callable[[str], None] = lambda _: None,
+        tell: Callable[[str], None] = lambda _: None,
+        engine: Engine | None = None,
+        version: str = "1",
+        **options: Any,
+    ) -> RunSummary:
+        """Run with the usual inputs, unless others are given."""
+        request = RunRequest(**{"out": self.out, "inputs": inputs or self.inputs, **options})
+        around = Surroundings(
+            engine=engine or LocalEngine(),
+            now=lambda: NOON,
+            run_id=f"run-{next(self._runs)}",
+            version=version,
+            tell=tell,
+            checkpoint=checkpoint,
+        )
+        return run(request, around)
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each name was refused."""
+        rows = delta.read(self.out, "decisions")
+        counts = rows.group_by("resource_name").agg(pl.col("count").sum())
+        return dict(counts.select("resource_name", "count").rows())
