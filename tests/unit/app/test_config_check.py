@@ -65,25 +65,6 @@ def test_all_kinds_of_problems_are_told_in_one_round(tmp_path: Path) -> None:
     assert told[5] == f"F line 4: super.users: {users} a; {users} c"
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("no.such.Class", "cannot import no.such"),
-        ("com.example.Rules", "expected is a Python class"),
-        ("testkit.plugins.BadStart", "plugin.url: found nothing; allowed: an address"),
-    ],
-)
-def test_a_plug_in_is_checked_beside_wrong_keys(tmp_path: Path, name: str, said: str) -> None:
-    """Whether it can be loaded, and what its configure refuses."""
-    told = problems(
-        tmp_path / "F", f"node.id=x\nauthorizer.class.name={name}\nplugin.way=configure\n"
-    )
-
-    assert len(told) == 2
-    assert told[0].startswith("F line 1: node.id: ")
-    assert said in told[1]
-
-
 SASL = """
 listeners=A://localhost:0,B://localhost:0
 listener.security.protocol.map=A:SASL_PLAINTEXT,B:SSL

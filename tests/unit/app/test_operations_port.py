@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from doorkeeper.app.operations_port import OperationsPort, Parts, check_files, checks_of
-from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.config.http import HttpSettings
 from doorkeeper.construction.errors import StartError
 from doorkeeper.http.checks import Readiness
 from doorkeeper.limits import Limits
 from doorkeeper.metrics.hooks import StoreStatus
 from doorkeeper.metrics.series import Meters
-from testkit.edge import HandAuthorizer, Log, edge
-from testkit.http_port import ask
+from testkit.edge import Log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,33 +106,6 @@ def test_an_own_store_that_is_lost_is_not_tolerated() -> None:
         False,
         "not reachable: data/doorkeeper.db was removed; revision 4 of 4, 0.0 s old",
     )
-
-
-async def test_the_port_opens_and_closes() -> None:
-    """What it tells is read from the parts; afterwards nobody listens."""
-    world, meters = World(), Meters()
-    world.authorizer = GuardedAuthorizer(HandAuthorizer(lambda _: []))
-    async with edge() as running:
-        operating = OperationsPort(
-            HttpSettings(host="127.0.0.1", port=0), world.parts(running.server), meters, Log()
-        )
-        await operating.open()
-        port = int(operating.url.rpartition(":")[2])
-
-        reply = await ask(port, "/metrics")
-        assert reply.value("doorkeeper_ready", check="store") == 1
-        assert reply.value("doorkeeper_decisions_total", result="denied") == 0
-        assert reply.value("doorkeeper_connections", listener="CLIENTS") == 0
-        lag_s = reply.value("doorkeeper_loop_lag_seconds")
-        assert lag_s is not None
-        assert lag_s >= 0
-        world.is_draining = True
-        ready = await ask(port, "/readyz")
-        assert (ready.status, ready.json["checks"]["serving"]["ok"]) == (503, False)
-
-        await operating.close()
-        with pytest.raises(ConnectionRefusedError):
-            await asyncio.open_connection("127.0.0.1", port)
 
 
 async def test_files_that_cannot_be_used_stop_the_start(tmp_path: Path) -> None:

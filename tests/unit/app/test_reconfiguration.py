@@ -47,19 +47,6 @@ async def test_a_plug_ins_keys_are_reloaded(tmp_path: Path) -> None:
         assert told == ["reloaded", "changed keys that need a restart", *["not reloaded"] * 3]
 
 
-async def test_a_dynamic_value_stays_over_a_file_that_is_read_again(tmp_path: Path) -> None:
-    """The file's new value waits behind it."""
-    async with running(tmp_path, "max.connections=5\n") as server:
-        await server.alter("1", ("max.connections", SET, "6"))
-        server.file.write_text(server.file.read_text().replace("connections=5", "connections=7"))
-
-        await reload(server.file, (), server.assembly)
-
-        settings = server.assembly.node.settings
-        assert settings.max_connections == 6
-        assert [each.value for each in settings.values_of("max.connections")] == ["6", "7"]
-
-
 async def test_one_that_does_not_name_its_keys(tmp_path: Path) -> None:
     """Nothing changes, and the log says whose fault it is, on both ways."""
     plugin = "testkit.reconfigured.Reticent"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.audit.cluster_events import cluster_events, receipts_of
@@ -52,17 +51,6 @@ def test_events_of_clusters_are_found_among_others(tmp_path: Path) -> None:
 
     assert [each["seq"] for each in found] == [1, 3, 4, 5]
     assert [each["seq"] for each in cluster_events([tmp_path / "one"], 3_000, 5_000)] == [3]
-
-
-def test_files_that_ended_before_are_not_read(tmp_path: Path) -> None:
-    """A log of years has some recent files: here the old one is damaged, and unread."""
-    old = write(tmp_path, 1, [event(1)], last=1).rename(
-        tmp_path / f"audit-1-{1:012d}-{1:012d}.jsonl.zst"
-    )
-    os.utime(old, (2, 2))
-    write(tmp_path, 5, [event(5)])
-
-    assert [each["seq"] for each in cluster_events([tmp_path], 3_000)] == [5]
 
 
 def test_a_revision_is_in_force_with_the_first_receipt_of_it_or_a_later_one() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from doorkeeper.audit.events import Reload, Stop
 from doorkeeper.audit.lines import Lines
 from doorkeeper.audit.queue import QueuedEvents
@@ -31,21 +29,6 @@ def test_events_are_numbered() -> None:
     assert {event["node"] for event in events} == {7}
     assert [event["ts_ns"] for event in events] == [1_000_000_000, 1_000_000_000, 1_250_999_999]
     assert events[2]["time"] == "1970-01-01T00:00:01.250Z"
-
-
-@pytest.mark.parametrize(
-    ("ts_ns", "text"),
-    [
-        (0, "1970-01-01T00:00:00.000Z"),
-        (1_795_332_662_184_694_440, "2026-11-22T07:31:02.184Z"),
-        (1_795_332_662_999_999_999, "2026-11-22T07:31:02.999Z"),
-    ],
-)
-def test_times(ts_ns: int, text: str) -> None:
-    """A time is cut to the millisecond, never rounded up into the next second."""
-    lines = Lines(1)
-
-    assert [lines.time_text(ts_ns), lines.time_text(ts_ns)] == [text, text]
 
 
 def test_half_a_surrogate_pair() -> None:

@@ -87,16 +87,6 @@ def test_a_file_that_does_not_hold_what_its_name_says(tmp_path: Path) -> None:
         assert text in found
 
 
-def test_a_clock_that_was_set(tmp_path: Path) -> None:
-    """Time that goes back is told, and wrong with nothing; a correction is not told."""
-    ns = 1_795_000_000_000_000_000
-    lines = [line_of(seq, ts_ns=ns - back) for seq, back in ((1, 0), (2, 5 * 10**8), (3, 10**10))]
-    written(tmp_path, 1, 1, closed=False).write_bytes(b"".join(lines))
-
-    assert problems(tmp_path) == [("clock", 3, "the time goes back by 9.5 s")]
-    assert verify_log(tmp_path).is_whole
-
-
 def test_a_server_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is closed, or deleted by its age, after the folder was listed is not missing."""
     written(tmp_path, 1, 2)

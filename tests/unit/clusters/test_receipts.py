@@ -190,25 +190,3 @@ async def test_the_last_of_many_changes_does_not_stand_for_the_others(
         async with asyncio.timeout(20):
             await waiting
         assert remote.present(2) == frozenset(many)
-
-
-async def test_a_broker_that_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others are asked for the changes only; one that is gone is not asked."""
-    alice, bob = (allow(each, READ, topic("p-a")) for each in ("alice", "bob"))
-    remote = Lagging(Random(1))
-    async with kept(remote, monkeypatch, interval_s=1_000) as found, asyncio.timeout(20):
-        receipts = found.task.receipts
-        await receipts.wait_for(0, frozenset())
-        remote.listed = BROKERS[1:]
-        reads = found.task.reads
-        found.change([alice])
-        await receipts.wait_for(1, frozenset({alice}))
-        assert found.task.reads == reads
-        remote.listed = BROKERS
-
-        found.change([bob])
-        await receipts.wait_for(2, frozenset({bob}))
-
-        assert remote.present(1) == {alice, bob}
-        # It is read until it has all.
-        assert 0 < found.task.reads - reads == remote.reads_of[1] - 1

@@ -172,25 +172,6 @@ async def test_a_change_of_the_log_is_looked_up_at_once(tmp_path: Path) -> None:
                 await asyncio.to_thread(change)
 
 
-def is_in_conflict(server: DoorkeeperServer) -> bool:
-    """Return whether a server has stopped because of another controller."""
-    return "another controller" in (status(server)["held"] or "")
-
-
-def test_two_controllers_of_a_scope_find_each_other(tmp_path: Path) -> None:
-    """They do not change the same ACLs for ever: one of them stops, and tells why."""
-    with target() as kafka:
-        mine = cluster("a", kafka.bootstrap_servers, **{"interval.ms": 100})
-        with (
-            doorkeeper(tmp_path, mine, acls=[ALICE]) as server,
-            doorkeeper(tmp_path, mine, acls=[BOB]) as other,
-        ):
-            eventually(
-                lambda: is_in_conflict(server) or is_in_conflict(other),
-                lambda: (status(server), status(other)),
-            )
-
-
 async def create(server: DoorkeeperServer, *bindings: AclBinding) -> list[str | None]:
     """Create ACLs by a client that does not try again; return the text of each error."""
     config = ClientConfig(bootstrap=server.bootstrap_servers, timeout_ms=30_000, retry_ms=60_000)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -32,11 +31,6 @@ if TYPE_CHECKING:
     from doorkeeper.logs.authorizer_file import AuthorizerFile
 
 STANDARD = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-HERE = f"authorizer.class.name={__name__}"
-
-
-class Subclass(StandardAuthorizer):
-    """A plug-in that builds on the standard authorizer."""
 
 
 class Broken(StandardAuthorizer):
@@ -50,15 +44,6 @@ def made(text: str) -> Authorizer | None:
     return authorizer_of(
         settings_of(text).entries, StateLog(MemoryStore()), CollectedAuthorizerLog()
     )
-
-
-def test_plug_ins_are_made_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A class of Python is made without arguments; one that builds on ours gets the store."""
-    monkeypatch.setattr(
-        "doorkeeper.construction.authorizer.authorizer_class", lambda name: Subclass
-    )
-
-    assert isinstance(made(f"{HERE}.Subclass"), Subclass)
 
 
 @pytest.mark.parametrize(
@@ -103,30 +88,6 @@ def test_what_an_authorizer_learns_of_the_server() -> None:
     assert info.endpoints == tuple(endpoints)
     assert info.inter_broker_endpoint == endpoints[0]
     assert info.early_start_listeners == {"CONTROLLER"}
-
-
-class WaitsForAThread(StandardAuthorizer):
-    """A plug-in that a thread makes ready."""
-
-    def start(self, server_info: AuthorizerServerInfo) -> Any:
-        return dict.fromkeys(server_info.endpoints, self.ready)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ready: concurrent.futures.Future[None] = concurrent.futures.Future()
-
-
-async def test_a_start_may_wait_for_a_thread() -> None:
-    """A future that a thread completes is as good as one of the loop."""
-    settings = settings_of(STANDARD)
-    endpoint = Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 1)
-    authorizer = WaitsForAThread()
-
-    waits = start_authorizer(authorizer, settings, server_info(settings, "c" * 22, [endpoint]))
-    assert not waits[endpoint].done()
-    await asyncio.to_thread(authorizer.ready.set_result, None)
-
-    await asyncio.wait_for(waits[endpoint], 10)
 
 
 class RefusesItsKeys(StandardAuthorizer):

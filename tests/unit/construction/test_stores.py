@@ -10,25 +10,8 @@ from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import check_release, identity_file_of, open_store
 from doorkeeper.kinds.declared import FEATURE, StoredFeature
 from doorkeeper.state.store import StorageError
-from testkit.edge import Log
 from testkit.kafka_broker import free_port
 from testkit.settings import settings_of
-
-
-async def test_the_creation_of_a_store_is_logged(tmp_path: Path) -> None:
-    """An operator sees that a start began an empty cluster; another start says nothing."""
-    settings, log = settings_of(f"doorkeeper.data.dir={tmp_path}\n"), Log()
-
-    await (await open_store(settings, logger=log)).aclose()
-    store = await open_store(settings, logger=log)
-    await store.aclose()
-
-    fields = {
-        "file": str(tmp_path / "doorkeeper.db"),
-        "cluster_id": store.identity.cluster_id,
-        "kafka_release": "4.4",
-    }
-    assert log.lines == [("info", "store created", fields)]
 
 
 @pytest.mark.parametrize(("line", "level"), [("", 33), ("doorkeeper.kafka.release=4.3\n", 30)])

@@ -10,8 +10,7 @@ from doorkeeper.history import watching
 from doorkeeper.history.reading import BeforeHistory
 from doorkeeper.history.watching import next_revisions
 from doorkeeper.storage.portable_embedded import reading
-from doorkeeper.storage.upkeep import prune
-from testkit.stores import NOW_MS, adding, append
+from testkit.stores import adding, append
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,15 +47,6 @@ async def test_a_watcher_goes_on_where_it_stopped(store: Portable) -> None:
     assert await next_revisions(store, 4) == []
     with pytest.raises(BeforeHistory, match="there is no revision 6 yet: the newest is 4"):
         await next_revisions(store, 5)
-
-
-async def test_a_pruned_revision_is_refused(database: apsw.Connection, data_dir: Path) -> None:
-    """The error says which ones are there."""
-    prune(database, before_ms=NOW_MS + 3 * 60_000)
-    async with reading(data_dir, alone=False) as store:
-        with pytest.raises(BeforeHistory, match="revision 2 is not in the log any more: the old"):
-            await next_revisions(store, 1)
-        assert [each.revision for each in await next_revisions(store, 2)] == [3, 4]
 
 
 async def test_a_watcher_does_not_pass_over_a_gap(

@@ -12,19 +12,6 @@ from testkit.http_port import reply_of
 OK = b"HTTP/1.1 200 OK\r\n\r\n"
 
 
-async def test_every_metric_of_the_table_is_there() -> None:
-    """With its type and text, also those without a value, in the order of the table."""
-    text, content_type = await Exposition(Meters()).text("")
-
-    lines = text.decode().splitlines()
-    told = [line.split()[2:4] for line in lines if line.startswith("# TYPE")]
-    assert told == [[metric.name, metric.kind.value] for metric in table.METRICS]
-    docs = {line.split()[2]: line for line in lines if line.startswith("# HELP")}
-    for metric in table.METRICS:
-        assert metric.doc.replace('"', "") in docs[metric.name].replace('"', "")
-    assert content_type.startswith("text/plain; version=")
-
-
 async def test_numbers_and_labels_arrive() -> None:
     """A counter, a gauge of a reader, and a histogram with cumulated buckets."""
     meters = Meters()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import pytest
-
 from doorkeeper.http.file_value import FileValue
 from testkit.edge import Log
 
@@ -57,11 +55,3 @@ def test_what_cannot_be_read_leaves_what_was(tmp_path: Path) -> None:
     write(path, "3", 1002)
 
     assert watched.now() == 3
-
-
-def test_the_first_time_must_succeed(tmp_path: Path) -> None:
-    """A file that is not there is one clear line."""
-    path = tmp_path / "number"
-
-    with pytest.raises(ValueError, match=f"{path}: No such file"):
-        FileValue(lambda: number_in(path), Log(), path)

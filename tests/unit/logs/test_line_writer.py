@@ -45,16 +45,6 @@ def read_exactly(descriptor: int, size: int) -> bytes:
     return data
 
 
-def test_lines_keep_their_order(pipe: tuple[int, int]) -> None:
-    """What is written comes out in order, all of it by the time of close."""
-    writer = LineWriter(pipe[1], lost)
-    for number in range(1000):
-        writer.write(b"%d\n" % number)
-    writer.close(10)
-
-    assert read_until(pipe[0], b"999\n") == b"".join(b"%d\n" % n for n in range(1000))
-
-
 def test_a_stopped_reader_costs_lines_which_are_counted(pipe: tuple[int, int]) -> None:
     """Nobody reads: write returns at once, always; the count follows the lines that were kept."""
     reading, writing = pipe

@@ -69,19 +69,6 @@ def test_reads_have_their_total_time_only() -> None:
     assert values[table.LOCAL_SECONDS] == values[table.REMOTE_SECONDS] == {}
 
 
-def test_what_had_no_room_and_no_time_is_counted() -> None:
-    """Refused updates, and items by the operation that they belong to."""
-    meters = Meters()
-    meter = RequestMeter(meters)
-
-    meter.record_overload()
-    meter.record_timeout("acl-update", 3)
-    meter.record_timeout("acl-update", 2)
-
-    assert meters.counter(table.UPDATES_REFUSED).value == 1
-    assert meters.counter(table.ITEMS_TIMED_OUT, "acl-update").value == 5
-
-
 def test_the_latency_is_where_a_histogram_would_put_it() -> None:
     """The short way of the path of every request counts as ``observe`` does."""
     meters, values = Meters(), (0.0, 0.000_05, 0.000_06, 0.25, 9.0, 10.0, 11.0)

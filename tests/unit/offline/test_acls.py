@@ -19,7 +19,7 @@ from testkit.authorizers import SERVER
 from testkit.plugins import InMemory
 from testkit.settings import settings_of
 from testkit.state_logs import OTHER, Database, sharing
-from testkit.stores import adding, binding, fill, open_store
+from testkit.stores import adding, binding, open_store
 from testkit.trails import lines_in
 
 if TYPE_CHECKING:
@@ -126,35 +126,6 @@ def test_a_plug_in_changes_acls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     one, two = lines_in(tmp_path / "audit")
     assert (one["revision"], two["revision"]) == (None, None)
     assert [each["id"] for each in (*one["added"], *two["removed"])] == [None] * 4
-
-
-def test_changes_are_in_the_trail(tmp_path: Path) -> None:
-    """With ids and revisions, as the server writes them; who only looks leaves nothing there."""
-    asyncio.run(fill(tmp_path / "data", adding(1)))
-    where = settings(tmp_path, STANDARD, f"doorkeeper.audit.dir={tmp_path / 'audit'}\n")
-
-    async def look(acls: OfflineAcls) -> None:
-        acls.find([ANY_BINDING])
-
-    async def change(acls: OfflineAcls) -> None:
-        await acls.add(BINDINGS)
-        await acls.add(BINDINGS)
-        await acls.remove([exactly(BINDINGS[0])])
-
-    run_offline(where, look)
-    assert not (tmp_path / "audit").exists()
-    run_offline(where, change)
-
-    one, two = lines_in(tmp_path / "audit")
-    assert [(each["kind"], each["revision"]) for each in (one, two)] == [
-        ("change", 2),
-        ("change", 3),
-    ]
-    assert [each["id"] for each in two["removed"]] == [binding(1).binding_id]
-    assert [(each["principal"], each["id"] is None) for each in one["added"]] == [
-        (BINDINGS[1].entry.principal, False)
-    ]
-    assert {each["principal"] for each in (one, two)} == {"Server:doorkeeper"}
 
 
 async def _nothing(_acls: OfflineAcls) -> None:

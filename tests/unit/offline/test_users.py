@@ -10,7 +10,6 @@ from doorkeeper.offline.users import offline_users
 from doorkeeper.state.store import StorageError
 from testkit.settings import settings_of
 from testkit.stores import query
-from testkit.trails import lines_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,32 +52,3 @@ def test_a_store_is_made_only_where_it_is_asked_for(tmp_path: Path) -> None:
         pytest.fail("it was opened")
 
     assert list(tmp_path.iterdir()) == []
-
-
-def test_changes_are_in_the_trail(tmp_path: Path) -> None:
-    """Names and mechanisms of whom a command changes, as of whom a client changes; who lists them
-    leaves nothing there."""
-    audit = tmp_path / "audit"
-    settings = settings_of(
-        f"doorkeeper.data.dir={tmp_path / 'data'}\ndoorkeeper.audit.dir={audit}\n"
-    )
-    with offline_users(settings, make_store=True) as users:
-        users.iterations()
-    assert not audit.exists()
-
-    with offline_users(settings) as users:
-        users.put("alice", BOTH, "alice-secret")
-    with offline_users(settings) as users:
-        users.delete("alice", ["SCRAM-SHA-512"])
-
-    events = lines_in(audit)
-    assert [(event["subject"], event["revision"]) for event in events] == [
-        ("users", 1),
-        ("users", 2),
-    ]
-    assert {event["client_id"] for event in events} == {"doorkeeper users"}
-    assert [tuple(each.values()) for event in events for each in event["items"]] == [
-        ("set", "alice", "SCRAM-SHA-256"),
-        ("set", "alice", "SCRAM-SHA-512"),
-        ("deleted", "alice", "SCRAM-SHA-512"),
-    ]

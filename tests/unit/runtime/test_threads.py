@@ -34,16 +34,6 @@ def test_a_thread_that_stays_is_told() -> None:
         assert threading.current_thread() not in left
 
 
-def test_a_thread_that_ends_in_time_is_not_left() -> None:
-    """It is waited for, for a moment."""
-    begun = threading.Event()
-    ending = threading.Thread(target=begun.wait, name="ending")
-    ending.start()
-    threading.Timer(0.01, begun.set).start()
-
-    assert ending not in threads_of_others(20)
-
-
 async def test_work_that_nobody_waits_for_any_longer() -> None:
     """Its late end disturbs nobody."""
     end = threading.Event()

@@ -62,23 +62,6 @@ async def test_another_process_backs_up_a_running_store(data_dir: Path, target: 
     restored.close()
 
 
-async def test_a_store_that_was_killed_is_backed_up_with_its_wal(
-    data_dir: Path, target: Path
-) -> None:
-    """What lies in the WAL only is in the backup too."""
-    store = started_store(data_dir)
-    await commit(store, adding(1, 2))
-    killed = data_dir.with_name("killed")
-    shutil.copytree(data_dir, killed)  # what a kill leaves: all files as they are
-    (killed / "doorkeeper.db-shm").unlink()
-    store.close()
-
-    backup(killed, target)
-    restore(target, data_dir.with_name("other"), now_ms=now_ms)
-
-    assert numbers_in(data_dir.with_name("other")) == [1, 2]
-
-
 async def test_a_backup_overwrites_only_on_request(data_dir: Path, target: Path) -> None:
     """An existing file stops the backup, untouched; the store itself is never overwritten."""
     await fill(data_dir, adding(1))

@@ -13,7 +13,6 @@ from doorkeeper.storage.portable import BASE, LOG, Base
 from doorkeeper.storage.postgres import rows, schema
 from doorkeeper.storage.postgres.migrating import STEPS, migrate, sql_between
 from doorkeeper.storage.postgres.portable import reading
-from doorkeeper.storage.postgres.portable import write as write_portable
 from doorkeeper.storage.rows import revision_hash
 from testkit.portables import CHANGES, Held
 from testkit.shared_stores import write
@@ -80,20 +79,6 @@ async def test_pruning_folds_the_log_into_the_base(connection: asyncpg.Connectio
             assert replay(store, revision) == replay(whole, revision)
         assert store.kept.base.revision == first - 1
         assert_chained(store, store.kept.base.hash)
-
-
-async def test_a_copy_keeps_the_chain(connection: asyncpg.Connection, database: Database) -> None:
-    """Hashes and base are copied, not made anew."""
-    await write(connection, *CHANGES)
-    await connection.execute("DELETE FROM doorkeeper.log WHERE revision < 3")
-    source = await held(connection)
-
-    await write_portable(connection, "s", source.kept, source.rows, overwrite=True)
-    await write(connection, adding(300))
-
-    copied = await held(connection)
-    assert copied.kept.base == source.kept.base
-    assert_chained(copied, copied.kept.base.hash)
 
 
 @pytest.mark.parametrize("lost", ["nothing", "pruned"])

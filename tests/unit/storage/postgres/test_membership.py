@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
@@ -141,21 +141,6 @@ async def test_a_node_that_is_down_is_unregistered_by_another(database: Database
         await becomes(one.ids, [1])
 
 
-async def test_who_dies_is_gone_when_its_time_is_up(database: Database) -> None:
-    """And not before; a list that stays the same is told once."""
-    await prepared(database)
-    async with entered(database.url(), member(1), member(2)) as (one, two):
-        await becomes(one.ids, [1, 2])
-        lists = one.lists
-
-        began_s = asyncio.get_running_loop().time()
-        await two.die()
-        await becomes(one.ids, [1])
-
-        assert asyncio.get_running_loop().time() - began_s > TIMEOUT_S - 2 * BEAT_S
-        assert one.lists == lists + 1
-
-
 async def test_a_second_one_is_refused(database: Database) -> None:
     """While the first goes on beating; it is told with the id."""
     await prepared(database)
@@ -198,23 +183,6 @@ async def test_without_the_store_the_last_list_stays(database: Database) -> None
             assert far.ids() == [1, 2]
 
 
-async def test_a_fault_does_not_end_the_beats(database: Database) -> None:
-    """Whatever it is: it is told once, and the node goes on to be one of them."""
-    await prepared(database)
-    async with entered(database.url(), member(1), member(2)) as (one, two):
-        await becomes(one.ids, [1, 2])
-        with structlog.testing.capture_logs() as lines:
-            database.execute("UPDATE doorkeeper.node SET about = 'nothing' WHERE node_id = 2")
-            two.own = cast("Any", None)
-            await becomes(one.ids, [1])
-            two.own = member(2)
-            await becomes(one.ids, [1, 2])
-
-        told = [each for each in lines if each["event"] == "no heartbeat"]
-        assert 1 <= len(told) <= 4
-        assert all(each["exc_info"] for each in told)
-
-
 async def test_a_store_that_is_away_refuses_the_start() -> None:
     """In one line."""
     away = Seen("postgresql://u@127.0.0.1:1/d", member(1))
@@ -238,28 +206,6 @@ async def test_a_node_whose_place_was_taken_says_so(database: Database) -> None:
             assert [each["event"] for each in lines].count(told) == 1
             run = str(one.membership._run)
             await becomes(lambda: database.execute("SELECT run FROM doorkeeper.node"), run)
-
-
-async def test_another_secret_is_told_once(database: Database) -> None:
-    """And again when it has changed and still is not ours; of none at all the same."""
-    await prepared(database)
-    with structlog.testing.capture_logs() as lines:
-        async with entered(database.url(), member(1, "aa"), member(2, "aa")) as (one, two):
-            await becomes(one.ids, [1, 2])
-
-            def told() -> list[int]:
-                return [
-                    each["node_id"]
-                    for each in lines
-                    if "delegation.token.secret.key differs" in each["event"]
-                ]
-
-            assert told() == []
-            two.own = member(2, "bb")
-            await becomes(lambda: sorted(told()), [1, 2])
-            one.own = member(1, "bb")
-            await becomes(lambda: [each.secret for each in two.members], ["bb", "bb"])
-            assert sorted(told()) in ([1, 2], [1, 1, 2], [1, 2, 2])
 
 
 async def test_a_node_does_not_enter_another_store(database: Database) -> None:

@@ -72,17 +72,6 @@ async def test_of_two_at_once_one_waits(database: Database) -> None:
         await each.close()
 
 
-async def test_a_store_is_created_only_where_that_is_allowed(database: Database) -> None:
-    """Else an empty database stays empty."""
-    connection = await asyncpg.connect(database.url())
-
-    with pytest.raises(StorageError, match="there is no store in this database"):
-        await prepare(connection, os.urandom, create=False)
-
-    assert await schema_state(connection) is None
-    await connection.close()
-
-
 async def test_old_and_new_write_one_schema(database: Database) -> None:
     """After a migration that only adds, what runs goes on, on connections that were open."""
     old = await made(database)

@@ -140,21 +140,6 @@ async def test_the_own_database_is_found_behind_another_host(
         assert one.seen() == [A, B, C]
 
 
-async def test_the_schema_is_dropped_under_a_node(database: Database) -> None:
-    """Nothing of what it knows is lost, and it creates nothing in its place."""
-    async with node(database.url(), 1) as one, node(database.url(), 2) as two:
-        await one.create(A)
-        await two.reaches(1)
-        database.execute("DROP SCHEMA doorkeeper CASCADE")
-
-        for each in (one, two):
-            await comes(lambda: each.store.unavailable is not None)  # noqa: B023
-            result = await each.create(B)
-            assert isinstance(result, StoreReplaced)
-            assert each.seen() == [A]
-    assert database.execute("SELECT to_regnamespace('doorkeeper') IS NULL") == "t"
-
-
 async def test_the_identity_file_outlives_a_node(
     database: Database, other: Database, tmp_path: Path
 ) -> None:
@@ -182,14 +167,3 @@ async def test_the_identity_file_outlives_a_node(
 async def opened(url: str, file: Path) -> Node | None:
     async with node(url, identity_file=file) as one:
         return one
-
-
-async def test_a_follower_pins_what_it_has_seen(database: Database, tmp_path: Path) -> None:
-    """What other nodes wrote counts too."""
-    file = tmp_path / "identity"
-    async with node(database.url(), 1) as one, node(database.url(), 2, identity_file=file) as two:
-        await one.create(A)
-        await two.reaches(1)
-        found = read_expected_store(file)
-    assert found is not None
-    assert found.revision == 1

@@ -12,13 +12,10 @@ import pytest
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.kinds.change import SERVER, edit
 from doorkeeper.kinds.declared import CONFIG, StoredConfig
-from doorkeeper.metrics import table
-from doorkeeper.metrics.hooks import StoreMeter
-from doorkeeper.metrics.series import Meters
 from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreUnavailable
 from doorkeeper.storage.postgres import rows
 from testkit.acl import READ, allow, topic
-from testkit.postgres import OWNER, Postgres
+from testkit.postgres import Postgres
 from testkit.sharing import comes, node
 from testkit.stores import adding
 
@@ -93,20 +90,6 @@ async def test_while_the_database_is_away_changes_wait(mortal: Database) -> None
         assert await waiting is None
         assert one.seen() == [A, B]
         await one.reachable()
-
-
-async def test_a_right_that_is_lost_is_a_transaction_that_failed(database: Database) -> None:
-    """Nothing is written, so the numbers must say so: nobody else would."""
-    meters = Meters()
-    async with node(database.url(), timeout_s=2, meter=StoreMeter(meters)) as one:
-        database.execute(f"REVOKE UPDATE ON doorkeeper.head FROM {OWNER}")
-
-        assert isinstance(await one.create(A), StoreUnavailable)
-
-        assert meters.counter(table.STORE_COMMITS, "failed").value > 0
-        database.execute(f"GRANT UPDATE ON doorkeeper.head TO {OWNER}")
-        await one.reachable()
-        assert await one.create(A) is None
 
 
 async def test_a_change_that_waits_too_long_is_withdrawn(mortal: Database) -> None:
@@ -187,14 +170,6 @@ async def test_a_doubt_that_outlasts_the_time_is_told_as_one(
         await asyncio.to_thread(server.start)
         await one.reaches(2)
         assert one.seen() == [A, B]
-
-
-async def test_closing_writes_what_was_submitted(database: Database) -> None:
-    """Nothing that waits is lost by a stop."""
-    async with node(database.url()) as one:
-        results = [one.create(allow("u", READ, topic(f"t{n}"))) for n in range(10)]
-    assert await asyncio.gather(*results) == [None] * 10
-    assert database.execute("SELECT count(*) FROM doorkeeper.item") == "10"
 
 
 async def test_a_writer_that_freezes_with_the_lease_does_not_keep_it(
