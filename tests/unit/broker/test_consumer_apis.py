@@ -169,21 +169,6 @@ async def test_a_pattern_that_cannot_be_read(worlds: Any) -> None:
     assert world.join_classic() == 0
 
 
-async def test_a_member_joins_and_leaves(worlds: Any) -> None:
-    """The interval of heartbeats comes with each answer but the last."""
-    world = await worlds()
-
-    joined = world.beat()
-    assert (joined.member_id, joined.member_epoch, joined.heartbeat_interval_ms) == ("a", 2, 5000)
-    (row,) = joined.assignment.topic_partitions
-    assert (row.topic_id, row.partitions) == (a_topic("t").topic_id, (0, 1))
-    left = world.beat(member_epoch=-1)
-    assert (left.error_code, left.member_epoch, left.heartbeat_interval_ms) == (0, -1, 0)
-
-    assert world.node.groups["g"].state == "Empty"
-    assert world.beat(member_epoch=1).error_code == 25
-
-
 async def test_types_do_not_mix(worlds: Any) -> None:
     """Where the group has members; an empty one changes its type."""
     world = await worlds()

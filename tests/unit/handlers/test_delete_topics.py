@@ -8,7 +8,6 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers.delete_topics import API
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from testkit.acl import DESCRIBE, allow, topic
@@ -160,13 +159,3 @@ async def test_a_timeout_of_nothing_strikes() -> None:
 
     assert [row[2:] for row in rows_of(refused)] == [(7, None), (7, None)]
     assert "INFO Denied DELETE Topic:LITERAL:orders 1" in node.lines()
-
-
-async def test_what_became_of_the_change_stands_in_the_rows() -> None:
-    """A topic that is gone meanwhile has the stock text of its code."""
-    node = await world()
-    made = outcome(API, asking("orders", "invoices"), node, 6)
-
-    finished = made.respond([ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), None])
-
-    assert [row[2:] for row in rows_of(finished)] == [(3, UNKNOWN_TOPIC), (0, None)]

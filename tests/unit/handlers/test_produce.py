@@ -214,17 +214,6 @@ def ask(node: ANode, user: str, version: int = 5, **fields: Any) -> tuple[int, i
     return response.error_code, response.producer_id, response.producer_epoch
 
 
-async def test_producer_ids_differ() -> None:
-    """A producer that has an id gets another one, with epoch 0."""
-    node = await node_of(secured=False)
-
-    first = ask(node, "alice", 0)
-    second = ask(node, "alice", producer_id=first[1], producer_epoch=7)
-
-    assert (first[0], first[2]) == (second[0], second[2]) == (0, 0)
-    assert 0 <= first[1] != second[1] >= 0
-
-
 async def test_producer_ids_need_write_or_idempotent_write() -> None:
     """IDEMPOTENT_WRITE on the cluster, or WRITE on any topic; the first denial is not audited."""
     node = await node_of(

@@ -28,7 +28,6 @@ from doorkeeper_wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopic,
 )
 from doorkeeper_wire.messages.describe_log_dirs import (
-    DescribableLogDirTopic,
     DescribeLogDirsRequest,
 )
 from doorkeeper_wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
@@ -180,24 +179,6 @@ async def test_log_dirs_are_described(version: int) -> None:
         for each in topic.partitions
     ] == [("a", 0, 0, 0), ("a", 1, 0, 0)]
     assert (refused.error_code, refused.results) == (31 if version >= 3 else 0, ())
-
-
-async def test_absent_partitions_are_left_out() -> None:
-    """Those that are not there, or not on this node, are left out; each is answered once."""
-    there = a_topic("a", partitions=3, assignments=((1,), (7,), (7, 1)))
-    node = await node_of(allow("alice", DESCRIBE, CLUSTER), topics=[there, a_topic("b")])
-    topics = (("a", (2, 1)), ("a", (2, 9)), ("none", (0,)), ("b", ()))
-    request = DescribeLogDirsRequest(
-        topics=tuple(
-            DescribableLogDirTopic(topic=name, partitions=indexes) for name, indexes in topics
-        )
-    )
-
-    (folder,) = answer(describe_log_dirs.API, request, node, 5, user="alice").results
-
-    assert [
-        (topic.name, [each.partition_index for each in topic.partitions]) for topic in folder.topics
-    ] == [("a", [2])]
 
 
 async def test_partitions_stay_in_their_folder() -> None:

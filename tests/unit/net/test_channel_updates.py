@@ -113,26 +113,6 @@ async def test_an_authorizer_that_miscounts_is_refused(awaitables: int) -> None:
     assert line.fields["authorizer"] == "testkit.edge.HandAuthorizer"
 
 
-async def test_changes_of_topics_are_waited_for() -> None:
-    """The results of the services make the answer; their failure is -1 for each name."""
-    for result in ([None, None], RuntimeError("boom")):
-        world = World()
-        channel, transport = world.connect()
-        channel.data_received(delete_topics("a", "b"))
-        await until(lambda world=world: bool(world.services.changes))  # type: ignore[misc]
-        ((names, future),) = world.services.changes
-        assert names == ("a", "b")
-        assert transport.writes == []
-
-        if isinstance(result, Exception):
-            future.set_exception(result)
-        else:
-            future.set_result(result)
-        await until(lambda seen=transport: bool(seen.writes))  # type: ignore[misc]
-
-        assert codes(transport) == ([0, 0] if isinstance(result, list) else [-1, -1])
-
-
 async def test_a_change_that_is_not_waited_for_is_answered_at_once() -> None:
     """``wait=False`` answers now; should the change fail later, the log says so."""
     world = World()

@@ -18,8 +18,6 @@ from testkit.tls import client_context, connected, door, offers
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.acl.model import Principal
-    from doorkeeper.authn.contract import AuthenticationContext
 
 both_loops = pytest.mark.parametrize("kind", LOOP_KINDS)
 FAILED = "failed TLS handshake"
@@ -68,27 +66,6 @@ async def test_a_client_without_a_certificate_is_anonymous(tmp_path: Path) -> No
         await client.call(versions(), ApiVersionsResponse, 3)
         (channel,) = running.server._channels
         assert channel.connection.session.principal.name == "ANONYMOUS"
-
-
-class Refusing:
-    """Makes no principals."""
-
-    def build(self, context: AuthenticationContext) -> Principal:
-        """Refuse."""
-        raise LookupError(context.peer_certificates[0].hex())
-
-
-async def test_a_certificate_without_a_principal(tmp_path: Path) -> None:
-    """Where no principal can be made of a certificate, the connection ends with a line."""
-
-    spec = door(tmp_path, ssl_client_auth="required")
-    spec = spec.replace(security=spec.security._replace(builder=Refusing()))
-    async with edge(spec) as running:
-        client = await connected(running, client_context(world().alice, tmp_path))
-        assert await client.ended() == b""
-        await until(lambda: running.server.connections == 0)
-        assert [each for each in running.log.lines if each.level in ("warning", "error")]
-        assert FAILED not in running.log.events()
 
 
 @both_loops

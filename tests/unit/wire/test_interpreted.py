@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper_wire.errors import Malformed, Unencodable
 from doorkeeper_wire.interpreted import Field, decode, encode
-from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from doorkeeper_wire.messages.join_group import JoinGroupRequest
 from doorkeeper_wire.reading import limit_elements
 from doorkeeper_wire.unserved import UNSERVED
 
@@ -21,32 +21,6 @@ FIELDS = (
     Field("Tagged", "int32", 2, 9, tag=1, default=-1),
     Field("Newer", "int32", 4, 9, tag=2, default=-1),
 )
-
-
-@settings(max_examples=20)
-@given(
-    st.text(max_size=9),
-    st.integers(-(2**31), 2**31 - 1),
-    st.lists(st.tuples(st.text(max_size=9), st.binary(max_size=9)), max_size=3),
-    st.sampled_from([0, 1]),
-)
-def test_messages_are_those_of_the_generated_code(
-    text: str, number: int, protocols: list[tuple[str, bytes]], version: int
-) -> None:
-    """JoinGroup has both: the same bytes, and the same values again."""
-    whole = JoinGroupRequest(
-        group_id=text,
-        session_timeout_ms=number,
-        protocols=tuple(JoinGroupRequestProtocol(name=a, metadata=b) for a, b in protocols),
-    ).encode(version)
-
-    values, end = decode(JOIN_GROUP, b"head" + whole, 4, version, flexible=False)
-
-    assert end == 4 + len(whole)
-    assert (values["GroupId"], values["SessionTimeoutMs"]) == (text, number)
-    assert [(each["Name"], each["Metadata"]) for each in values["Protocols"]] == protocols
-    assert values["GroupInstanceId"] is None
-    assert encode(JOIN_GROUP, values, version, flexible=False) == whole
 
 
 @given(st.binary(max_size=40), st.sampled_from([0, 1]))

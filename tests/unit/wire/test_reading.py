@@ -15,12 +15,9 @@ from doorkeeper_wire.errors import InvalidFrame, Malformed, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
 from doorkeeper_wire.headers import (
     RequestHeader,
-    ResponseHeader,
     decode_request_header,
-    decode_response_header,
     encode_request,
     encode_request_header,
-    encode_response,
     request_header_version,
     response_header_version,
 )
@@ -312,11 +309,6 @@ def test_request_headers(version: int, client_id: str | None) -> None:
     assert encode_request_header(sent) == frame[:-4]
 
 
-def test_client_id_of_any_negative_length_is_null() -> None:
-    """-2 as the length of the client id is null, as in Kafka."""
-    assert decode_request_header(bytes.fromhex("001d000100000001fffe"))[0].client_id is None
-
-
 @pytest.mark.parametrize("size", [0, 7])
 def test_short_headers(size: int) -> None:
     """A frame too short for key, version and correlation id is Malformed."""
@@ -343,15 +335,3 @@ def test_unknown_apis(api_key: int) -> None:
 
     assert caught.value.api_key == api_key
     assert (caught.value.api_version, caught.value.correlation_id) == (3, 7)
-
-
-@pytest.mark.parametrize(("api_key", "version"), [(29, 1), (29, 3), (18, 0), (18, 4), (17, 1)])
-def test_responses(api_key: int, version: int) -> None:
-    """A response has size, correlation id, a tag section where flexible, and the body."""
-    encoded = encode_response(api_key, version, 77, b"body")
-
-    found, at = decode_response_header(encoded[4:], api_key, version)
-
-    assert int.from_bytes(encoded[:4], "big") == len(encoded) - 4
-    assert found == ResponseHeader(correlation_id=77)
-    assert encoded[4 + at :] == b"body"
