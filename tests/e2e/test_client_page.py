@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from testkit.checkout import ROOT
 from testkit.serving import Serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PAGE = (ROOT / "docs" / "how-to" / "client.md").read_text(encoding="utf-8")
 

@@ -50,7 +50,8 @@ def script(shell: str, path: Path) -> Path:
 
 def test_fish_completes(tmp_path: Path, environment: dict[str, str]) -> None:
     """It asks our program for the operations that begin so."""
-    words = [program("fish"), "--no-config", "-c", FISH, script("fish", tmp_path / "script")]
+    written = script("fish", tmp_path / "script")
+    words = [program("fish"), "--no-config", "-c", FISH, str(written)]
     done = subprocess.run(
         words, env=environment, capture_output=True, text=True, check=True, timeout=WAIT_S
     )

@@ -59,27 +59,6 @@ def test_a_stopped_servers_store_takes_none(tmp_path: Path) -> None:
         assert described(conversation) == ["good"]
 
 
-def test_a_running_server_is_not_asked(tmp_path: Path) -> None:
-    """Each command says what was found and what is allowed, in one line; others are done."""
-    prepared(tmp_path)
-    with Serving(tmp_path, *CONFIG) as server:
-        place = ("--bootstrap-server", f"localhost:{server.port()}")
-        assert acls(tmp_path, "add", *place, *A, "--topic", "good")[0] == 0
-
-        refused = [
-            acls(tmp_path, "add", *place, "--topic", "t", "--allow-principal", f"User:{LONG}"),
-            acls(tmp_path, "list", *place, "--topic", LONG),
-            acls(tmp_path, "remove", *place, "--force", "--topic", LONG, "--topic", "good"),
-        ]
-        for status, out, told in refused:
-            assert (status, out) == (1, "")
-            assert told.startswith("doorkeeper: ")
-            assert told.count("\n") == 1
-            assert "bytes; at most 32767" in told
-        with server.connect() as conversation:
-            assert described(conversation) == []
-
-
 def test_what_grows_on_its_way_in_is_refused(tmp_path: Path) -> None:
     """A byte that is no UTF-8 becomes a character of three: its ACL is refused, no other."""
     prepared(tmp_path)

@@ -216,7 +216,7 @@ def scram_row(mechanism: str) -> Row:
 
 
 def plain_row(name: str, keys: Callable[[Path], Mapping[str, str]], **more: Any) -> Row:
-    fields = {
+    fields: dict[str, Any] = {
         "secrets": (RIGHT, WRONG, KEY_PASSWORD),
         "login": lambda talk: logins.plain(talk, "alice", RIGHT),
         "tokens": plain_tokens(),

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import polars as pl
+import pytest
 
 from doorkeeper_pipeline.tables import delta
 from testkit.checkout import ROOT
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.slow
 def test_the_demonstration(tmp_path: Path) -> None:
     """Refusals of real clients are in the tables, the proposal breaks nobody, the page is there."""
     done = subprocess.run(

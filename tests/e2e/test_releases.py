@@ -8,13 +8,9 @@ from click.testing import CliRunner
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from testkit.doorkeeper_server import DoorkeeperServer
-from testkit.frame_steps import (
-    Step,
-)
+from testkit.frame_steps import Step
 from testkit.kafka_target import doorkeeper_target
 from testkit.side_by_side import Side
-
-"""READ, and DESCRIBE, which it implies."""
 
 VERSIONS = ApiVersionsRequest(client_software_name="a", client_software_version="1")
 

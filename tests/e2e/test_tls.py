@@ -134,8 +134,12 @@ def wait_for_certificate(port: int, context: ssl.SSLContext, wanted: bytes) -> N
     pytest.fail("the new certificate is not used")
 
 
+@pytest.mark.slow
 def test_files_are_looked_at_without_a_signal(tmp_path: Path) -> None:
-    """A list of revoked certificates counts soon; a broken file is told once, and not used."""
+    """A list of revoked certificates counts soon; a broken file is told once, and not used.
+
+    The files are looked at every five seconds.
+    """
     alice = client_context(world().alice, tmp_path)
     with serving(tmp_path) as server:
         port = server.port("SSL")

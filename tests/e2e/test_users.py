@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -20,6 +19,9 @@ from testkit.e2e import command
 from testkit.kafka_broker import free_port
 from testkit.kafka_tools import run_on_terminal
 from testkit.serving import Conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"

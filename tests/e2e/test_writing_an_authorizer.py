@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,21 +71,3 @@ def test_one_whose_updates_take_their_time(folder: Path) -> None:
         assert created(server, "User:*") == (44, "Not for everybody.")
         assert server.stop() == 0
         assert not server.of("threads outlive the authorizer")
-
-
-def test_a_package_is_named_without_its_path(folder: Path) -> None:
-    """As an installed one would be: its entry point is that of the page's pyproject.toml."""
-    project = tomllib.loads((folder / "pyproject.toml").read_text())
-    ((group, points),) = project["project"]["entry-points"].items()
-    info = folder / "office_hours-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: office-hours\nVersion: 1.0\n")
-    text = "".join(f"{name} = {point}\n" for name, point in points.items())
-    (info / "entry_points.txt").write_text(f"[{group}]\n{text}")
-
-    name = f"authorizer.class.name={next(iter(points))}"
-    with serving(folder, name, "office.hours=0-24") as server, server.connect() as conversation:
-        assert topic_code(conversation) == 3
-
-    for module in project["tool"]["setuptools"]["py-modules"]:
-        assert (folder / f"{module}.py").exists()

@@ -207,7 +207,8 @@ def test_security_disabled(start: Start, name: str) -> None:
 @on(*SERVERS)
 def test_unknown_elements_of_filters(caller: Caller, field: str) -> None:
     """Code 0 closes the connection; a code that nobody knows matches nothing, or is refused."""
-    odd, zero = describe(**{field: 99}).request, describe(**{field: 0}).request
+    filters: list[dict[str, Any]] = [{field: 99}, {field: 0}]
+    odd, zero = (describe(**each).request for each in filters)
     caller.grant(TOPIC, "orders", READ)
 
     described = caller.root.ask(odd, DescribeAclsResponse, 1)

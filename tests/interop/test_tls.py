@@ -247,33 +247,6 @@ def served(running: TlsDoors, wanted: bytes) -> bytes:
     return shown
 
 
-@pytest.mark.parametrize(
-    ("protocol", "suites"),
-    [
-        ("TLSv1.2", ""),
-        ("TLSv1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
-        ("TLSv1.3", ""),
-        ("TLSv1.3", "TLS_AES_256_GCM_SHA384"),
-    ],
-)
-def test_protocols_and_suites(
-    kafka_tools: Callable[[str], KafkaTools],
-    doors: TlsDoors,
-    folder: Path,
-    protocol: str,
-    suites: str,
-) -> None:
-    """A Java client that speaks one protocol is served, with a suite of its choice."""
-    config = java_config(folder, doors.address("MUTUAL"), shown=world().alice)
-    config["ssl.enabled.protocols"] = protocol
-    if suites:
-        config["ssl.cipher.suites"] = suites
-
-    found = kafka_tools(REFERENCE).call("describeCluster", config)
-
-    assert found
-
-
 NAMES: list[tuple[tuple[str, str], ...]] = [
     (("C", "DE"), ("O", "Example, Inc"), ("OU", "ServiceUsers"), ("CN", "serviceuser")),
     (("C", "DE"), ("O", "Unknown"), ("OU", "Admin"), ("CN", "adminUser")),

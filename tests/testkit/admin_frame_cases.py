@@ -1,4 +1,4 @@
-"""What the differential suite asks about a cluster: its log, resources, groups, features."""
+"""Scenarios of a cluster: its log, resources, newer groups, features."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,38 +21,33 @@ from testkit.frame_steps import (
     as_users,
     create,
     creation,
+    step,
 )
-
-IDEMPOTENT_WRITE = 12
 
 ON_CLUSTER: dict[str, Any] = {"resource_type": CLUSTER, "resource_name": "kafka-cluster"}
 
 
 def quorum_scenarios() -> Iterator[Scenario]:
     """DescribeQuorum: the log, other partitions, none, several."""
-    kind = describe_quorum
+    kind, log = describe_quorum, "__cluster_metadata"
     grants = create(creation(**ON_CLUSTER, operation=DESCRIBE))
 
-    def ask(version: int, *topics: tuple[str, tuple[int, ...]]) -> Step:
-        request = kind.DescribeQuorumRequest(
-            topics=tuple(
-                kind.TopicRequest(
-                    topic_name=name,
-                    partitions=tuple(kind.PartitionRequest(partition_index=i) for i in indexes),
-                )
-                for name, indexes in topics
+    def ask(version: int, *rows: tuple[str, tuple[int, ...]]) -> Step:
+        topics = tuple(
+            kind.TopicRequest(
+                topic_name=name,
+                partitions=tuple(kind.PartitionRequest(partition_index=i) for i in indexes),
             )
+            for name, indexes in rows
         )
-        return Step(None, request, kind.DescribeQuorumResponse, version)
+        return step(kind, version, topics=topics)
 
-    log = "__cluster_metadata"
-    for version in range(3):
+    for version in (0, 2):
         steps = (
             ask(version, (log, (0,))),
             ask(version, (log, (1,))),
             ask(version, (log, (0, 1))),
             ask(version, (log, (0,)), ("orders", (0,))),
-            ask(version, (log, (0,)), ("orders", ())),
             ask(version, (log, ())),
             ask(version, ("", (-1,))),
             ask(version),
@@ -62,107 +57,57 @@ def quorum_scenarios() -> Iterator[Scenario]:
 
 def resource_scenarios() -> Iterator[Scenario]:
     """ListConfigResources: each type, several, unknown ones, all."""
-    kind = list_config_resources
     grants = create(creation(**ON_CLUSTER, operation=DESCRIBE_CONFIGS))
     asked = [(), *((each,) for each in (0, 1, 2, 3, 4, 8, 16, 32, 64, -1)), (4, 2), (2, 2), (2, 7)]
     for version in range(2):
-        steps = as_users(
-            *(
-                Step(
-                    None,
-                    kind.ListConfigResourcesRequest(resource_types=types),
-                    kind.ListConfigResourcesResponse,
-                    version,
-                )
-                for types in (asked if version else asked[:1])
-            )
+        types = asked if version else asked[:1]
+        steps = [step(list_config_resources, version, resource_types=each) for each in types]
+        yield Scenario(
+            f"ListConfigResources {version}", (grants, *as_users(*steps)), ("t-one", "t-two")
         )
-        yield Scenario(f"ListConfigResources {version}", (grants, *steps), ("t-one", "t-two"))
-
-
-GROUP_NAMES = (
-    ("g-one", "g-two"),
-    ("g-two",),
-    (),
-    ("",),
-    ("g-one", "g-one"),
-    ("", "g-two", "g-one"),
-)
 
 
 def group_scenarios() -> Iterator[Scenario]:
-    """Groups of each newer type that are not there, with and without masks."""
+    """Groups of share and streams that are not there, with and without masks."""
     grants = create(
         creation(resource_type=GROUP, resource_name="g-one", operation=DESCRIBE),
         creation(
             resource_type=GROUP, resource_name="g-two", operation=DESCRIBE, principal="User:bob"
         ),
     )
-    kinds: tuple[tuple[Any, Any, tuple[int, ...]], ...] = (
-        (
-            share_group_describe.ShareGroupDescribeRequest,
-            share_group_describe.ShareGroupDescribeResponse,
-            (1,),
-        ),
-        (
-            streams_group_describe.StreamsGroupDescribeRequest,
-            streams_group_describe.StreamsGroupDescribeResponse,
-            (0,),
-        ),
-    )
-    for request, response, versions in kinds:
-        for version in versions:
-            steps = as_users(
-                *(
-                    Step(
-                        None,
-                        request(group_ids=names, include_authorized_operations=mask),
-                        response,
-                        version,
-                    )
-                    for names in GROUP_NAMES
-                    for mask in (False, True)
-                )
-            )
-            name = request.__name__.removesuffix("Request")
-            yield Scenario(f"{name} {version}", (grants, *steps), groups=True)
+    groups = (("g-one", "g-two"), (), ("",), ("g-one", "g-one"), ("", "g-two", "g-one"))
+    for kind, version in ((share_group_describe, 1), (streams_group_describe, 0)):
+        steps = [
+            step(kind, version, group_ids=names, include_authorized_operations=mask)
+            for names in groups
+            for mask in (False, True)
+        ]
+        yield Scenario(kind.__name__, (grants, *as_users(*steps)), groups=True)
 
 
 def feature_scenarios() -> Iterator[Scenario]:
     """UpdateFeatures that change nothing: only checked, or refused."""
-    kind = update_features
+    kind, name = update_features, "metadata.version"
     grants = create(creation(**ON_CLUSTER, operation=ALTER))
 
     def update(version: int, *updates: tuple[str, int, int], only: bool = True) -> Step:
-        request = kind.UpdateFeaturesRequest(
-            feature_updates=tuple(
-                kind.FeatureUpdateKey(
-                    feature=name,
-                    max_version_level=level,
-                    **({"upgrade_type": way} if version else {"allow_downgrade": way > 1}),
-                )
-                for name, level, way in updates
-            ),
-            validate_only=only and version > 0,
+        rows = tuple(
+            kind.FeatureUpdateKey(
+                feature=feature,
+                max_version_level=level,
+                **({"upgrade_type": way} if version else {"allow_downgrade": way > 1}),
+            )
+            for feature, level, way in updates
         )
-        return Step(None, request, kind.UpdateFeaturesResponse, version)
+        return step(kind, version, feature_updates=rows, validate_only=only and version > 0)
 
-    name = "metadata.version"
+    alone = (
+        *(("nonsense", 1, 1), ("nonsense", 0, 1), ("nonsense", -1, 2), ("", 1, 1)),
+        *((name, 99, 1), (name, 0, 1), (name, -1, 1), (name, 1, 1), (name, 0, 2), (name, 1, 2)),
+    )
     for version in range(3):
-        steps = [
-            update(version),
-            update(version, ("nonsense", 1, 1)),
-            update(version, ("nonsense", 0, 1)),
-            update(version, ("nonsense", -1, 2)),
-            update(version, ("", 1, 1)),
-            update(version, (name, 99, 1)),
-            update(version, (name, 0, 1)),
-            update(version, (name, -1, 1)),
-            update(version, (name, 1, 1)),
-            update(version, (name, 0, 2)),
-            update(version, (name, 1, 2)),
-            update(version, (name, 99, 1), ("nonsense", 1, 1)),
-        ]
+        steps = [update(version), update(version, (name, 99, 1), ("nonsense", 1, 1))]
+        steps += [update(version, each) for each in alone]
         if version:
             steps += [
                 update(version, (name, level, way), only=only)

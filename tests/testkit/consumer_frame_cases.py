@@ -16,7 +16,18 @@ from doorkeeper_wire.messages import (
     offset_commit,
 )
 from testkit.data_frame_cases import NAMES, READ, TOPICS, USERS
-from testkit.frame_steps import ALL, ALLOW, DENY, DESCRIBE, GROUP, TOPIC, Scenario, Step, creation
+from testkit.frame_steps import (
+    ALL,
+    ALLOW,
+    DENY,
+    DESCRIBE,
+    GROUP,
+    TOPIC,
+    Scenario,
+    Step,
+    creation,
+    step,
+)
 from testkit.frame_steps import create as create_acls
 from testkit.side_by_side import id_of
 
@@ -95,21 +106,23 @@ class _Group:
         topic = kind.OffsetCommitRequestTopic(
             name=name, topic_id=id_of(name), partitions=(partition,)
         )
-        request = kind.OffsetCommitRequest(
+        return step(
+            kind,
+            self.chance.randint(6, 9),
             group_id=self.chance.choice(self.ids),
             member_id=self.chance.choice((*MEMBERS, "")),
             generation_id_or_member_epoch=self.chance.choice((-1, 1, 2, 9)),
             topics=(topic,),
         )
-        return Step(None, request, kind.OffsetCommitResponse, self.chance.randint(6, 9))
 
     def _classic(self) -> Step:
-        request = heartbeat.HeartbeatRequest(
+        return step(
+            heartbeat,
+            4,
             group_id=self.chance.choice(self.ids),
             generation_id=1,
             member_id=self.chance.choice(MEMBERS),
         )
-        return Step(None, request, heartbeat.HeartbeatResponse, 4)
 
 
 def consumer_scenarios(count: int, seed: int = 848) -> Iterator[Scenario]:

@@ -23,6 +23,7 @@ from testkit.frame_steps import (
     as_users,
     create,
     creation,
+    step,
 )
 
 ON_CLUSTER = {"resource_type": CLUSTER, "resource_name": "kafka-cluster"}
@@ -74,14 +75,15 @@ def describe_quotas(
 ) -> Step:
     """Return the step that asks for quotas."""
     kind = describe_client_quotas
-    request = kind.DescribeClientQuotasRequest(
+    return step(
+        kind,
+        version,
         components=tuple(
             kind.ComponentData(entity_type=entity, match_type=how, match=match)
             for entity, how, match in components
         ),
         strict=strict,
     )
-    return Step(None, request, kind.DescribeClientQuotasResponse, version)
 
 
 def put(name: str, mechanism: int = 1, iterations: int = 4096) -> Upsertion:
@@ -139,7 +141,9 @@ def alter_quotas(
 ) -> Step:
     """Return the step that sets these values of entities; None deletes one."""
     kind = alter_client_quotas
-    request = kind.AlterClientQuotasRequest(
+    return step(
+        kind,
+        version,
         entries=tuple(
             kind.EntryData(
                 entity=tuple(
@@ -155,7 +159,6 @@ def alter_quotas(
         ),
         validate_only=validate_only,
     )
-    return Step(None, request, kind.AlterClientQuotasResponse, version)
 
 
 def altered_quotas(version: int) -> tuple[Step, ...]:

@@ -43,6 +43,7 @@ from testkit.frame_steps import (
     Step,
     create,
     creation,
+    step,
 )
 from testkit.side_by_side import id_of
 
@@ -128,13 +129,14 @@ def _produce(chance: Random) -> Step:
         part = produce.PartitionProduceData(index=chance.choice((0, 1, 9)), records=data)
         return produce.TopicProduceData(name=name, topic_id=id_of(name), partition_data=(part,))
 
-    request = produce.ProduceRequest(
+    return step(
+        produce,
+        version,
         transactional_id=chance.choice(IDS) if transactional else None,
         acks=-1,
         timeout_ms=5000,
         topic_data=_topics(chance, topic),
     )
-    return Step(None, request, produce.ProduceResponse, version)
 
 
 def _fetch(chance: Random) -> Step:
@@ -148,7 +150,9 @@ def _fetch(chance: Random) -> Step:
         )
         return fetch.FetchTopic(topic=name, topic_id=id_of(name), partitions=(part,))
 
-    request = fetch.FetchRequest(
+    return step(
+        fetch,
+        version,
         max_wait_ms=0,
         min_bytes=1,
         max_bytes=1_000_000,
@@ -156,7 +160,6 @@ def _fetch(chance: Random) -> Step:
         replica_id=2 if version < 15 and chance.random() < 0.1 else -1,
         topics=_topics(chance, topic),
     )
-    return Step(None, request, fetch.FetchResponse, version)
 
 
 def _list_offsets(chance: Random) -> Step:
@@ -177,8 +180,7 @@ def _offsets_at(
         part = kind.ListOffsetsPartition(partition_index=index, timestamp=chance.choice(times))
         return kind.ListOffsetsTopic(name=name, partitions=(part,))
 
-    request = kind.ListOffsetsRequest(replica_id=-1, topics=_topics(chance, topic))
-    return Step(None, request, kind.ListOffsetsResponse, chance.randint(1, newest))
+    return step(kind, chance.randint(1, newest), replica_id=-1, topics=_topics(chance, topic))
 
 
 def _epochs(chance: Random) -> Step:
@@ -202,8 +204,7 @@ def _epochs_of(chance: Random, indexes: tuple[int, ...], epochs: tuple[int, ...]
             )
         return kind.OffsetForLeaderTopic(topic=name, partitions=(part,))
 
-    request = kind.OffsetForLeaderEpochRequest(replica_id=-1, topics=_topics(chance, topic))
-    return Step(None, request, kind.OffsetForLeaderEpochResponse, chance.randint(2, 4))
+    return step(kind, chance.randint(2, 4), replica_id=-1, topics=_topics(chance, topic))
 
 
 def _delete_records(chance: Random) -> Step:
@@ -213,20 +214,23 @@ def _delete_records(chance: Random) -> Step:
         part = kind.DeleteRecordsPartition(partition_index=0, offset=chance.choice((0, 99)))
         return kind.DeleteRecordsTopic(name=name, partitions=(part,))
 
-    request = kind.DeleteRecordsRequest(timeout_ms=5000, topics=_topics(chance, topic))
-    return Step(None, request, kind.DeleteRecordsResponse, chance.randint(0, 2))
+    return step(kind, chance.randint(0, 2), timeout_ms=5000, topics=_topics(chance, topic))
 
 
 def _find(chance: Random) -> Step:
     kind = chance.choice((0, 1))
-    request = find_coordinator.FindCoordinatorRequest(
-        key=chance.choice(IDS if kind else GROUPS), key_type=kind
+    return step(
+        find_coordinator,
+        chance.randint(1, 3),
+        key=chance.choice(IDS if kind else GROUPS),
+        key_type=kind,
     )
-    return Step(None, request, find_coordinator.FindCoordinatorResponse, chance.randint(1, 3))
 
 
 def _join(chance: Random) -> Step:
-    request = join_group.JoinGroupRequest(
+    return step(
+        join_group,
+        chance.randint(2, 9),
         group_id=chance.choice((*GROUPS, "")),
         session_timeout_ms=chance.choice((10_000, 10_000, 1)),
         rebalance_timeout_ms=10_000,
@@ -234,26 +238,29 @@ def _join(chance: Random) -> Step:
         protocol_type="consumer",
         protocols=(join_group.JoinGroupRequestProtocol(name="range", metadata=b"m"),),
     )
-    return Step(None, request, join_group.JoinGroupResponse, chance.randint(2, 9))
 
 
 def _sync(chance: Random) -> Step:
     version = chance.randint(0, 5)
-    request = sync_group.SyncGroupRequest(
+    return step(
+        sync_group,
+        version,
         group_id=chance.choice((*GROUPS, "")),
         generation_id=1,
         member_id="m-1",
         protocol_type="consumer" if chance.random() < 0.9 else None,
         protocol_name="range",
     )
-    return Step(None, request, sync_group.SyncGroupResponse, version)
 
 
 def _heartbeat(chance: Random) -> Step:
-    request = heartbeat.HeartbeatRequest(
-        group_id=chance.choice((*GROUPS, "")), generation_id=1, member_id="m-1"
+    return step(
+        heartbeat,
+        chance.randint(0, 4),
+        group_id=chance.choice((*GROUPS, "")),
+        generation_id=1,
+        member_id="m-1",
     )
-    return Step(None, request, heartbeat.HeartbeatResponse, chance.randint(0, 4))
 
 
 def _leave(chance: Random) -> Step:
@@ -262,12 +269,13 @@ def _leave(chance: Random) -> Step:
         leave_group.MemberIdentity(member_id="m-1"),
         leave_group.MemberIdentity(member_id="", group_instance_id="i-1"),
     )
-    request = leave_group.LeaveGroupRequest(
+    return step(
+        leave_group,
+        version,
         group_id=chance.choice((*GROUPS, "")),
         member_id="m-1" if version < 3 else "",
         members=members if version >= 3 else (),
     )
-    return Step(None, request, leave_group.LeaveGroupResponse, version)
 
 
 def _commit(chance: Random) -> Step:
@@ -279,10 +287,13 @@ def _commit(chance: Random) -> Step:
         part = kind.OffsetCommitRequestPartition(partition_index=index, committed_offset=5)
         return kind.OffsetCommitRequestTopic(name=name, topic_id=id_of(name), partitions=(part,))
 
-    request = kind.OffsetCommitRequest(
-        group_id=group, generation_id_or_member_epoch=epoch, topics=_topics(chance, topic)
+    return step(
+        kind,
+        chance.randint(2, 9),
+        group_id=group,
+        generation_id_or_member_epoch=epoch,
+        topics=_topics(chance, topic),
     )
-    return Step(None, request, kind.OffsetCommitResponse, chance.randint(2, 9))
 
 
 TEXTS = ("", "text", None, "x" * 4096, "\u00e9" * 4096, "\U0001f600" * 2048)
@@ -290,22 +301,22 @@ TEXTS = ("", "text", None, "x" * 4096, "\u00e9" * 4096, "\U0001f600" * 2048)
 
 def _commit_with_texts(chance: Random) -> Step:
     """Return a commit in which offsets, texts, epochs of leaders and members vary too."""
-    step = _commit(chance)
+    done = _commit(chance)
     topics = tuple(
         topic.replace(
             partitions=tuple(
                 part.replace(
                     committed_offset=chance.choice((5, 0, -1, -7)),
                     committed_metadata=chance.choice(TEXTS),
-                    committed_leader_epoch=chance.choice((-1, 0, 9)) if step.version >= 6 else -1,
+                    committed_leader_epoch=chance.choice((-1, 0, 9)) if done.version >= 6 else -1,
                 )
                 for part in topic.partitions
             )
         )
-        for topic in step.request.topics
+        for topic in done.request.topics
     )
     member = {"member_id": chance.choice(("", "", "m"))}
-    return step._replace(request=step.request.replace(topics=topics, **member))
+    return done._replace(request=done.request.replace(topics=topics, **member))
 
 
 def _fetch_offsets(chance: Random) -> Step:
@@ -315,8 +326,7 @@ def _fetch_offsets(chance: Random) -> Step:
     def topic(name: str) -> offset_fetch.OffsetFetchRequestTopic:
         return kind.OffsetFetchRequestTopic(name=name, partition_indexes=(0,))
 
-    request = kind.OffsetFetchRequest(group_id=group, topics=_topics(chance, topic))
-    return Step(None, request, kind.OffsetFetchResponse, chance.randint(1, 7))
+    return step(kind, chance.randint(1, 7), group_id=group, topics=_topics(chance, topic))
 
 
 def _fetch_groups(chance: Random) -> Step:
@@ -333,8 +343,7 @@ def _fetch_groups(chance: Random) -> Step:
         )
         for group in chance.sample((*GROUPS, "g-none", ""), chance.randint(0, 3))
     )
-    request = kind.OffsetFetchRequest(groups=groups)
-    return Step(None, request, kind.OffsetFetchResponse, version)
+    return step(kind, version, groups=groups)
 
 
 def _delete_offsets(chance: Random) -> Step:
@@ -345,32 +354,30 @@ def _delete_offsets(chance: Random) -> Step:
         part = kind.OffsetDeleteRequestPartition(partition_index=0)
         return kind.OffsetDeleteRequestTopic(name=name, partitions=(part,))
 
-    request = kind.OffsetDeleteRequest(group_id=group, topics=_topics(chance, topic))
-    return Step(None, request, kind.OffsetDeleteResponse, 0)
+    return step(kind, 0, group_id=group, topics=_topics(chance, topic))
 
 
 def _delete_groups(chance: Random) -> Step:
     names = tuple(chance.choices((*GROUPS, "g-none", ""), k=chance.randint(0, 3)))
-    request = delete_groups.DeleteGroupsRequest(groups_names=names)
-    return Step(None, request, delete_groups.DeleteGroupsResponse, chance.randint(0, 2))
+    return step(delete_groups, chance.randint(0, 2), groups_names=names)
 
 
 def _show_groups(chance: Random) -> Step:
     if chance.random() < 0.5:
         return Step(None, list_groups.ListGroupsRequest(), list_groups.ListGroupsResponse, 5)
-    request = describe_groups.DescribeGroupsRequest(groups=(*GROUPS, "g-none"))
-    return Step(None, request, describe_groups.DescribeGroupsResponse, 6)
+    return step(describe_groups, 6, groups=(*GROUPS, "g-none"))
 
 
 def _init(chance: Random) -> Step:
-    request = init_producer_id.InitProducerIdRequest(
+    return step(
+        init_producer_id,
+        chance.randint(0, 5),
         transactional_id=chance.choice((*IDS, "", None)),
         # Refused after the permissions: ids would be the server's own.
         transaction_timeout_ms=chance.choice((0, 2**30)),
         producer_id=-1,
         producer_epoch=-1,
     )
-    return Step(None, request, init_producer_id.InitProducerIdResponse, chance.randint(0, 5))
 
 
 def _add_partitions(chance: Random) -> Step:
@@ -379,13 +386,14 @@ def _add_partitions(chance: Random) -> Step:
         chance,
         lambda name: kind.AddPartitionsToTxnTopic(name=name, partitions=(chance.choice((0, 9)),)),
     )
-    request = kind.AddPartitionsToTxnRequest(
+    return step(
+        kind,
+        chance.randint(0, 3),
         v3_and_below_transactional_id=chance.choice(IDS),
         v3_and_below_producer_id=7,
         v3_and_below_producer_epoch=0,
         v3_and_below_topics=topics,
     )
-    return Step(None, request, kind.AddPartitionsToTxnResponse, chance.randint(0, 3))
 
 
 def _producer(chance: Random) -> dict[str, Any]:
@@ -401,8 +409,7 @@ def _add_offsets(chance: Random) -> Step:
 
 
 def _end(chance: Random) -> Step:
-    request = end_txn.EndTxnRequest(**_producer(chance), committed=chance.random() < 0.5)
-    return Step(None, request, end_txn.EndTxnResponse, chance.randint(0, 5))
+    return step(end_txn, chance.randint(0, 5), **_producer(chance), committed=chance.random() < 0.5)
 
 
 def _commit_in_transaction(chance: Random) -> Step:
@@ -413,8 +420,9 @@ def _commit_in_transaction(chance: Random) -> Step:
         part = kind.TxnOffsetCommitRequestPartition(partition_index=9, committed_offset=5)
         return kind.TxnOffsetCommitRequestTopic(name=name, partitions=(part,))
 
-    request = kind.TxnOffsetCommitRequest(**producer, group_id=group, topics=_topics(chance, topic))
-    return Step(None, request, kind.TxnOffsetCommitResponse, chance.randint(0, 5))
+    return step(
+        kind, chance.randint(0, 5), **producer, group_id=group, topics=_topics(chance, topic)
+    )
 
 
 MAKERS: tuple[Maker, ...] = (

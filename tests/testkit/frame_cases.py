@@ -20,6 +20,7 @@ from testkit.frame_steps import (
     make_topics,
     named,
     new_topic,
+    step,
 )
 
 
@@ -36,8 +37,7 @@ def increased(version: int, *rows: tuple[str, int, Any], **fields: Any) -> Step:
         )
         for name, count, assignments in rows
     )
-    request = kind.CreatePartitionsRequest(**{"topics": topics, "timeout_ms": 10000, **fields})
-    return Step(None, request, kind.CreatePartitionsResponse, version)
+    return step(kind, version, **{"topics": topics, "timeout_ms": 10000, **fields})
 
 
 def increase_scenarios() -> Iterator[Scenario]:

@@ -4,6 +4,7 @@ A step names the user who asks (None is the super user ANONYMOUS on the plain li
 request, and the version.
 """
 
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from doorkeeper_wire.messages import (
@@ -54,6 +55,14 @@ class Scenario(NamedTuple):
     """True where a broker needs its group coordinator, which it starts when first asked for."""
 
 
+def step(kind: ModuleType, version: int, **fields: Any) -> Step:
+    """Return the step of the request that a module of messages has, with these fields."""
+    words = kind.__name__.rpartition(".")[2].split("_")
+    name = "".join(word.capitalize() for word in words)
+    request, response = (getattr(kind, f"{name}{end}") for end in ("Request", "Response"))
+    return Step(None, request(**fields), response, version)
+
+
 def creation(**changed: Any) -> create_acls.AclCreation:
     """Return a good creation with some fields changed."""
     plain = {
@@ -70,14 +79,12 @@ def creation(**changed: Any) -> create_acls.AclCreation:
 
 def create(*creations: create_acls.AclCreation, version: int = 3, user: str | None = None) -> Step:
     """Return the step that creates these."""
-    request = create_acls.CreateAclsRequest(creations=tuple(creations))
-    return Step(user, request, create_acls.CreateAclsResponse, version)
+    return step(create_acls, version, creations=tuple(creations))._replace(user=user)
 
 
 def describe(version: int = 3, user: str | None = None, **changed: Any) -> Step:
     """Return the step that describes with an open filter, some fields changed."""
-    request = describe_acls.DescribeAclsRequest(**{**OPEN_FILTER, **changed})
-    return Step(user, request, describe_acls.DescribeAclsResponse, version)
+    return step(describe_acls, version, **{**OPEN_FILTER, **changed})._replace(user=user)
 
 
 def delete_filter(**changed: Any) -> delete_acls.DeleteAclsFilter:
@@ -89,8 +96,7 @@ def delete(
     *filters: delete_acls.DeleteAclsFilter, version: int = 3, user: str | None = None
 ) -> Step:
     """Return the step that deletes what these match."""
-    request = delete_acls.DeleteAclsRequest(filters=tuple(filters))
-    return Step(user, request, delete_acls.DeleteAclsResponse, version)
+    return step(delete_acls, version, filters=tuple(filters))._replace(user=user)
 
 
 def as_users(*steps: Step) -> tuple[Step, ...]:
@@ -106,8 +112,7 @@ def named(*names: str | None) -> tuple[metadata.MetadataRequestTopic, ...]:
 def ask_metadata(version: int, topics: Any, **flags: Any) -> Step:
     """Return the Metadata step; no topics are ever created by it."""
     plain: dict[str, Any] = {"allow_auto_topic_creation": version < 4, **flags}
-    request = metadata.MetadataRequest(topics=topics, **plain)
-    return Step(None, request, metadata.MetadataResponse, version)
+    return step(metadata, version, topics=topics, **plain)
 
 
 def new_topic(name: str, **changed: Any) -> create_topics.CreatableTopic:
@@ -120,20 +125,16 @@ def make_topics(
     *topics: create_topics.CreatableTopic, version: int, validate: bool = False
 ) -> Step:
     """Return the CreateTopics step."""
-    request = create_topics.CreateTopicsRequest(
-        topics=topics, timeout_ms=10000, validate_only=validate
-    )
-    return Step(None, request, create_topics.CreateTopicsResponse, version)
+    fields = {"timeout_ms": 10000, "validate_only": validate}
+    return step(create_topics, version, topics=topics, **fields)
 
 
 def ask_configs(version: int, resource_type: int, name: str, keys: Any, **flags: Any) -> Step:
     """Return the DescribeConfigs step for one resource."""
-    kind = describe_configs
-    resource = kind.DescribeConfigsResource(
+    resource = describe_configs.DescribeConfigsResource(
         resource_type=resource_type, resource_name=name, configuration_keys=keys
     )
-    request = kind.DescribeConfigsRequest(resources=(resource,), **flags)
-    return Step(None, request, kind.DescribeConfigsResponse, version)
+    return step(describe_configs, version, resources=(resource,), **flags)
 
 
 Altered = tuple[int, str, tuple[tuple[str, int, str | None], ...]]
@@ -143,36 +144,29 @@ Altered = tuple[int, str, tuple[tuple[str, int, str | None], ...]]
 def replace_configs(version: int, *resources: Altered) -> Step:
     """Return the AlterConfigs step, which takes no operations."""
     kind = alter_configs
-    request = kind.AlterConfigsRequest(
-        resources=tuple(
-            kind.AlterConfigsResource(
-                resource_type=resource_type,
-                resource_name=name,
-                configs=tuple(
-                    kind.AlterableConfig(name=key, value=value) for key, _, value in keys
-                ),
-            )
-            for resource_type, name, keys in resources
+    rows = tuple(
+        kind.AlterConfigsResource(
+            resource_type=resource_type,
+            resource_name=name,
+            configs=tuple(kind.AlterableConfig(name=key, value=value) for key, _, value in keys),
         )
+        for resource_type, name, keys in resources
     )
-    return Step(None, request, kind.AlterConfigsResponse, version)
+    return step(kind, version, resources=rows)
 
 
 def change_configs(version: int, *resources: Altered, validate: bool = False) -> Step:
     """Return the IncrementalAlterConfigs step."""
     kind = incremental_alter_configs
-    request = kind.IncrementalAlterConfigsRequest(
-        resources=tuple(
-            kind.AlterConfigsResource(
-                resource_type=resource_type,
-                resource_name=name,
-                configs=tuple(
-                    kind.AlterableConfig(name=key, config_operation=operation, value=value)
-                    for key, operation, value in keys
-                ),
-            )
-            for resource_type, name, keys in resources
-        ),
-        validate_only=validate,
+    rows = tuple(
+        kind.AlterConfigsResource(
+            resource_type=resource_type,
+            resource_name=name,
+            configs=tuple(
+                kind.AlterableConfig(name=key, config_operation=operation, value=value)
+                for key, operation, value in keys
+            ),
+        )
+        for resource_type, name, keys in resources
     )
-    return Step(None, request, kind.IncrementalAlterConfigsResponse, version)
+    return step(kind, version, resources=rows, validate_only=validate)

@@ -1,4 +1,4 @@
-"""What the differential suite asks about replicas: leaders, folders, transactions.
+"""Scenarios of replicas: leaders, folders, transactions.
 
 The partitions hold no records; ``t-one`` and ``t-two`` have two partitions each.
 """
@@ -20,7 +20,6 @@ from doorkeeper_wire.messages import (
 from testkit.frame_steps import (
     ALTER,
     CLUSTER,
-    DELETE,
     DESCRIBE,
     READ,
     TRANSACTIONAL_ID,
@@ -31,23 +30,19 @@ from testkit.frame_steps import (
     create,
     creation,
     named,
+    step,
 )
 
 TOPICS = ("t-one", "t-two")
-
+ON_CLUSTER: dict[str, Any] = {
+    "resource_type": CLUSTER,
+    "resource_name": "kafka-cluster",
+    "principal": "User:bob",
+}
 GRANTS = create(
     creation(resource_name="t-one", operation=READ),
-    creation(resource_name="t-one", operation=DELETE),
-    creation(resource_name="absent", operation=DELETE),
-    *(
-        creation(
-            resource_type=CLUSTER,
-            resource_name="kafka-cluster",
-            operation=operation,
-            principal="User:bob",
-        )
-        for operation in (ALTER, DESCRIBE)
-    ),
+    creation(**ON_CLUSTER, operation=ALTER),
+    creation(**ON_CLUSTER, operation=DESCRIBE),
 )
 """alice reads one topic, bob may alter and describe the cluster."""
 
@@ -56,33 +51,20 @@ def reassignment_scenarios() -> Iterator[Scenario]:
     """Reassignments: to brokers that can and cannot hold a partition, cancelled, listed."""
     kind = alter_partition_reassignments
 
-    def move(version: int, *asked: tuple[str, int, tuple[int, ...] | None], **fields: Any) -> Step:
-        request = kind.AlterPartitionReassignmentsRequest(
-            topics=tuple(
-                kind.ReassignableTopic(
-                    name=name,
-                    partitions=(
-                        kind.ReassignablePartition(partition_index=index, replicas=replicas),
-                    ),
-                )
-                for name, index, replicas in asked
-            ),
-            **fields,
+    def move(version: int, *rows: tuple[str, int, tuple[int, ...] | None], **fields: Any) -> Step:
+        topics = tuple(
+            kind.ReassignableTopic(
+                name=name,
+                partitions=(kind.ReassignablePartition(partition_index=index, replicas=replicas),),
+            )
+            for name, index, replicas in rows
         )
-        return Step(None, request, kind.AlterPartitionReassignmentsResponse, version)
+        return step(kind, version, topics=topics, **fields)
 
     listing = list_partition_reassignments
     some = (listing.ListPartitionReassignmentsTopics(name="t-one", partition_indexes=(0, 9)),)
-    lists = [
-        Step(
-            None,
-            listing.ListPartitionReassignmentsRequest(topics=topics),
-            listing.ListPartitionReassignmentsResponse,
-            0,
-        )
-        for topics in (None, (), some)
-    ]
-    for version in (0, 1):
+    lists = [step(listing, 0, topics=topics) for topics in (None, (), some)]
+    for version in range(2):
         steps = (
             *lists,
             move(version, ("t-one", 0, (1,)), ("absent", 0, (1,)), ("t-two", 9, (1,))),
@@ -101,62 +83,38 @@ def reassignment_scenarios() -> Iterator[Scenario]:
 def election_scenarios() -> Iterator[Scenario]:
     """ElectLeaders: of partitions that have their leader, and of none; all; an unknown type."""
     kind = elect_leaders
-
-    def elect(version: int, partitions: Any, **fields: Any) -> Step:
-        topics = partitions and tuple(
-            kind.TopicPartitions(topic=name, partitions=indexes) for name, indexes in partitions
-        )
-        request = kind.ElectLeadersRequest(topic_partitions=topics, **fields)
-        return Step(None, request, kind.ElectLeadersResponse, version)
-
-    asked = (("t-one", (0, 1, 2, -1)), ("absent", (0,)))
-    for version in range(3):
-        steps = [elect(version, asked), elect(version, None), elect(version, ())]
+    some = tuple(
+        kind.TopicPartitions(topic=name, partitions=indexes)
+        for name, indexes in (("t-one", (0, 1, 2, -1)), ("absent", (0,)))
+    )
+    for version in (0, 2):
+        steps = [step(kind, version, topic_partitions=topics) for topics in (some, None, ())]
         if version >= 1:
-            steps += [elect(version, asked, election_type=each) for each in (1, 2)]
+            odd = {"topic_partitions": some}
+            steps += [step(kind, version, **odd, election_type=each) for each in (1, 2)]
         yield Scenario(f"ElectLeaders {version}", (GRANTS, *as_users(*steps)), TOPICS)
 
 
 def folder_scenarios() -> Iterator[Scenario]:
     """Folders: some partitions in them, and none; moves to a folder that is not there."""
     describing, moving = describe_log_dirs, alter_replica_log_dirs
-    asked = (("t-one", (1, 0, 9)), ("t-one", (0,)), ("absent", (0,)))
     topics = tuple(
-        describing.DescribableLogDirTopic(topic=name, partitions=indexes) for name, indexes in asked
+        describing.DescribableLogDirTopic(topic=name, partitions=indexes)
+        for name, indexes in (("t-one", (1, 0, 9)), ("t-one", (0,)), ("absent", (0,)))
     )
-    for version in (1, 5):
-        described = as_users(
-            *(
-                Step(
-                    None,
-                    describing.DescribeLogDirsRequest(topics=each),
-                    describing.DescribeLogDirsResponse,
-                    version,
-                )
-                for each in (topics, topics[2:], ())
-            )
+    moves = tuple(
+        moving.AlterReplicaLogDir(
+            path="/no/such/folder",
+            topics=(moving.AlterReplicaLogDirTopic(name=name, partitions=(0,)),),
         )
-        yield Scenario(f"DescribeLogDirs {version}", (GRANTS, *described), TOPICS)
-    for version in range(1, 3):
-        moves = tuple(
-            moving.AlterReplicaLogDir(
-                path="/no/such/folder",
-                topics=(moving.AlterReplicaLogDirTopic(name=name, partitions=(0,)),),
-            )
-            for name in ("t-one", "absent")
+        for name in ("t-one", "absent")
+    )
+    for version, newest in ((1, 5), (2, 2)):
+        steps = (
+            *(step(describing, newest, topics=each) for each in (topics, topics[2:], ())),
+            *(step(moving, version, dirs=dirs) for dirs in (moves[:1], moves[1:], ())),
         )
-        steps = as_users(
-            *(
-                Step(
-                    None,
-                    moving.AlterReplicaLogDirsRequest(dirs=dirs),
-                    moving.AlterReplicaLogDirsResponse,
-                    version,
-                )
-                for dirs in (moves[:1], moves[1:], ())
-            )
-        )
-        yield Scenario(f"AlterReplicaLogDirs {version}", (GRANTS, *steps), TOPICS)
+        yield Scenario(f"folders {version}", (GRANTS, *as_users(*steps)), TOPICS)
 
 
 def transaction_scenarios() -> Iterator[Scenario]:
@@ -166,55 +124,31 @@ def transaction_scenarios() -> Iterator[Scenario]:
         creation(resource_name="t-one", operation=READ),
         creation(resource_name="absent", operation=READ),
     )
-    listing = list_transactions
-    for version in range(3):
+    for version in (0, 2):
         steps = [
-            Step(None, listing.ListTransactionsRequest(**fields), response, version)
-            for response in (listing.ListTransactionsResponse,)
-            for fields in (
-                {},
-                {"state_filters": ("Ongoing", "ongoing", "Empty", "Nonsense", "Dead")},
-                {"producer_id_filters": (1, -1)},
-            )
+            step(list_transactions, version),
+            step(list_transactions, version, state_filters=("Ongoing", "ongoing", "Empty", "Dead")),
+            step(list_transactions, version, producer_id_filters=(1, -1)),
         ]
         if version >= 2:
-            response = listing.ListTransactionsResponse
+            patterns = ("", "a.*", "(", "[")
             steps += [
-                Step(
-                    None,
-                    listing.ListTransactionsRequest(transactional_id_pattern=pattern),
-                    response,
-                    version,
-                )
-                for pattern in ("", "a.*", "(", "[")
+                step(list_transactions, version, transactional_id_pattern=each) for each in patterns
             ]
         yield Scenario(f"ListTransactions {version}", (grants, *as_users(*steps)), groups=True)
-    describing = describe_transactions
-    request = describing.DescribeTransactionsRequest(transactional_ids=("tx", "other", "", "tx"))
-    step = Step(None, request, describing.DescribeTransactionsResponse, 0)
-    yield Scenario("DescribeTransactions", (grants, *as_users(step)), groups=True)
-    producing = describe_producers
-    names = ("t-one", "t-two", "absent", "bad name", "")
-    producers = producing.DescribeProducersRequest(
-        topics=tuple(
-            producing.TopicRequest(name=name, partition_indexes=(0, 2, -1)) for name in names
-        )
+    asked = step(describe_transactions, 0, transactional_ids=("tx", "other", "", "tx"))
+    yield Scenario("DescribeTransactions", (grants, *as_users(asked)), groups=True)
+    topics = tuple(
+        describe_producers.TopicRequest(name=name, partition_indexes=(0, 2, -1))
+        for name in ("t-one", "t-two", "absent", "bad name", "")
     )
-    step = Step(None, producers, producing.DescribeProducersResponse, 0)
-    yield Scenario("DescribeProducers", (grants, *as_users(step)), TOPICS)
+    asked = step(describe_producers, 0, topics=topics)
+    yield Scenario("DescribeProducers", (grants, *as_users(asked)), TOPICS)
 
 
 def broker_scenarios() -> Iterator[Scenario]:
     """UnregisterBroker of ids that no broker has."""
-    steps = [
-        Step(
-            None,
-            unregister_broker.UnregisterBrokerRequest(broker_id=broker_id),
-            unregister_broker.UnregisterBrokerResponse,
-            0,
-        )
-        for broker_id in (77, -1)
-    ]
+    steps = [step(unregister_broker, 0, broker_id=broker_id) for broker_id in (77, -1)]
     yield Scenario("UnregisterBroker", (GRANTS, *as_users(*steps)))
 
 

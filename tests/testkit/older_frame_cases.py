@@ -23,6 +23,7 @@ from testkit.frame_steps import (
     describe,
     make_topics,
     new_topic,
+    step,
 )
 
 CODES = (-1, 1, 2, 3, 4, 7, 8, 16, 99)
@@ -91,8 +92,7 @@ def good_and_bad_topics() -> tuple[create_topics.CreatableTopic, ...]:
 def remove_topics() -> Step:
     """Return the DeleteTopics step: known, unknown, repeated and refused names."""
     names = ("a-good", "b-good", "absent", "a-good", "", "c-refused")
-    request = delete_topics.DeleteTopicsRequest(topic_names=names, timeout_ms=10000)
-    return Step(None, request, delete_topics.DeleteTopicsResponse, 0)
+    return step(delete_topics, 0, topic_names=names, timeout_ms=10000)
 
 
 def topic_scenarios() -> Iterator[Scenario]:

@@ -89,16 +89,6 @@ def print_line(text: str) -> None:
     sys.stderr.flush()
 
 
-class ByListener(InMemory):
-    """Allows what comes over SASL on the listener INSIDE; elsewhere no one may do anything."""
-
-    def authorize(
-        self, context: AuthorizableRequestContext, actions: Sequence[Action]
-    ) -> list[AuthorizationResult]:
-        inside = (context.listener_name, context.security_protocol) == ("INSIDE", "SASL_PLAINTEXT")
-        return [ALLOWED if inside else DENIED] * len(actions)
-
-
 class Unhurried(InMemory):
     """Completes each item as the name of its resource says.
 
@@ -179,14 +169,6 @@ class OutOfMemory(InMemory):
         if self.configs["plugin.needs"] == "create_acls":
             self._raise()
         return super().create_acls(context, bindings)
-
-
-class Breaks(InMemory):
-    """Lets in whoever asks for ACLs, and gives up half-way."""
-
-    def acls(self, wanted: AclBindingFilter) -> Iterator[AclBinding]:
-        yield from sorted(self.held)[:1]
-        raise ApiError(ErrorCode.POLICY_VIOLATION, "no more than that")
 
 
 class Answers(InMemory):
