@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from doorkeeper.kinds.change import SERVER
@@ -66,22 +64,6 @@ async def test_each_change_that_is_being_written_has_its_own_time() -> None:
         store.gate.set()
         assert await outcomes(second) == [2]
     assert keys_of(log.state) == ["a", "b"]
-
-
-async def test_what_was_withdrawn_does_not_delay_the_end() -> None:
-    """It left the queue: nothing waits for a store that is away any more."""
-    log, store = await sharing(timeout_s=10)
-    store.is_away = True
-    with time_by_hand() as clock:
-        withdrawn = log.submit(setting("a"), SERVER, 5)
-        await turns()
-        clock.now_s += 5
-        await turns()
-        assert isinstance(withdrawn.exception(), TimeoutError)
-
-        closing = asyncio.ensure_future(log.aclose())
-        await turns()
-        assert closing.done()
 
 
 @pytest.mark.parametrize(("timeout_s", "expected"), [(5, TimeoutError), (10, StoreUnavailable)])
