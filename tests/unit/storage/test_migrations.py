@@ -38,7 +38,9 @@ async def test_an_older_store_is_copied_and_migrated(data_dir: Path, version: in
     revision = store.revision
     store.close()
 
-    only_in_3 = {name: [] for name in ROWS if name not in (ACL.name, TOPIC.name)}
+    only_in_3: dict[str, list[object]] = {
+        name: [] for name in ROWS if name not in (ACL.name, TOPIC.name)
+    }
     assert found == (ROWS if version == 3 else ROWS | {TOPIC.name: [topic("kept", 3)]} | only_in_3)
     assert revision == sum(since <= version for since, _ in CHANGES)
     assert store.identity.cluster_id == CLUSTER_ID
