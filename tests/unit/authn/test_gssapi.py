@@ -1,6 +1,6 @@
 """SASL GSSAPI: the order of tokens, and what the configuration must say.
 
-A real realm is asked in tests/interop/test_kerberos.py.
+A real realm is asked in tests/interop/logins/test_kerberos.py.
 """
 
 from __future__ import annotations
@@ -87,13 +87,7 @@ async def test_a_ticket_proves_who_the_client_is(threads: ThreadPoolExecutor) ->
     assert await mechanism.step(b"wrapped \1\0\0\0") == Success("alice/host@EXAMPLE.COM")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        b"kafka@host",
-        b"\xff\xfe",
-    ],
-)
+@pytest.mark.parametrize("name", [b"kafka@host", b"\xff\xfe"])
 def test_a_name_that_a_client_sends_is_not_used(name: bytes, threads: ThreadPoolExecutor) -> None:
     """Kafka authorizes every name and takes the ticket's; kafka-python sends the service's."""
     mechanism = GssapiMechanism(Security(proof=None), LibraryError, threads)
@@ -137,13 +131,7 @@ def test_a_client_does_not_go_on_for_ever(threads: ThreadPoolExecutor) -> None:
     assert outcomes[-1] == Failure(GENERAL, f"more than {STEPS_MAX} tokens")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        2529638933,
-        2529638946,
-    ],
-)
+@pytest.mark.parametrize("code", [2529638933, 2529638946])
 def test_what_may_work_a_moment_later_gets_no_answer(
     code: int, threads: ThreadPoolExecutor
 ) -> None:

@@ -150,18 +150,6 @@ async def test_who_leaves_ends_the_call() -> None:
     assert await guarded.check("a", "aa")
 
 
-async def test_a_refusal_of_a_token_is_no_fault() -> None:
-    """It is what the handler has to say."""
-    guarded = Guarded()
-
-    async def refuse() -> str:
-        raise TokenRefused("expired")
-
-    with pytest.raises(TokenRefused, match="expired"):
-        await guarded.guard.call_handler(refuse, str, CONTEXT)
-    assert guarded.logger.lines == []
-
-
 async def test_a_start_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a server would not start without a word, and SIGHUP and changes of keys wait for it."""
     monkeypatch.setattr("doorkeeper.authn.guarded_handler.START_S", 0.01)

@@ -84,10 +84,41 @@ def test_a_search_ends_after_a_time() -> None:
         JavaPattern("^CN=(([a-z])+.)+[A-Z]([a-z])+$").matches("CN=" + "a" * 3000)
 
 
-def test_what_is_too_large_is_refused() -> None:
-    """Nesting and repetition have bounds."""
-    with pytest.raises(PatternError, match="groups are within each other"):
-        JavaPattern("(" * 100 + ")" * 100)
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("(a", "a group does not end, at character 3 of the pattern"),
+        ("a)", "a bracket closes that none opens, at character 2 of the pattern"),
+        ("*a", "* repeats nothing"),
+        ("a{2,1}", "the bounds of a repetition are the wrong way round"),
+        ("a**", "a repetition is repeated"),
+        ("a{", "{ repeats nothing"),
+        (r"(a\1)", "a back reference names a group that has not ended before it"),
+        (r"(?i)(a)\1", "back references under (?i) are not supported"),
+        ("(?<a>b)(?<a>c)", "two groups are called a"),
+        ("(?x)a", "this kind of group is not supported; flags may be i and s"),
+        ("\\", "the pattern ends too early"),
+        (r"\G", "the escape G is not supported"),
+        (r"(?i)\p{Upper}", "Upper under (?i) is not supported"),
+        ("[a", "a class of characters does not end"),
+        ("[]", "a class of characters does not end"),
+        ("[&&a]", "&& stands between two sets of characters"),
+        ("[a&&]", "&& stands between two sets of characters"),
+        ("[b-a]", "a range of characters is the wrong way round"),
+        (r"[\Qa\E]", r"\Q within a class is not supported"),
+        (r"[\p{Greek}]", "this property is not supported"),
+        (r"[\x{110000}]", "this is no character"),
+        (r"[\ud800]", "this is no character"),
+        (r"[\y]", "the escape y is not supported"),
+        ("(" * 100 + ")" * 100, "groups are within each other"),
+    ],
+)
+def test_other_patterns_are_refused(pattern: str, said: str) -> None:
+    """What Java refuses, or what nothing here means exactly, with its place."""
+    with pytest.raises(PatternError) as refused:
+        JavaPattern(pattern)
+
+    assert said in str(refused.value)
 
 
 class Searched:

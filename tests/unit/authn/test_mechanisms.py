@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.provider import MechanismSettings
 from doorkeeper.config.jaas import LoginModule
 from testkit.plain import NO_SOURCES
 
-CONTEXT = AuthenticationContext("A", "SASL_PLAINTEXT", "127.0.0.1")
 PLAIN = MechanismSettings(
     name="PLAIN",
     listener_name="A",
     login_module=LoginModule("PlainLoginModule", "REQUIRED", {"user_alice": "hush"}),
 )
-
-
-def test_a_provider_is_that_of_the_settings() -> None:
-    """The users of the login module log in, each with a mechanism of their own."""
-    provider = provider_of(PLAIN, NO_SOURCES)
-
-    first, second = provider.begin(CONTEXT), provider.begin(CONTEXT)
-
-    assert first is not second
-    assert first.step(b"\0alice\0hush") == Success("alice")
 
 
 def test_an_unknown_mechanism_is_refused() -> None:

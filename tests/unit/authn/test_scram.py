@@ -206,13 +206,7 @@ def test_a_token_that_has_expired_lives_no_longer() -> None:
     assert outcome.lifetime_ms == 0
 
 
-@pytest.mark.parametrize(
-    "extensions",
-    [
-        "",
-        "other=true",
-    ],
-)
+@pytest.mark.parametrize("extensions", ["", "other=true"])
 def test_a_token_is_no_user(extensions: str) -> None:
     """Without the extension a token's id is a name that nobody has."""
     token = TokenLogin(Principal("User", "alice"), HMAC, NOW_MS + 5000)

@@ -38,24 +38,6 @@ def changed(file: UsersFile, **users: str) -> None:
     os.utime(file.path, (before + 7, before + 7))
 
 
-def test_users_are_read(file: UsersFile) -> None:
-    """Comments and empty lines do not count; only the right password of a user is right."""
-    users = file.users
-
-    assert len(users) == 1
-    assert users.check("alice", "hush")
-    assert not users.check("alice", "hus")
-    assert not users.check("bob", "hush")
-
-
-def test_a_name_may_hold_colons_and_blanks(tmp_path: Path) -> None:
-    """The last colon ends it."""
-    path = tmp_path / "users.txt"
-    path.write_text(f"urn:a b:{record('x').text()}\n", encoding="utf-8-sig")
-
-    assert list(read(path)) == ["urn:a b"]
-
-
 def test_an_unchanged_file_is_not_read(file: UsersFile) -> None:
     """The users stay the very same."""
     before = file.users

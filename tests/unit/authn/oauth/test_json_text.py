@@ -7,7 +7,6 @@ import pytest
 from doorkeeper.authn.oauth.json_text import (
     InvalidJson,
     decode_base64url,
-    is_unicode,
     json_object,
     lenient_json_object,
 )
@@ -43,14 +42,6 @@ def test_strictly_names_are_unique_and_nothing_follows() -> None:
 def test_leniently_the_last_counts() -> None:
     """Tokens without a signature are read as Jackson does."""
     assert lenient_json_object(b'\xef\xbb\xbf {"a":1,"a":2}}garbage') == {"a": 2}
-
-
-def test_half_a_pair_of_surrogates_is_not_unicode() -> None:
-    """JSON can write it, UTF-8 cannot."""
-    found = json_object(b'{"whole":"\\ud83d\\ude00","half":"\\ude00"}')
-
-    assert is_unicode(str(found["whole"]))
-    assert not is_unicode(str(found["half"]))
 
 
 def test_base64_is_for_urls() -> None:

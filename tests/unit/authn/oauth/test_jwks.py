@@ -11,33 +11,6 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from doorkeeper.authn.oauth.jwks import KEYS_MAX, parse
 from testkit.tokens import encoded, key_of, key_set, public
 
-KINDS = {
-    "RSA": {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"},
-    "EC": {"ES256"},
-    "P-384": {"ES384"},
-    "P-521": {"ES512"},
-    "Ed25519": {"EdDSA"},
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_key_has_its_algorithms(kind: str) -> None:
-    """A key is used with the algorithms of its kind and no others."""
-    [found] = parse(key_set(key_of(kind, "k"))).keys
-
-    assert found.kid == "k"
-    assert found.algorithms == KINDS[kind]
-
-
-def test_keys_are_found_by_id_and_algorithm() -> None:
-    """Of a token without a key's id, each key of the kind fits."""
-    keys = parse(key_set(key_of("EC", "a"), key_of("EC", "b"), key_of("RSA", "c"), key_of("EC")))
-
-    assert [each.kid for each in keys.candidates("b", "ES256")] == ["b"]
-    assert [each.kid for each in keys.candidates(None, "ES256")] == ["a", "b", None]
-    assert [each.kid for each in keys.candidates("a", "RS256")] == []
-    assert [each.kid for each in keys.candidates("A", "ES256")] == []
-
 
 def test_an_algorithm_in_the_key_restricts_it() -> None:
     """A key for RS256 is not used with PS256."""

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
-import pytest
-
 from doorkeeper.authn.contract import Challenge, Failure, Success
 from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.authn.oauth.mechanism import OAuthBearerMechanism, refusal_text
 from testkit.tokens import NOW_MS, first_message
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
 
 GOOD = ValidatedToken("alice", NOW_MS + 5000, {"sub": "alice"})
 MISSING_SCOPE = TokenRefused("why", status="insufficient_scope", scope="[a, b]")
@@ -90,19 +83,3 @@ def test_an_authorization_id_must_be_the_principal() -> None:
         "Authentication failed: Client requested an authorization id (bob) that is different"
         " from the token's principal name (alice)"
     )
-
-
-@pytest.mark.parametrize("token", ["good", "bad"])
-async def test_who_checks_may_take_time(token: str) -> None:
-    """A check that must wait ends in the same steps."""
-
-    async def later(token: str) -> ValidatedToken:
-        return taking(token)
-
-    mechanism = OAuthBearerMechanism(later, lambda: NOW_MS)
-
-    step = await cast("Awaitable[object]", mechanism.step(first_message(token)))
-
-    assert step == exchange().step(first_message(token))
-    if token == "bad":
-        assert isinstance(mechanism.step(b"\x01"), Failure)

@@ -17,12 +17,6 @@ def test_token_and_extensions_are_found() -> None:
     assert found.extensions == {"traceId": "42 x", "logicalCluster": "lkc-1"}
 
 
-@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
-def test_the_scheme_is_of_any_case(scheme: str) -> None:
-    """RFC 7628 compares it without case; spaces may stand behind it."""
-    assert parse(f"n,,\x01auth={scheme}   tok\x01\x01".encode()).token == "tok"
-
-
 BAD = {
     "nothing": b"",
     "channel binding": b"p=tls,,\x01auth=Bearer t\x01\x01",

@@ -158,40 +158,6 @@ async def test_the_rules_are_those_of_the_keys(url: str) -> None:
         assert not accepted(step(provider, signed(good | other, KEY, "ES256")))
 
 
-async def test_a_rotated_file_is_used_without_a_restart(url: str, tmp_path: Path) -> None:
-    """Old keys are no longer good; a file that is broken is told, with its key."""
-    provider = provider_of(settings(jwks_endpoint_url=url), SOURCES)
-    await provider.start()
-    path = tmp_path / "keys.json"
-
-    path.write_bytes(key_set(key_of("EC", "other")))
-    nothing = provider.refresh()
-    old, new = signed(CLAIMS, KEY, "ES256"), signed(CLAIMS, key_of("EC", "other"), "ES256")
-    outcomes = [accepted(step(provider, token)) for token in (old, new)]
-    path.write_bytes(b"")
-    [problem] = provider.refresh()
-
-    assert nothing == ()
-    assert outcomes == [False, True]
-    assert problem.startswith("sasl.oauthbearer.jwks.endpoint.url: ")
-    assert accepted(step(provider, new))
-
-
-async def test_what_is_open_to_others_is_told(url: str, tmp_path: Path) -> None:
-    """A key that is left out, no audience, no issuer: a line for each."""
-    log = RecordingLogger()
-    (tmp_path / "keys.json").write_bytes(key_set(KEY, key_of("oct", "s")))
-    provider = provider_of(settings(jwks_endpoint_url=url), SOURCES._replace(logger=log))
-
-    await provider.start()
-
-    text = str(log.lines)
-    assert len(log.lines) == 3
-    assert "key 2: its kty is not one of RSA, EC, OKP" in text
-    assert "expected.audience" in text
-    assert "expected.issuer" in text
-
-
 WRONG = {
     "ftp://idp/keys": "a URL with http, https or file",
     "https:///keys": "a URL with http, https or file",

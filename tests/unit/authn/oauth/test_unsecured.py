@@ -25,20 +25,6 @@ def test_a_token_says_who_it_is() -> None:
     assert found == ValidatedToken("alice", NOW_MS + 10_500, CLAIMS)
 
 
-def test_claims_are_as_kafka_keeps_them() -> None:
-    """Lists are of texts, numbers stay, all else is a text."""
-    odd = {"yes": True, "none": None, "object": {"a": 1}, "list": [1, None, "x", [2], 1.5]}
-
-    claims = checked(unsigned(CLAIMS | odd)).claims
-
-    assert {name: claims[name] for name in odd} == {
-        "yes": "true",
-        "none": "null",
-        "object": "",
-        "list": ["1", "null", "x", "", "1.5"],
-    }
-
-
 def test_the_principal_may_be_another_claim() -> None:
     """The name of the claim is an option; blanks around it, and a blank one, do not count."""
     token = unsigned(CLAIMS | {"user": "bob"})
@@ -88,30 +74,7 @@ def test_clocks_may_differ_where_it_is_allowed() -> None:
         checked(unsigned({"sub": "a", "iat": NOW_S, "exp": NOW_S}), AllowableClockSkewMs="5000")
 
 
-@pytest.mark.parametrize(
-    "scope",
-    [
-        " read ",
-        ["write", "read "],
-        ["", "read"],
-    ],
-)
-def test_a_scope_may_be_required(scope: Any) -> None:
-    """A text is one scope, a list is several; blanks around do not count."""
-    token = unsigned(CLAIMS | {"scp": scope})
-
-    assert checked(token, ScopeClaimName="scp", RequiredScope=" read ").principal_name == "alice"
-
-
-@pytest.mark.parametrize(
-    "scope",
-    [
-        None,
-        "read write",
-        ["reads"],
-        [],
-    ],
-)
+@pytest.mark.parametrize("scope", [None, "read write", ["reads"], []])
 def test_a_missing_scope_is_told(scope: Any) -> None:
     """The client is told every scope that is required, as Java prints a list."""
     token = unsigned(CLAIMS | ({} if scope is None else {"scope": scope}))
@@ -123,21 +86,12 @@ def test_a_missing_scope_is_told(scope: Any) -> None:
     assert refused.value.scope == "[read, admin]"
 
 
-def test_a_number_that_is_too_large_is_the_end_of_time() -> None:
-    """Java's long has an end, and so has a session."""
-    for text in (b"1e400", b"1" * 400, b"1e300"):
-        found = checked(unsigned(b'{"sub":"a","exp":' + text + b"}"))
-
-        assert found.expiry_ms == 2**63 - 1
-
-
 @pytest.mark.parametrize(
     ("option", "value"),
     [
         ("RequiredScope", 'a"b'),
         ("RequiredScope", "ä"),
         ("AllowableClockSkewMs", "-1"),
-        ("AllowableClockSkewMs", "1.5"),
         ("AllowableClockSkewMs", "2147483648"),
     ],
 )
