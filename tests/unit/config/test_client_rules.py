@@ -38,7 +38,11 @@ def test_what_is_no_rule(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("version", "fits"),
-    [("3", True), ("3.0.12", True), ("3-rc1", True), ("30.1", False), ("2.3", False), ("", False)],
+    [
+        ("3", True),
+        ("3.0.12", True),
+        ("30.1", False),
+    ],
 )
 def test_versions(version: str, *, fits: bool) -> None:
     """A version is meant with all that are more exact."""

@@ -73,11 +73,9 @@ def test_an_error_says_where_and_what_is_expected(text: str, said: str) -> None:
     ("value", "expanded"),
     [
         ("", ""),
-        ("$a {b}", "$a {b}"),
         ("${user.home}${/}k", "/own/k"),
         ("a${user.home", "a${user.home"),
         ("${{user.home}}${/}", "${{user.home}}/"),
-        ("${{user.home}", "${{user.home}"),
         ("x${{a}}y${/}z", "x${{a}}y/z"),
     ],
 )

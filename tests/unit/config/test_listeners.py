@@ -68,16 +68,6 @@ def test_max_connections_of_a_listener() -> None:
     assert settings.listener("B").max_connections == 3
 
 
-def test_ipv4_and_ipv6_may_share_a_port() -> None:
-    """Two listeners share a port only where one has an IPv4 and one an IPv6 address."""
-    settings = settings_of(
-        "listeners=A://127.0.0.1:1,B://[::1]:1\n"
-        "listener.security.protocol.map=A:PLAINTEXT,B:PLAINTEXT"
-    )
-
-    assert [listener.port for listener in settings.listeners] == [1, 1]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

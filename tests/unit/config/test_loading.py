@@ -87,20 +87,12 @@ def test_all_errors_at_once() -> None:
     ]
 
 
-def test_unknown_keys_are_for_plug_ins() -> None:
-    """A key that resembles none is a warning, and plug-ins receive it."""
-    settings, warnings = loaded_from("com.example.url=x\n")
-
-    assert warnings == ("unknown keys, which only plug-ins may read: com.example.url",)
-    assert settings.originals == {"com.example.url": "x"}
-
-
 def test_an_unknown_key_of_ours_stops_the_start() -> None:
     """Nobody else reads keys under doorkeeper., so that one which is unknown is a mistake."""
     assert "unknown key; docs/reference/configuration.md" in problems_of("doorkeeper.htp.port=x")[0]
 
 
-@pytest.mark.parametrize("name", ["file", "dir", "directory", "env", "envVar"])
+@pytest.mark.parametrize("name", ["file", "env"])
 def test_references_to_usual_providers_are_refused(name: str) -> None:
     """A broker without providers would take the reference as the password itself."""
     (problem,) = problems_of(f"broker.rack=${{{name}:/secrets:rack}}\n")

@@ -32,14 +32,6 @@ def test_the_most_exact_prefix_counts() -> None:
     assert "sasl.oauthbearer.scope.claim.name" not in b.given_as
 
 
-def test_a_mechanism_stands_before_keys_of_sasl_only() -> None:
-    """TLS is the listener's: who it is, is settled before SASL begins."""
-    a, b = settings_of(FILE).listeners
-
-    assert a.mechanisms[0].values["ssl.client.auth"] == "required"
-    assert b.values["ssl.client.auth"] == "none"
-
-
 def test_login_modules_are_not_carried_as_texts() -> None:
     """They are full of passwords."""
     settings = settings_of(

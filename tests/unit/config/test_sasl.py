@@ -33,18 +33,6 @@ def test_users_are_the_options_user_name() -> None:
     assert "a b" not in repr(listener)
 
 
-def test_mechanisms_of_the_listener_come_first() -> None:
-    """The prefixed key counts before the one of the server."""
-    settings = settings_of(
-        f"{LISTENER}sasl.enabled.mechanisms=GSSAPI\n"
-        f"listener.name.sasl.sasl.enabled.mechanisms=PLAIN\n{JAAS}{PLAIN} required;\n"
-        "listener.name.sasl.plain.connections.max.reauth.ms=5000"
-    )
-
-    (plain,) = settings.listeners[0].mechanisms
-    assert (plain.name, plain.max_reauth_ms) == ("PLAIN", 5000)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

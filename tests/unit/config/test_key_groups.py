@@ -1,0 +1,115 @@
+"""Keys of the audit log, loggers, TLS, the test broker and delegation tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doorkeeper.config.audit import AuditSettings
+from doorkeeper.config.origins import origins_of
+from testkit.settings import loaded_from, problems_of, settings_of
+
+
+def test_the_audit_log() -> None:
+    """Each key has its field."""
+    text = (
+        "doorkeeper.audit.dir=a/b\ndoorkeeper.audit.sync=strict\ndoorkeeper.audit.decisions=denied\n"
+        "doorkeeper.audit.merge.ms=5\ndoorkeeper.audit.queue.events=2000\n"
+        "doorkeeper.audit.file.bytes=4096\ndoorkeeper.audit.file.ms=30000\n"
+        "doorkeeper.audit.compression=none\ndoorkeeper.audit.retention.days=7\n"
+        "doorkeeper.audit.retention.bytes=9\n"
+    )
+
+    assert settings_of(text).audit == AuditSettings(
+        folder=Path("a/b"),
+        sync="strict",
+        decisions="denied",
+        merge_ms=5,
+        queue_events=2000,
+        file_bytes=4096,
+        file_ms=30000,
+        compression="none",
+        retention_days=7,
+        retention_bytes=9,
+    )
+
+
+def test_levels_of_loggers() -> None:
+    """Kafka's names of levels, in any case."""
+    levels = settings_of("doorkeeper.log.levels=root=warn, kafka.authorizer.logger = TRACE,x=OFF")
+
+    assert levels.log_levels == {"root": 30, "kafka.authorizer.logger": 5, "x": 60}
+
+
+@pytest.mark.parametrize(
+    ("entry", "allowed"),
+    [
+        ("doorkeeper.audit.sync=always", "none or interval or strict"),
+        ("doorkeeper.audit.decisions=some", "all or denied or none"),
+        ("doorkeeper.audit.queue.events=1", "a whole number from 1000"),
+        ("doorkeeper.audit.retention.days=-2", "a whole number from -1"),
+        ("doorkeeper.log.levels=x=LOUD", "found 'x=LOUD'; allowed: logger=level with one of TRACE"),
+        ("ssl.client.auth=Required", "allowed: required or requested or none"),
+        ("doorkeeper.test.broker.memory.bytes=7", "1048576"),
+        ("delegation.token.max.lifetime.ms=0", "delegation.token.max.lifetime.ms"),
+        ("doorkeeper.test.broker=true\ndoorkeeper.store=postgresql://u@h/d\nnode.id=1",
+         "found true with a shared store"),
+    ],
+)  # fmt: skip
+def test_other_values_stop_the_start(entry: str, allowed: str) -> None:
+    """With what is allowed."""
+    (problem,) = problems_of(entry)
+
+    assert allowed in problem
+
+
+def test_the_test_broker_is_off_by_default() -> None:
+    """Its memory is bounded."""
+    enabled = "doorkeeper.test.broker=true\n"
+
+    assert settings_of("").test_broker_memory_bytes is None
+    assert settings_of(enabled).test_broker_memory_bytes == 268_435_456
+    given = settings_of(f"{enabled}doorkeeper.test.broker.memory.bytes=2000000")
+    assert given.test_broker_memory_bytes == 2_000_000
+
+
+SASL = """
+listeners=L://localhost:0
+listener.security.protocol.map=L:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
+listener.name.l.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule \
+  required user_a="b";
+"""
+
+
+def test_the_secret_of_delegation_tokens_is_never_shown() -> None:
+    """Not in a repr, a warning, or to who describes the node; the older name is deprecated."""
+    newer = loaded_from(SASL + "delegation.token.secret.key=hush-hush")
+    older = loaded_from(SASL + "delegation.token.master.key=hush-hush")
+    both = loaded_from(
+        SASL + "delegation.token.master.key=hush-hush\ndelegation.token.secret.key=newer"
+    )
+    without_scram = loaded_from("delegation.token.secret.key=hush-hush")
+
+    for each in (newer, older):
+        assert each.settings.delegation_token_secret_key == "hush-hush"
+        assert "hush-hush" not in repr(each.settings) + repr(each.settings.describe())
+    assert both.settings.delegation_token_secret_key == "newer"
+    assert newer.warnings == ()
+    assert "is deprecated: use delegation.token.secret.key" in older.warnings[0]
+    assert "no listener offers SCRAM" in without_scram.warnings[0]
+    assert "hush-hush" not in str(without_scram.warnings)
+
+
+def test_a_login_in_a_url_is_hidden() -> None:
+    """In what config show prints and in what DescribeConfigs answers; the server uses it whole."""
+    key = "sasl.oauthbearer.jwks.endpoint.url"
+    settings = settings_of(f"{key}=https://door:hush@idp.example/keys?a=@b")
+
+    (row,) = [each for each in origins_of(settings) if each.key == key]
+    (described,) = [each for each in settings.describe() if each.name == key]
+
+    assert row.value == described.value == "https://[hidden]@idp.example/keys?a=@b"
+    assert "hush" not in str(described)
+    assert settings.originals[key].startswith("https://door:hush@")
