@@ -21,11 +21,6 @@ from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError, Unsendable
 from doorkeeper.errors import ErrorCode
-from doorkeeper_wire.messages.api_versions import (
-    ApiVersion,
-    ApiVersionsResponse,
-    SupportedFeatureKey,
-)
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilterResult,
@@ -52,26 +47,6 @@ def admin(server: ScriptedServer, **parts: int) -> AdminClient:
 
 def created(*codes: int) -> CreateAclsResponse:
     return CreateAclsResponse(results=tuple(AclCreationResult(error_code=each) for each in codes))
-
-
-async def test_the_release_is_told_by_a_feature() -> None:
-    """A server without features does not tell it."""
-    feature = SupportedFeatureKey(name="metadata.version", min_version=7, max_version=33)
-    listed = (
-        ApiVersion(api_key=18, max_version=4),
-        ApiVersion(api_key=3, max_version=12),
-    )
-
-    def versions(*features: SupportedFeatureKey) -> ApiVersionsResponse:
-        return ApiVersionsResponse(api_keys=listed, supported_features=features)
-
-    async with (
-        ScriptedServer(ApiVersions=lambda _: versions(feature)) as newer,
-        admin(newer) as client,
-    ):
-        assert await client.metadata_version() == 33
-    async with ScriptedServer(ApiVersions=lambda _: versions()) as older, admin(older) as client:
-        assert await client.metadata_version() == 0
 
 
 async def test_a_refusal_of_the_whole_request_is_raised() -> None:
@@ -107,8 +82,6 @@ async def test_each_creation_has_its_result() -> None:
             allow("a", READ, ResourcePattern(ResourceType.ANY, "t", PatternType.LITERAL)),
             "Resource type is ANY",
         ),
-        (allow("a", READ, topic("t", PatternType.MATCH)), "Resource pattern type is MATCH"),
-        (allow("a", AclOperation.UNKNOWN, topic("t")), "Operation is UNKNOWN"),
         (
             AclBinding(topic("t"), AccessControlEntry("User:a", "*", READ, AclPermissionType.ANY)),
             "Permission type is ANY",

@@ -6,13 +6,10 @@ import pytest
 
 from doorkeeper.acl.model import (
     ANY_BINDING,
-    AccessControlEntry,
-    AclBinding,
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
     PatternType,
-    ResourcePattern,
     ResourceType,
     exactly,
 )
@@ -24,9 +21,7 @@ from doorkeeper.client.bindings import (
     creation_request,
     deletion_request,
     description_request,
-    matched_binding,
 )
-from doorkeeper_wire.messages.delete_acls import DeleteAclsMatchingAcl
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
 
@@ -51,24 +46,6 @@ def test_a_client_reads_what_a_server_writes() -> None:
     answer = DescribeAclsResponse(resources=rows_of(BINDINGS))
 
     assert bindings_of(answer) == sorted(BINDINGS)
-
-
-def test_what_a_later_release_knows_is_unknown() -> None:
-    """A code without a name here is UNKNOWN, and the rest of its binding is there."""
-    row = DeleteAclsMatchingAcl(
-        resource_type=99,
-        resource_name="z",
-        pattern_type=98,
-        principal="User:a",
-        host="*",
-        operation=97,
-        permission_type=96,
-    )
-
-    assert matched_binding(row) == AclBinding(
-        ResourcePattern(ResourceType.UNKNOWN, "z", PatternType.UNKNOWN),
-        AccessControlEntry("User:a", "*", AclOperation.UNKNOWN, AclPermissionType.UNKNOWN),
-    )
 
 
 @pytest.mark.parametrize(

@@ -62,16 +62,12 @@ def test_names_and_tokens_are_written_as_kafka_reads_them() -> None:
     "first",
     [
         b"",
-        b"\xff",
         b"r=other,s=AAAA,i=4096",
         b"r=nn,s=AAAA",
-        b"e=other-error",
         b"i=x,r=nn,s=",
-        b"r=nn,s=A,i=4096",
         b"r=nn,s=AAAA,i=1000000000",
         b"r=nn,s=AAAA,i=4095",
         b"r=nn,s=AAAA,i=" + b"9" * 5000,
-        b",," * 5000,
     ],
 )
 def test_a_server_that_speaks_no_scram_is_left(first: bytes) -> None:
@@ -99,13 +95,11 @@ async def test_a_token_is_sent_with_its_extensions() -> None:
 @pytest.mark.parametrize(
     ("token", "extensions"),
     [
-        ("", {}),
         ("a\x01b", {}),
         ("a b", {}),
         ("\u00fc", {}),
         ("t", {"auth": "x"}),
         ("t", {"a1": "x"}),
-        ("t", {"a": ""}),
         ("t", {"a": "x\x01auth=y"}),
     ],
 )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.logins import Bearer, Password
 from doorkeeper.client.properties import CommandConfigError, client_config
 from testkit.certificates import world
@@ -128,33 +127,6 @@ def test_tls_checks_the_server(tmp_path: Path) -> None:
     assert (strict.verify_mode, strict.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert (lax.verify_mode, lax.check_hostname) == (ssl.CERT_REQUIRED, False)
     assert len(strict.get_ca_certs()) == 1
-
-
-def test_times_are_javas(tmp_path: Path) -> None:
-    """Request, call and pauses, each by the key that Java clients know; the last of two counts."""
-    config = client_config(
-        ADDRESS,
-        written(
-            tmp_path,
-            "request.timeout.ms=1",
-            "default.api.timeout.ms=2",
-            "retry.backoff.ms=3",
-            "retry.backoff.max.ms=4",
-            "client.id=ci",
-            "client.id=cd",
-        ),
-        controllers=True,
-    )
-
-    assert config == ClientConfig(
-        bootstrap=ADDRESS,
-        controllers=True,
-        client_id="cd",
-        request_timeout_ms=1,
-        timeout_ms=2,
-        retry_ms=3,
-        retry_max_ms=4,
-    )
 
 
 def test_a_token_needs_no_code(tmp_path: Path) -> None:

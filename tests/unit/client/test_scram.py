@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.authn.credentials import credential_of, salted_credential_of
-from doorkeeper.client.scram import ScramDeletion, ScramPassword, alter, iterations_by_user, rounds
+from doorkeeper.client.scram import ScramDeletion, ScramPassword, alter, rounds
 from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
-)
-from doorkeeper_wire.messages.describe_user_scram_credentials import (
-    CredentialInfo,
-    DescribeUserScramCredentialsResponse,
-    DescribeUserScramCredentialsResult,
 )
 
 if TYPE_CHECKING:
@@ -37,20 +32,6 @@ class Answers:
         answer = self._answers.pop(0)
         assert isinstance(answer, kind)
         return answer
-
-
-def test_users_are_found_in_order() -> None:
-    """A server answers in an order of its own; a mechanism that nobody knows is left out."""
-    kind = DescribeUserScramCredentialsResult
-    infos = tuple(CredentialInfo(mechanism=code, iterations=4096 + code) for code in (9, 2, 1))
-    answer = DescribeUserScramCredentialsResponse(
-        results=(kind(user="b", credential_infos=infos), kind(user="a"))
-    )
-
-    found = iterations_by_user(answer)
-
-    assert list(found) == ["a", "b"]
-    assert found["b"] == {"SCRAM-SHA-256": 4097, "SCRAM-SHA-512": 4098}
 
 
 async def test_a_server_never_gets_a_password() -> None:

@@ -72,7 +72,6 @@ async def test_from_now_on_is_remembered_before_the_first_change() -> None:
     ("answer", "error"),
     [
         (b"HTTP/1.0 410 Gone\r\n\r\nrevision 1 is not in the log any more\n", WatchRefused),
-        (b"HTTP/1.0 404 Not Found\r\n\r\n404 Not Found\n", WatchRefused),
         (b"HTTP/1.0 401 Unauthorized\r\n\r\n401 Unauthorized\n", LoginRefused),
         (b"HTTP/1.0 503 Service Unavailable\r\n\r\n", Unreachable),
         (b"", Unreachable),
