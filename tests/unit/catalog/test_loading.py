@@ -55,10 +55,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     absent, folder, latin, large = (tmp_path / name for name in "abcd")
     folder.mkdir()
     latin.write_bytes(b"topics: [\xe4]")
+    (tmp_path / "e").write_text("a: [1\nb: 2\n")
     with large.open("wb") as file:
         file.truncate(FILE_BYTES_MAX + 1)
 
     assert faults_of(absent) == [f"{absent}: cannot be read: No such file or directory"]
     assert faults_of(folder) == [f"{folder}: cannot be read: Is a directory"]
+    assert faults_of(tmp_path / "e")[0].startswith(f"{tmp_path / 'e'}:2: invalid YAML: ")
     assert faults_of(latin) == [f"{latin}: is not UTF-8 at byte 9"]
     assert faults_of(large) == [f"{large}: {FILE_BYTES_MAX + 1} bytes; at most {FILE_BYTES_MAX}"]

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 EXAMPLE = ROOT / "examples" / "catalog.yaml"
 READERS = {
     "killed": ("import os\nos.kill(os.getpid(), 9)\n", "was ended by SIGKILL"),
-    "failed": ("raise MemoryError('too much')\n", "ended with status 1: MemoryError: too much"),
     "silent": ("", "wrote invalid output: there is no end"),
     "talking": ("print('hello')\n", "wrote invalid output: a line is not a pair: "),
-    "slow": ("import time\ntime.sleep(600)\n", "took longer than 0.5 s"),
+    "slow": ("import time\ntime.sleep(600)\n", "took longer than 0.05 s"),
 }
 
 
@@ -38,7 +37,7 @@ async def test_a_process_that_fails_is_a_problem_of_the_file(
     text, told = READERS[name]
     (tmp_path / f"reader_{name}.py").write_text(text)
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    most_s = 0.5 if name == "slow" else 60
+    most_s = 0.05 if name == "slow" else 60
 
     with pytest.raises(CatalogError) as caught:
         await read_apart(EXAMPLE, most_s=most_s, module=f"reader_{name}")

@@ -44,15 +44,11 @@ def test_everything_can_be_said() -> None:
     ("text", "fault"),
     [
         ("- {}", "[0]: lacks name"),
-        ("- name: 7", "[0].name: must be a text, not '7'; put quotes around it"),
         ("- name: a b", ("[0].name: Topic name is invalid: 'a b' contains one or more characters"
          " other than ASCII alphanumerics, '.', '_' and '-'")),
         ("- name: __cluster_metadata", "[0].name: the log of the controllers cannot be declared"),
         ("- {name: a, partitions: 0}",
          "[0].partitions: must be a whole number from 1 to 10000, not '0'"),
-        ("- {name: a, replication_factor: 40000}",
-         "[0].replication_factor: must be a whole number from 1 to 32767, not '40000'"),
-        ("- {name: a, internal: x}", "[0].internal: must be true or false, not 'x'"),
         ("- {name: a, partition: 3}", "[0].partition: unknown key; did you mean partitions?"),
         ("- {name: a, configs: {foo: 1}}", "[0].configs.foo: Unknown topic config name: foo"),
         ("- {name: a, configs: {retention.ms: x}}", ("[0].configs.retention.ms: Invalid value x"
@@ -61,8 +57,6 @@ def test_everything_can_be_said() -> None:
          ("[0].configs: conflict topic config setting min.compaction.lag.ms (2) >"
          " max.compaction.lag.ms (1)")),
         ("- name: a.b\n- name: a.b\n", "[1].name: declared twice"),
-        ("- name: a.b\n- name: a_b\n", "[1].name: collides with a.b"),
-        ("- orders", "[0]: must be a mapping, not 'orders'"),
         ("orders", ": must be a list, not 'orders'"),
     ],
 )  # fmt: skip

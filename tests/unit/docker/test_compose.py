@@ -135,20 +135,6 @@ def test_a_server_can_start_with_the_file_of_each_node(
     assert mounted["/etc/doorkeeper/server.properties"] == f"./{node}.properties"
 
 
-def test_the_store_is_the_one_of_the_stack() -> None:
-    """Its user is no superuser, and owns its database; the connection is checked TLS."""
-    given = SERVICES["postgres"]["environment"]
-    made = (DOCKER / "postgres" / "10-doorkeeper.sql").read_text()
-    url = "postgresql://doorkeeper@postgres:5432/doorkeeper?sslmode=verify-full&"
-
-    assert given["POSTGRES_USER"] == "postgres"
-    assert "CREATE ROLE doorkeeper LOGIN PASSWORD" in made
-    assert "SUPERUSER" not in made
-    for node in NODES:
-        text = (DOCKER / f"{node}.properties").read_text()
-        assert f"doorkeeper.store={url}sslrootcert=/run/secrets/ca.pem\n" in text
-
-
 def test_the_database_takes_tls_alone(secrets: Path) -> None:
     """Over the network no other line lets anyone in; key and certificate fit the name."""
     command = SERVICES["postgres"]["command"]
@@ -234,16 +220,6 @@ def test_the_image_is_made_of_what_the_context_holds() -> None:
     for source in copied:
         assert (ROOT / source).exists(), source
         assert any(Path(source).match(pattern) for pattern in let_in), source
-
-
-def test_the_base_of_the_image_is_named_by_digest() -> None:
-    """In both places, by the same one: every build has the same bytes."""
-    text = (DOCKER / "Dockerfile").read_text()
-    [base] = re.findall(r"^ARG BASE=(.*)$", text, re.MULTILINE)
-
-    assert re.fullmatch(r"docker\.io/library/python@sha256:[0-9a-f]{64}", base)
-    assert SERVICES["node-1"]["build"]["args"]["BASE"] == f"${{DOORKEEPER_BASE:-{base}}}"
-    assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) == {"${BASE}"}
 
 
 def test_the_image_runs_without_root_and_without_a_shell() -> None:

@@ -6,7 +6,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
 import yaml
 
 from doorkeeper.metrics.table import METRICS, MetricKind
@@ -61,36 +60,30 @@ def test_the_dashboard_is_what_its_writer_gives() -> None:
     assert dashboard.PAGE.read_text(encoding="utf-8") == dashboard.page()
 
 
-@pytest.mark.parametrize(
-    ("title", "expr"), [*dashboard_queries().items(), *alert_queries().items()]
-)
-def test_each_query_names_what_there_is(title: str, expr: str) -> None:
-    """Each metric is one of the table, and each label one of a metric in the query."""
-    known, found = labels_by_name(), query(expr)
-
-    assert found.metrics
-    assert found.metrics <= known.keys() | OF_PROMETHEUS
-    labels = set().union(*(known.get(name, set()) for name in found.metrics))
-    assert found.labels <= labels | OF_TARGETS
-
-
-@pytest.mark.parametrize(
-    ("text", "expr"),
-    [
-        *((title.partition(": ")[2], expr) for title, expr in dashboard_queries().items()),
-        *(
-            (rule["annotations"]["summary"].replace("$labels.", ""), rule["expr"])
-            for rule in yaml.safe_load(ALERTS.read_text())["groups"][0]["rules"]
-        ),
-    ],
-)
-def test_legends_and_texts_name_labels_that_the_query_keeps(text: str, expr: str) -> None:
-    """What a sum drops cannot be shown."""
-    named = set(re.findall(r"\{\{ ?([a-z]+) ?\}\}", text))
-    found = query(expr)
+def test_queries_name_metrics_and_labels_that_exist() -> None:
+    """Each metric is in the table, each label is one of a metric in the query."""
     known = labels_by_name()
-    kept = set().union(*(known.get(name, set()) for name in found.metrics)) | OF_TARGETS
-    if sums := re.findall(r"\b(?:sum|min|max) by \(([^)]*)\)", expr):
-        kept = {label.strip() for by in sums for label in by.split(",")}
+    for title, expr in {**dashboard_queries(), **alert_queries()}.items():
+        found = query(expr)
+        labels = set().union(*(known.get(name, set()) for name in found.metrics))
 
-    assert named <= kept
+        assert found.metrics, title
+        assert found.metrics <= known.keys() | OF_PROMETHEUS, title
+        assert found.labels <= labels | OF_TARGETS, title
+
+
+def test_legends_and_texts_name_labels_that_the_query_keeps() -> None:
+    """What a sum drops cannot be shown."""
+    (group,) = yaml.safe_load(ALERTS.read_text())["groups"]
+    texts = [(title.partition(": ")[2], expr) for title, expr in dashboard_queries().items()]
+    texts += [
+        (rule["annotations"]["summary"].replace("$labels.", ""), rule["expr"])
+        for rule in group["rules"]
+    ]
+    known = labels_by_name()
+    for text, expr in texts:
+        kept = set().union(*(known.get(name, set()) for name in query(expr).metrics)) | OF_TARGETS
+        if sums := re.findall(r"\b(?:sum|min|max) by \(([^)]*)\)", expr):
+            kept = {label.strip() for by in sums for label in by.split(",")}
+
+        assert set(re.findall(r"\{\{ ?([a-z]+) ?\}\}", text)) <= kept, text

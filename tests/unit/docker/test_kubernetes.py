@@ -8,14 +8,16 @@ from __future__ import annotations
 import itertools
 import re
 import subprocess
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from doorkeeper.app.config_check import check_configuration
 from testkit.checkout import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FOLDER = ROOT / "deploy" / "kubernetes"
 FILES = sorted(
@@ -159,14 +161,3 @@ def test_probes_and_the_end_fit_the_server() -> None:
     paused_s = container["lifecycle"]["preStop"]["sleep"]["seconds"]
     drain_s = 10
     assert pod["terminationGracePeriodSeconds"] >= paused_s + drain_s + 5
-
-
-def test_the_example_of_a_database_is_that_of_the_stack() -> None:
-    """The same script and the same rules of access as docker/postgres."""
-    made = named("ConfigMap", "postgres")["data"]
-    for name, text in made.items():
-        assert text == (ROOT / "docker" / "postgres" / name).read_text()
-    script = made["10-doorkeeper.sql"]
-    [container] = pod_of(named("StatefulSet", "postgres"))["containers"]
-    assert "/run/secrets/postgres.password" in script
-    assert "/run/secrets" in {each["mountPath"] for each in container["volumeMounts"]}

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 
-import pytest
-
 from doorkeeper.acl.decision import Question
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.acl.recorded_access import RecordedAccess, least_acls
 from doorkeeper.learning.alternatives import Alternative, alternatives
-from doorkeeper.learning.internal_names import InternalNames
 from testkit.acl import PREFIXED, READ, WRITE, allow, group, topic
 
 FIRST = dt.datetime(2026, 11, 1, tzinfo=dt.UTC)
@@ -88,30 +85,6 @@ def test_an_application_of_streams() -> None:
         )
     ]
     assert [each.pattern.name for each in found[1].instead_of] == ["words-counts-changelog"]
-
-
-@pytest.mark.parametrize(
-    ("name", "is_internal"),
-    [
-        ("words-counts-changelog", True),
-        ("words-KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000004-topic", True),
-        ("words-output", False),
-        ("words-changelog", False),
-        ("lines", False),
-    ],
-)
-def test_topics_of_streams(name: str, *, is_internal: bool) -> None:
-    """A topic that only begins with the application's id is one of the user's."""
-    bindings = [allow("svc", READ, group("words")), allow("svc", READ, topic(name))]
-
-    assert (InternalNames(bindings).find(bindings[1]) is not None) is is_internal
-
-
-def test_the_group_of_another_principal_explains_nothing() -> None:
-    """Names are recognised among those of one principal."""
-    binding = allow("svc", READ, topic("words-counts-changelog"))
-
-    assert InternalNames([allow("other", READ, group("words")), binding]).find(binding) is None
 
 
 def test_a_connect_cluster() -> None:

@@ -7,12 +7,11 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-import zstandard
 
 from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper.acl.recorded_access import least_acls
 from doorkeeper.learning.log_files import LoggedRequests, UnreadableLog
-from testkit.acl import READ, WRITE, allow, topic
+from testkit.acl import WRITE, allow, topic
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,44 +107,6 @@ def test_a_name_with_a_line_break_and_lines_of_other_loggers(log: Path) -> None:
     assert access.question.name == "two\nlines"
 
 
-def test_what_a_producer_with_wide_permissions_needs(log: Path) -> None:
-    """IDEMPOTENT_WRITE is not needed beside WRITE on a topic; a wide CREATE is."""
-    accesses = read(
-        log,
-        record("IDEMPOTENT_WRITE", "Cluster:LITERAL:kafka-cluster", "InitProducerId"),
-        record("CREATE", "Cluster:LITERAL:kafka-cluster", "Metadata"),
-        record("WRITE", "Topic:LITERAL:orders", "Produce"),
-    )
-
-    rows = [each.binding for each in least_acls(each for each in accesses if each.reported)]
-    assert [(each.pattern.name, each.entry.operation.name) for each in rows] == [
-        ("orders", "WRITE"),
-        ("kafka-cluster", "CREATE"),
-    ]
-
-
-def test_requests_whose_refusal_is_no_error(log: Path) -> None:
-    """Kafka logs them at TRACE; a denied wide question is none."""
-    accesses = read(
-        log,
-        record("DESCRIBE", "Topic:LITERAL:orders", "Metadata", level="TRACE"),
-        record("CREATE", "Cluster:LITERAL:kafka-cluster", "Metadata", outcome="Denied"),
-    )
-
-    assert [(each.question.name, each.reported) for each in accesses] == [("orders", False)]
-
-
-def test_a_log_without_the_request(log: Path) -> None:
-    """Brokers before 2.4 name no request; each of their lines counts."""
-    (access,) = read(
-        log,
-        "[2019-11-26 10:11:12,345] DEBUG Principal = User:svc is Allowed Operation = Read from host"
-        " = 10.0.0.7 on resource = Topic:LITERAL:orders (kafka.authorizer.logger)",
-    )
-
-    assert (access.api, access.reported) == ("a request", True)
-
-
 def test_events_of_the_audit_log(log: Path) -> None:
     """Decisions on names; changes, logins and decisions on any resource are none."""
     accesses = read(
@@ -164,18 +125,6 @@ def test_events_of_the_audit_log(log: Path) -> None:
     ]
     needed = least_acls(each for each in accesses if each.allowed)
     assert [each.binding for each in needed] == [allow("svc", WRITE, topic("orders"))]
-
-
-def test_a_compressed_file_of_the_audit_log(tmp_path: Path) -> None:
-    """It is read by its name, as the server writes it."""
-    path = tmp_path / "audit-1-000000000001-000000000001.jsonl.zst"
-    path.write_bytes(zstandard.compress(event(operation="READ", api="Fetch").encode() + b"\n"))
-    logged = LoggedRequests()
-
-    logged.read(path)
-
-    needed = least_acls(logged.accesses())
-    assert [each.binding for each in needed] == [allow("svc", READ, topic("orders"))]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 
 from doorkeeper.acl.model import ANY_BINDING, AclOperation
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
-from doorkeeper.client.errors import ApiFailure, Unreachable
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.clusters import ClusterRepository
@@ -88,19 +87,6 @@ async def test_changes_return_an_error_for_each_item(answer: Callable[..., None]
         assert await session.remove_matching([ANY_BINDING] * 2) == [NO, NO]
 
 
-@pytest.mark.parametrize("error", [Unreachable("away"), ApiFailure(31, "no")])
-async def test_an_error_of_the_client_is_the_cause(
-    answer: Callable[..., None], error: Exception
-) -> None:
-    """The message begins with the address; the cause has Kafka's code."""
-    answer("describe_acls", error)
-
-    with pytest.raises(RepositoryError, match=r"^kafka://localhost:1: ") as caught:
-        await ClusterRepository(ADDRESS).read()
-
-    assert caught.value.__cause__ is error
-
-
 async def test_wrong_addresses_and_properties_are_reported(tmp_path: Path) -> None:
     """Before anything is sent."""
     wrong = tmp_path / "wrong.properties"
@@ -113,12 +99,3 @@ async def test_wrong_addresses_and_properties_are_reported(tmp_path: Path) -> No
     ):
         with pytest.raises(RepositoryError, match=text):
             await ClusterRepository(address, properties).read()
-
-
-async def test_a_cluster_that_does_not_answer_is_reported_with_its_address() -> None:
-    """Controllers are described as such."""
-    cluster = ClusterRepository(parse_address("controllers://127.0.0.1:1"))
-
-    assert cluster.description == "the controllers at 127.0.0.1:1"
-    with pytest.raises(RepositoryError, match=r"controllers://127\.0\.0\.1:1: .*refused"):
-        await cluster.read()

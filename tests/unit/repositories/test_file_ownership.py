@@ -97,14 +97,3 @@ async def test_a_file_has_what_it_owns_only(tmp_path: Path) -> None:
         f"{one} line 5: not owned: TOPIC 'ship-labels' for User:a; owns: is in line 2",
         f"{other} line 3: TOPIC 'pay-orders' for User:a is owned by {one} line 2",
     ]
-
-
-async def test_many_problems(tmp_path: Path) -> None:
-    """Only the first twenty are shown."""
-    file(tmp_path / "a.yaml", "{prefixes: pay-}", *[LABELS] * 30)
-
-    with pytest.raises(RepositoryError) as raised:
-        await read(tmp_path)
-
-    assert len(raised.value.problems) == 21
-    assert str(raised.value.problems[-1]) == "and more"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from doorkeeper.acl.model import AclOperation, ResourceType, exactly
-from doorkeeper.repositories.repository import AclSession, known_bindings
+from doorkeeper.acl.model import exactly
+from doorkeeper.repositories.repository import AclSession
 from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:
@@ -42,15 +40,3 @@ async def test_a_binding_is_removed_by_the_filter_that_matches_it_alone() -> Non
 
     assert await session.remove([A]) == [None]
     assert session.filters == [exactly(A)]
-
-
-@pytest.mark.parametrize(
-    "unknown",
-    [
-        A._replace(entry=A.entry._replace(operation=AclOperation(0))),
-        A._replace(pattern=A.pattern._replace(resource_type=ResourceType(0))),
-    ],
-)
-def test_bindings_with_unknown_codes_are_left_out(unknown: AclBinding) -> None:
-    """A code of a newer server arrives as UNKNOWN, which no set of ours can name."""
-    assert known_bindings([A, unknown]) == [A]

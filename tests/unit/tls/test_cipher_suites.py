@@ -14,26 +14,12 @@ from doorkeeper.tls.cipher_suites import (
     openssl_name,
 )
 
-NAMES = {
-    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
-    "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384": "ECDHE-ECDSA-AES256-SHA384",
-    "TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "DHE-RSA-CHACHA20-POLY1305",
-    "TLS_RSA_WITH_AES_256_GCM_SHA384": "AES256-GCM-SHA384",
-    "TLS_RSA_WITH_AES_128_CBC_SHA": "AES128-SHA",
-}
-
 
 def available() -> list[str]:
     """Return what this OpenSSL has."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_ciphers(AVAILABLE)
     return [each["name"] for each in context.get_ciphers() if each["name"] not in OF_TLS_1_3]
-
-
-@pytest.mark.parametrize(("java", "openssl"), NAMES.items())
-def test_names_go_both_ways(java: str, openssl: str) -> None:
-    """Each of both names is found from the other."""
-    assert (openssl_name(java), java_name(openssl)) == (openssl, java)
 
 
 def test_all_that_there_is_has_a_name_in_java() -> None:

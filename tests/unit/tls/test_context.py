@@ -160,7 +160,6 @@ def test_lists_of_revoked_that_say_too_little(tmp_path: Path) -> None:
     [
         (OLDER, "TLSv1.2", 0),
         (PARTIAL, "TLSv1.3", 1),
-        (f"{OLDER},{PARTIAL}", "TLSv1.3", 1),
         (
             "TLS_AES_128_GCM_SHA256,TLS_AES_256_GCM_SHA384,TLS_CHACHA20_POLY1305_SHA256",
             "TLSv1.3",

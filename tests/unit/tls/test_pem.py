@@ -18,7 +18,7 @@ KEY = world().server.key_pem()
 LOCKED = world().server.key_pem(PASSWORD)
 
 
-@pytest.mark.parametrize("white_space", ["\n", "\r\n", " ", "\n\n   "])
+@pytest.mark.parametrize("white_space", ["\n", " "])
 def test_white_space_counts_for_nothing(white_space: str) -> None:
     """A chain on one line, as a properties file makes it, is the same chain."""
     words = CHAIN.replace("-----BEGIN CERTIFICATE-----", "-----BEGIN~CERTIFICATE-----")

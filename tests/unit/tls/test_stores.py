@@ -157,70 +157,34 @@ PEM_KEYS = {
     "ssl_keystore_key": SERVER.key_pem(),
     "ssl_keystore_certificate_chain": SERVER.chain_pem,
 }
-LOCATION = "ssl.keystore.location"
+
+
+def values_of(store: str, words: str, folder: Path) -> dict[str, str]:
+    """Return settings of words such as ``type=PEM``; a location is a file of the folder."""
+    pairs = dict(word.split("=", 1) for word in words.split())
+    if "location" in pairs:
+        pairs["location"] = str(folder / pairs["location"])
+    return {f"ssl_{store}_{key}": value for key, value in pairs.items()}
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("words", "said"),
     [
-        ({"ssl_keystore_type": "BCFKS"}, "type: found 'BCFKS'; allowed: JKS, PKCS12, PEM"),
-        ({}, f"{LOCATION}: listener DOOR speaks SSL and needs a certificate"),
-        ({"ssl_keystore_location": "p12"}, "ssl.keystore.password: missing"),
-        (
-            {"ssl_keystore_location": "p12", "ssl_keystore_password": "x"},
-            "the password is wrong (ssl.keystore.password), or the store is damaged",
-        ),
-        (
-            {"ssl_keystore_location": "pem", "ssl_keystore_password": "x"},
-            "found PEM; give ssl.keystore.type=PEM; allowed: a store of the type JKS or PKCS12",
-        ),
-        (
-            {"ssl_keystore_location": "jceks", "ssl_keystore_password": "x"},
-            "found a JCEKS store; allowed: a store of the type JKS or PKCS12",
-        ),
-        (
-            {"ssl_keystore_location": "trusted", "ssl_keystore_password": PASSWORD},
-            "found no private key with its certificate",
-        ),
-        (
-            {"ssl_keystore_location": "p12", "ssl_keystore_type": "PEM"},
-            "found no PEM at all; allowed: PEM with a block PRIVATE KEY",
-        ),
-        (
-            {
-                "ssl_keystore_location": "pem",
-                "ssl_keystore_type": "PEM",
-                "ssl_keystore_password": "x",
-            },
-            "ssl.keystore.password: PEM has none; the key's password is ssl.key.password",
-        ),
-        (
-            {"ssl_keystore_key": "x"},
-            "ssl.keystore.key: allowed with ssl.keystore.type=PEM only",
-        ),
-        (
-            {"ssl_keystore_key": "x", "ssl_keystore_type": "PEM"},
-            "ssl.keystore.certificate.chain: missing, with a key given",
-        ),
-        (
-            {"ssl_keystore_certificate_chain": "x", "ssl_keystore_type": "PEM"},
-            "ssl.keystore.key: missing, with a certificate given",
-        ),
-        (
-            {**PEM_KEYS, "ssl_keystore_location": "pem"},
-            f"{LOCATION}: not allowed together with ssl.keystore.key",
-        ),
-        (
-            {**PEM_KEYS, "ssl_keystore_certificate_chain": world().alice.chain_pem},
-            "ssl.keystore.certificate.chain: the first certificate is not that of the private key",
-        ),
-        (
-            {**PEM_KEYS, "ssl_keystore_certificate_chain": "x"},
-            "ssl.keystore.certificate.chain: found no PEM at all",
-        ),
+        ("type=BCFKS", "type: found 'BCFKS'; allowed: JKS, PKCS12, PEM"),
+        ("", "ssl.keystore.location: listener DOOR speaks SSL and needs a certificate"),
+        ("location=p12", "ssl.keystore.password: missing"),
+        ("location=p12 password=x", "the password is wrong (ssl.keystore.password), or the store"),
+        ("location=pem password=x", "found PEM; give ssl.keystore.type=PEM; allowed: a store of"),
+        ("location=jceks password=x", "found a JCEKS store; allowed: a store of the type JKS or"),
+        (f"location=trusted password={PASSWORD}", "found no private key with its certificate"),
+        ("location=p12 type=PEM", "found no PEM at all; allowed: PEM with a block PRIVATE KEY"),
+        ("location=pem type=PEM password=x", "ssl.keystore.password: PEM has none; the key's"),
+        ("key=x", "ssl.keystore.key: allowed with ssl.keystore.type=PEM only"),
+        ("key=x type=PEM", "ssl.keystore.certificate.chain: missing, with a key given"),
+        ("certificate_chain=x type=PEM", "ssl.keystore.key: missing, with a certificate given"),
     ],
 )
-def test_key_stores_that_cannot_be_used(tmp_path: Path, values: dict[str, str], said: str) -> None:
+def test_key_stores_that_cannot_be_used(tmp_path: Path, words: str, said: str) -> None:
     """One line: the key, what was found, what is allowed; and no password."""
     (tmp_path / "p12").write_bytes(SERVER.pkcs12())
     (tmp_path / "jceks").write_bytes(b"\xce\xce\xce\xce....")
@@ -229,53 +193,56 @@ def test_key_stores_that_cannot_be_used(tmp_path: Path, values: dict[str, str], 
     (tmp_path / "trusted").write_bytes(
         pkcs12.serialize_key_and_certificates(None, None, None, [CHAIN[1]], locked)
     )
-    found = dict(values)
-    if "ssl_keystore_location" in found:
-        found["ssl_keystore_location"] = str(tmp_path / found["ssl_keystore_location"])
 
-    assert said in refusal(identity, **found)
+    assert said in refusal(identity, **values_of("keystore", words, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("type=X", "ssl.truststore.type: found 'X'"),
+        ("password=x", "ssl.truststore.location: missing"),
+        ("certificates=x", "ssl.truststore.certificates: allowed with ssl.truststore.type=PEM"),
+        ("certificates=x type=PEM", "ssl.truststore.certificates: found no PEM at all"),
+        ("password=x type=PEM", "ssl.truststore.password: PEM has none"),
+        ("location=p12", "the password is missing (ssl.truststore.password)"),
+        (
+            "location=p12 certificates=x type=PEM",
+            "ssl.truststore.location: not allowed together with ssl.truststore.certificates",
+        ),
+        ("location=other", "found something else; allowed: a store"),
+    ],
+)
+def test_trust_stores_that_cannot_be_used(tmp_path: Path, words: str, said: str) -> None:
+    """As with key stores."""
+    (tmp_path / "p12").write_bytes(SERVER.pkcs12())
+    (tmp_path / "other").write_bytes(b"other")
+
+    assert said in refusal(trusted, **values_of("truststore", words, tmp_path))
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"ssl_truststore_type": "X"}, "ssl.truststore.type: found 'X'"),
-        ({"ssl_truststore_password": "x"}, "ssl.truststore.location: missing"),
+        ({"ssl_keystore_location": "x"}, "location: not allowed together with ssl.keystore.key"),
         (
-            {"ssl_truststore_certificates": "x"},
-            "ssl.truststore.certificates: allowed with ssl.truststore.type=PEM only",
+            {"ssl_keystore_certificate_chain": world().alice.chain_pem},
+            "ssl.keystore.certificate.chain: the first certificate is not that of the private key",
         ),
         (
-            {"ssl_truststore_certificates": "x", "ssl_truststore_type": "PEM"},
-            "ssl.truststore.certificates: found no PEM at all",
+            {"ssl_keystore_certificate_chain": "x"},
+            "ssl.keystore.certificate.chain: found no PEM at all",
         ),
-        (
-            {"ssl_truststore_password": "x", "ssl_truststore_type": "PEM"},
-            "ssl.truststore.password: PEM has none",
-        ),
-        ({"ssl_truststore_location": "p12"}, "the password is missing (ssl.truststore.password)"),
-        (
-            {
-                "ssl_truststore_location": "p12",
-                "ssl_truststore_certificates": "x",
-                "ssl_truststore_type": "PEM",
-            },
-            "ssl.truststore.location: not allowed together with ssl.truststore.certificates",
-        ),
-        ({"ssl_truststore_location": "other"}, "found something else; allowed: a store"),
     ],
 )
-def test_trust_stores_that_cannot_be_used(
+def test_keys_in_the_configuration_that_cannot_be_used(
     tmp_path: Path, values: dict[str, str], said: str
 ) -> None:
-    """As with key stores."""
-    (tmp_path / "p12").write_bytes(SERVER.pkcs12())
-    (tmp_path / "other").write_bytes(b"other")
-    found = dict(values)
-    if "ssl_truststore_location" in found:
-        found["ssl_truststore_location"] = str(tmp_path / found["ssl_truststore_location"])
+    """A chain belongs to its key, and a key stands in one place."""
+    if "ssl_keystore_location" in values:
+        values = {"ssl_keystore_location": str(SERVER.write_pem(tmp_path / "x"))}
 
-    assert said in refusal(trusted, **found)
+    assert said in refusal(identity, **{**PEM_KEYS, **values})
 
 
 def test_jks_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
