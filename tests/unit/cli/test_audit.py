@@ -102,13 +102,6 @@ def test_names_move_no_cursor(tmp_path: Path) -> None:
     assert result.stdout == "T ODD\\X1B[2J what=['a\\\\nb']\n"
 
 
-def test_an_event_of_a_newer_server(tmp_path: Path) -> None:
-    """An event that lacks what we know of its kind is printed as it is."""
-    events(tmp_path, {"kind": "decision", "new": 1})
-
-    assert '"new": 1' in run("tail", tmp_path, "--no-follow").stdout
-
-
 def test_what_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits for what comes, from file to file, until it is interrupted."""
     path = written(tmp_path, 1, 1, closed=False)
@@ -132,17 +125,6 @@ def test_what_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert numbers(result) == [1, 2, 3]
     assert result.exit_code == 130
-
-
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """The others are printed."""
-    written(tmp_path, 1, 1, compressed=True).write_bytes(b"broken")
-    written(tmp_path, 2, 1)
-
-    result = run("tail", tmp_path, "--no-follow", "--from-start", "--output", "json")
-
-    assert numbers(result) == [2]
-    assert "audit-1-000000000001-000000000001.jsonl.zst: " in result.stderr
 
 
 def test_json_moves_no_cursor(tmp_path: Path) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats.listing import write
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import edit
+from doorkeeper.kinds.declared import ACL
 from testkit.acl import READ, WRITE, allow, topic
+from testkit.stores import fill
 from testkit.synchronized import cluster, target
 
 if TYPE_CHECKING:
@@ -55,9 +59,7 @@ def configure(tmp_path: Path, bootstrap_servers: str) -> Path:
         f"authorizer.class.name={STANDARD}\nnode.id=1\nsuper.users=User:ANONYMOUS\n"
         f"doorkeeper.data.dir={tmp_path / 'data'}\ndoorkeeper.clusters.file={clusters}\n"
     )
-    acls = tmp_path / "acls.txt"
-    acls.write_text(write([ALICE]), encoding="utf-8")
-    assert run("acls", "import", str(acls), f"config:{file}")[0] == 0
+    asyncio.run(fill(tmp_path / "data", edit(ACL, set=[StoredBinding("a" * 22, ALICE)])))
     return file
 
 

@@ -12,6 +12,7 @@ import click
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +56,7 @@ def test_descriptors_that_a_parent_closed_are_the_null_device() -> None:
     ended = subprocess.run(
         ["/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", code],
         check=False,
-        timeout=60,
+        timeout=scaled(60),
     )
 
     assert ended.returncode == 31

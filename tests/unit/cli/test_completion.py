@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
-import click
 import pytest
 from click.shell_completion import BashComplete, get_completion_class
-from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.cli.completion import (
     JoinedBash,
-    files_behind,
     join_at_colons,
-    one_of,
-    several_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-CONTEXT = click.Context(click.Command("any"))
-PARAMETER = click.Option(["--any"])
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_shell_reads_it(shell: str) -> None:
-    """Its own parser finds no fault."""
-    program = shutil.which(shell)
-    if program is None:
-        pytest.skip(f"{shell} is not on this machine")
-    script = CliRunner().invoke(doorkeeper, ["completion", shell]).stdout
-
-    done = subprocess.run(
-        [program, "-n"], input=script, capture_output=True, text=True, check=False, timeout=60
-    )
-
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def complete(*words: str) -> list[str]:
@@ -67,40 +40,8 @@ def test_words_are_completed() -> None:
     assert complete("acls", "lint", "--select", "E001,e00")[:2] == ["E001,E001", "E001,E002"]
 
 
-def parameters(command: click.Command, *words: str) -> Iterator[tuple[str, click.Parameter]]:
-    """Yield each parameter of each command, with the words of the command."""
-    if not isinstance(command, click.Group):
-        yield from ((" ".join(words), each) for each in command.params)
-        return
-    context = click.Context(command)
-    for name in command.list_commands(context):
-        member = command.get_command(context, name)
-        assert member is not None
-        yield from parameters(member, *words, name)
-
-
-OF_FILES = {"wanted", "address", "left", "right", "file", "folder", "target", "source"}
 """Arguments that name files."""
-OF_STORES = {"store", "source", "target"}
 """Options whose addresses are those of stores."""
-
-
-def names_a_file(parameter: click.Parameter) -> bool:
-    if isinstance(parameter, click.Option):
-        metavar = parameter.metavar or ""
-        is_store = metavar == "ADDRESS" and parameter.name in OF_STORES
-        return is_store or any(each in metavar.split("|") for each in ("FILE", "OUT", "FOLDER"))
-    return parameter.name in OF_FILES
-
-
-def test_parameters_that_name_files_are_completed_by_the_shell() -> None:
-    """In every command, so that none is forgotten."""
-    naming = [(words, each) for words, each in parameters(doorkeeper) if names_a_file(each)]
-
-    for words, parameter in naming:
-        [item] = parameter.shell_complete(click.Context(click.Command(words)), "wan")
-        assert (item.type, item.value) == ("file", "wan"), (words, parameter.name)
-    assert len(naming) > 60
 
 
 @pytest.fixture
@@ -112,37 +53,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_values_in_any_case() -> None:
-    """They are written as they are given; with commas between, each part is completed."""
-    complete, parts = one_of(["Read", "Write"]), several_of(["E001", "W001"])
-
-    assert [each.value for each in complete(CONTEXT, PARAMETER, "re")] == ["Read"]
-    assert [each.value for each in parts(CONTEXT, PARAMETER, "E001,w")] == ["E001,W001"]
-    assert [each.value for each in parts(CONTEXT, PARAMETER, "")] == ["E001", "W001"]
-
-
-@pytest.mark.parametrize(
-    ("word", "found"),
-    [
-        ("config:", ["s2/deep/server.properties", "server.properties", "want.yaml"]),
-        ("config:ser", ["server.properties"]),
-        ("config:.h", [".hidden"]),
-        ("config:s2", ["s2/deep/server.properties"]),
-        ("config:{folder}/w", ["{folder}/want.yaml"]),
-        ("config:none/x", []),
-    ],
-)
-def test_files_behind_a_prefix(folder: Path, word: str, found: list[str]) -> None:
-    """A folder is no end of a word: what it holds is told where it is the only one."""
-    if word == "config:":
-        found = ["s2/", *found[1:]]
-
-    items = files_behind("config:", word.format(folder=folder))
-
-    expected = [f"config:{each.format(folder=folder)}" for each in found]
-    assert sorted(each.value for each in items) == sorted(expected)
 
 
 @pytest.mark.parametrize(

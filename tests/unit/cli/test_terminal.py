@@ -12,7 +12,6 @@ from doorkeeper.cli.terminal import (
     has_colours,
     paint,
     printable,
-    progress_on,
     say,
     show,
     show_json,
@@ -76,15 +75,3 @@ def test_each_problem_is_one_line_on_stderr(capsys: pytest.CaptureFixture[str]) 
     assert captured.err == "doorkeeper: one\ndoorkeeper: two lines\n"
     assert captured.out == ""
     assert caught.value.code == 1
-
-
-def test_each_percent_is_written_once() -> None:
-    """The line is rewritten when the number changes, and ends at the end."""
-    terminal = Terminal()
-    show = progress_on(terminal, "backup")
-    assert show is not None
-
-    for done, whole in ((0, 300), (1, 300), (150, 300), (300, 300)):
-        show(done, whole)
-
-    assert terminal.getvalue() == "\rbackup:   0 %\rbackup:  50 %\rbackup: 100 %\n"

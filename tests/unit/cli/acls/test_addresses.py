@@ -8,14 +8,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.decision import Policy
 from doorkeeper.cli.acls.addresses import (
     Location,
     location_options,
     take_location,
 )
 from doorkeeper.repositories.addresses import parse_address
-from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,22 +115,3 @@ def test_a_profile_is_shorthand_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(click.UsageError) as caught:
             location("--profile", "prod", *words)
         assert said in str(caught.value)
-
-
-def test_a_jaas_file_in_the_environment_chooses_no_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is there for a server."""
-    monkeypatch.setenv("DOORKEEPER_JAAS_FILE", "f")
-
-    assert location("--bootstrap-server", "h:1").words == ("kafka://h:1",)
-    assert location("x.yaml", has_policy=True).configured_policy() is None
-
-
-def test_a_configuration_beside_a_file_has_the_policy(config: Path) -> None:
-    """Of commands that need one; an error in it is reported."""
-    beside = location("x.yaml", "--config", str(config), has_policy=True)
-    wrong = location("x.yaml", "--override", "super.users=alice", has_policy=True)
-
-    assert beside.address == parse_address("x.yaml")
-    assert beside.configured_policy() == Policy(super_users=frozenset({"User:root"}))
-    with pytest.raises(RepositoryError, match=r"super\.users"):
-        wrong.configured_policy()

@@ -8,9 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.client.admin import AdminClient, Created, Deleted
-from doorkeeper.client.errors import ApiFailure
-from doorkeeper.errors import ApiError, ErrorCode
 from testkit.stores import open_store, query
 
 if TYPE_CHECKING:
@@ -116,38 +113,6 @@ def test_a_cluster_that_cannot_be_reached_is_one_line(words: tuple[str, ...], sa
     assert (result.exit_code, result.stdout) == (1, "")
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
-
-
-def test_refusals_of_a_cluster_have_the_names_of_java(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first one ends the command; a request that is refused as a whole does too."""
-    no = ApiError(ErrorCode.INVALID_REQUEST, "no")
-    prefix = "doorkeeper: Error while executing ACL command: org.apache.kafka.common.errors"
-
-    async def describe(_client: AdminClient, _filter: object) -> list[object]:
-        return []
-
-    async def create(_client: AdminClient, _bindings: object) -> list[Created]:
-        return [Created(), Created(no)]
-
-    async def delete(_client: AdminClient, _filters: object) -> list[Deleted]:
-        raise ApiFailure(31, "Cluster authorization failed.")
-
-    monkeypatch.setattr(AdminClient, "describe_acls", describe)
-    monkeypatch.setattr(AdminClient, "create_acls", create)
-    monkeypatch.setattr(AdminClient, "delete_acls", delete)
-
-    for line, said in (
-        (f"add h:1 --topic t {A} --operation Write", "InvalidRequestException: no"),
-        (
-            "remove h:1 --topic t --force",
-            (
-                "ClusterAuthorizationException: Cluster authorization failed.\ndoorkeeper: removing"
-                " ACLs needs Alter on the cluster; the login does not have it"
-            ),
-        ),
-    ):
-        result = CliRunner().invoke(doorkeeper, ["acls", *line.split()])
-        assert (result.exit_code, result.stderr) == (1, f"{prefix}.{said}\n")
 
 
 def test_what_the_authorizer_refuses_is_told(run: Run) -> None:

@@ -9,16 +9,14 @@ from doorkeeper.acl.explanation import explanation
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.explanations import (
-    SHOWN_MAX,
     Answer,
     because,
     lines_of,
-    record_of,
     sentence,
     side_effects,
 )
 from doorkeeper.repositories.addresses import parse_address
-from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
+from testkit.acl import PREFIXED, READ, allow, deny, topic
 from testkit.acl_worlds import loaded
 
 PLAIN = Policy()
@@ -58,16 +56,6 @@ def test_each_rule_has_its_reason(
     assert any(line.startswith(f"rule: {rule}: ") for line in lines_of(found))
 
 
-def test_many_are_not_all_shown() -> None:
-    """People see the first, JSON has all."""
-    world = [allow(f"u{number}", READ, topic("orders")) for number in range(SHOWN_MAX + 5)]
-
-    found = answer(*world)
-
-    assert "  and 5 more; --output json has all" in lines_of(found)
-    assert len(record_of(found)["considered"]) == SHOWN_MAX + 5
-
-
 def test_side_effects_of_the_first_acl() -> None:
     """Where no ACL means everybody, the first one closes the resource, the last one opens it."""
     [closes] = side_effects(answer(policy=OPEN))
@@ -75,22 +63,6 @@ def test_side_effects_of_the_first_acl() -> None:
     [opens] = side_effects(answer(deny("a", READ, topic("orders")), policy=OPEN))
     assert opens.startswith("topic orders has no other ACL")
     assert side_effects(answer()) == []
-
-
-def test_side_effects_of_a_wide_acl() -> None:
-    """Other operations, names, principals and addresses that go with it."""
-    question = Question("User:a", "10.0.0.1", DESCRIBE, ResourceType.GROUP, "g")
-
-    [text] = side_effects(answer(allow("User:*", READ, group("*")), question=question))
-
-    assert text == (
-        "User:*,GROUP,LITERAL,*,READ,ALLOW,* also allows: READ; every group; all principals; all"
-        " hosts"
-    )
-    assert side_effects(answer(allow("a", WRITE, topic("t")),
-        question=Question("User:a", "*", WRITE, ResourceType.TOPIC, "t"))) == [
-        "User:a,TOPIC,LITERAL,t,WRITE,ALLOW,* also allows: DESCRIBE"
-    ]  # fmt: skip
 
 
 def test_a_sentence_moves_no_cursor() -> None:

@@ -22,7 +22,6 @@ from doorkeeper.entities.model import EntitySet, TopicEntity
 from doorkeeper.entities.plan import EntityChange, EntityPlan
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.repositories.addresses import parse_address
-from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
 from testkit.acl import PREFIXED, READ, allow, deny, topic
 from testkit.interrupts import pythons_own_handler
@@ -128,23 +127,6 @@ def test_ctrl_c_says_how_much_is_done(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().err == (
         "doorkeeper: interrupted; 2000 of 3000 changes were made, perhaps some more; run the same"
         " command again for the rest\n"
-    )
-
-
-def test_a_server_that_is_lost_leaves_as_much(capsys: pytest.CaptureFixture[str]) -> None:
-    """Removals count as additions do."""
-
-    def lose() -> None:
-        raise RepositoryError("connection lost")
-
-    with pytest.raises(SystemExit) as end:
-        run(FakeRepository(1, lose), Plan((), MANY, 0, 0))
-
-    assert end.value.code == 1
-    assert capsys.readouterr().err == (
-        "doorkeeper: connection lost\n"
-        "doorkeeper: 1000 of 3000 changes were made, perhaps some more; run the same command again"
-        " for the rest\n"
     )
 
 

@@ -8,8 +8,6 @@ from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclBinding, AclOperation
 from doorkeeper.cli.acls.printing import (
     binding_of_row,
-    binding_text,
-    kafka_listing,
     row,
     table,
 )
@@ -22,24 +20,6 @@ BINDINGS = sorted(
         allow("alice", READ, group("\u00fc")),
     ]
 )
-
-
-def test_kafkas_text_has_a_block_for_each_resource() -> None:
-    """As kafka-acls.sh --list writes it."""
-    first, second = kafka_listing(BINDINGS)
-
-    assert first == (
-        "Current ACLs for resource"
-        " `ResourcePattern(resourceType=TOPIC, name=t, patternType=LITERAL)`:\n"
-        "\t(principal=User:alice, host=*, operation=READ, permissionType=ALLOW)\n"
-        "\t(principal=User:eve, host=10.0.0.1, operation=WRITE, permissionType=DENY)\n"
-    )
-    assert "name=\u00fc" in second
-    assert list(kafka_listing([])) == []
-    assert binding_text(BINDINGS[0]) == (
-        "(pattern=ResourcePattern(resourceType=TOPIC, name=t, patternType=LITERAL),"
-        " entry=(principal=User:alice, host=*, operation=READ, permissionType=ALLOW))"
-    )
 
 
 def test_a_table_has_columns() -> None:

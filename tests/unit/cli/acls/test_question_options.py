@@ -39,7 +39,6 @@ def asked(line: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("line", "meaning"),
     [
-        ("--operation read --topic t", "READ * TOPIC t"),
         ("--operation DESCRIBE_CONFIGS --group g", "DESCRIBE_CONFIGS * GROUP g"),
         ("--operation clusterAction --cluster", "CLUSTER_ACTION * CLUSTER kafka-cluster"),
         ("--operation CreateTokens --user-principal User:u", "CREATE_TOKENS * USER User:u"),

@@ -107,12 +107,10 @@ def test_what_if_changes_the_answer_and_nothing_else(run: Run, tmp_path: Path) -
     ("word", "text"),
     [
         ("none.csv", "none.csv: No such file"),
-        ("a,b,c,d,e,f,g", "neither a file nor a row"),
         (
             "User:a,TOPIC,LITERAL,t,READ",
             "neither a file nor a row: found 5 cells; expected are 7; a row is KafkaPrincipal,",
         ),
-        (f"User:a,TOPIC,LITERAL,{'t' * 300},READ", "neither a file nor a row: found 5 cells"),
     ],
 )
 def test_what_is_neither_row_nor_file_is_told(run: Run, word: str, text: str) -> None:
@@ -184,43 +182,6 @@ def test_what_can(run: Run) -> None:
     }
     nothing = run("what-can --principal User:* --resource-type transactional-id")
     assert nothing.stdout.startswith("none\n\npermissions of all principals that no ACL names\n")
-
-
-def test_the_old_option_of_a_file_warns(tmp_path: Path) -> None:
-    """It works for one release."""
-    file = tmp_path / "a.csv"
-    file.write_text(f"{HEADER}\n{READS}\n")
-    line = ["acls", *f"{ALICE} Read --exit-status".split(), "--file", str(file)]
-
-    old = CliRunner().invoke(doorkeeper, line)
-    both = CliRunner().invoke(doorkeeper, [*line, str(file)])
-
-    assert old.exit_code == 0
-    assert old.stderr == (
-        "doorkeeper: --file is deprecated and ends with the next release; use ADDRESS, as in"
-        " doorkeeper acls lint acls.yaml\n"
-    )
-    assert old.stdout.startswith("ALLOWED: ")
-    assert both.exit_code == 2
-
-
-def test_a_configuration_beside_a_file_is_the_source_of_the_policy(
-    run: Run, tmp_path: Path
-) -> None:
-    """Options come before it; each value has its source."""
-    config = tmp_path / "server.properties"
-    config.write_text("listeners=PLAINTEXT://localhost:0\nsuper.users=User:root\n")
-    beside = ("--config", str(config))
-
-    result = run(f"{ALICE} Read --allow-everyone", *beside)
-    wrong = run(f"{ALICE} Read --super-users alice")
-
-    assert result.stdout.splitlines()[-2:] == [
-        "super.users: User:root (configured)",
-        "allow.everyone.if.no.acl.found: true (--allow-everyone)",
-    ]
-    assert wrong.exit_code == 2
-    assert "principalType:principalName" in wrong.stderr
 
 
 def test_the_release_decides_what_networks_match(tmp_path: Path) -> None:

@@ -119,8 +119,8 @@ def test_it_asks_before_it_changes(desk: Desk, answer: str, left: int) -> None:
     assert ("nothing was changed: the answer was no" in result.stderr) is (left == 2)
 
 
-def test_a_plan_that_was_kept_does_nothing_else(desk: Desk, tmp_path: Path) -> None:
-    """What changed meanwhile is left alone, what is done already is done."""
+def test_a_saved_plan_does_nothing_else(desk: Desk, tmp_path: Path) -> None:
+    """Later changes stay, and changes already made are not repeated."""
     kept = str(tmp_path / "kept.plan")
     words = ("plan", desk.file(A, C), desk.store, "--whole", "--out", kept)
     assert desk.run(*words).exit_code == 3
@@ -134,9 +134,9 @@ def test_a_plan_that_was_kept_does_nothing_else(desk: Desk, tmp_path: Path) -> N
     assert len(desk.there()) == 3
 
 
-def test_a_kept_plan_is_for_its_place(desk: Desk, tmp_path: Path) -> None:
-    """Another place is refused, unless it is said; the same one in other words is the same."""
-    kept = str(tmp_path / "kept.plan")
+def test_a_saved_plan_is_for_its_address(desk: Desk, tmp_path: Path) -> None:
+    """Another one is refused without --other-address; the same in other words is the same."""
+    plan = str(tmp_path / "saved.plan")
     (tmp_path / "other.properties").write_text(
         "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
         f"doorkeeper.data.dir={tmp_path / 'other'}\n"
@@ -144,20 +144,16 @@ def test_a_kept_plan_is_for_its_place(desk: Desk, tmp_path: Path) -> None:
     other = f"config:{tmp_path / 'other.properties'}"
     again = f"config:{tmp_path / '..' / tmp_path.name / 'server.properties'}"
     desk.run("import", desk.file(A), other)
-    words = ("plan", desk.file(A, C), desk.store, "--whole", "--out", kept)
-    assert desk.run(*words).exit_code == 3
+    desk.run("plan", desk.file(A, C), desk.store, "--whole", "--out", plan)
 
-    refused = desk.run("apply", kept, other, "--plan", "--yes")
-    told = desk.run("apply", kept, other, "--plan", "--yes", "--other-address")
-    same = desk.run("apply", kept, again, "--plan", "--yes")
+    refused = desk.run("apply", plan, other, "--plan", "--yes")
+    forced = desk.run("apply", plan, other, "--plan", "--yes", "--other-address")
+    same = desk.run("apply", plan, again, "--plan", "--yes")
 
     assert refused.exit_code == 2
     said = " ".join(refused.stderr.split())
-    assert f"{kept} was made for {desk.store}, not for {other}; --other-address" in said
-    assert told.stderr == "doorkeeper: 1 added, 0 removed\n"
-    old = desk.run("apply", kept, other, "--plan", "--yes", "--other-place")
-    assert (old.exit_code, old.stdout[:10]) == (0, "No changes")
-    assert old.stderr.startswith("doorkeeper: --other-place is deprecated")
+    assert f"{plan} was made for {desk.store}, not for {other}; --other-address" in said
+    assert forced.stderr == "doorkeeper: 1 added, 0 removed\n"
     assert same.stderr == "doorkeeper: 1 added, 1 removed\n"
 
 
@@ -259,29 +255,19 @@ def test_a_plan_notes_what_the_release_of_its_target_makes_of_hosts(desk: Desk) 
     network = allow("a", READ, topic("t"), host="10.0.0.0/8")
     broken = allow("a", READ, topic("t"), host="10.0.0.0/33")
     wanted = desk.file(A, B, network, broken, name="wanted.yaml")
-    of_newer = desk.run("plan", wanted, desk.store)
-    config = str(desk.folder / "server.properties")
-    released = CliRunner().invoke(
-        doorkeeper, ["store", "release", "4.3", "--yes", "--config", config]
-    )
-    assert released.exit_code == 0, released.output
-    of_older = desk.run("plan", wanted, desk.store)
-
     row = "User:a,TOPIC,LITERAL,t,READ,ALLOW,10.0.0.0"
-    newer_side, *newer_notes = of_newer.stderr.splitlines(keepends=True)
-    assert newer_side.startswith("doorkeeper: from revision 1 of")
-    assert "".join(newer_notes) == (
-        f"doorkeeper: note: Kafka 4.4 refuses {row}/33: Invalid CIDR notation '10.0.0.0/33': Value"
-        " [33] not in range [0,32]\n"
-    )
-    older_notes = of_older.stderr.partition("\n")[2]
-    assert older_notes == (
-        f"doorkeeper: note: Kafka 4.3 compares hosts as texts: no client matches {row}/8\n"
-    )
-    assert of_newer.stdout == of_older.stdout
-    assert desk.run("apply", wanted, desk.store, "--dry-run").stderr == older_notes
-    applied = desk.run("import", wanted, desk.store)
-    assert applied.stderr == f"{older_notes}doorkeeper: 2 added, 0 removed\n"
+
+    newer = desk.run("plan", wanted, desk.store).stderr
+    config = str(desk.folder / "server.properties")
+    CliRunner().invoke(doorkeeper, ["store", "release", "4.3", "--yes", "--config", config])
+    older = desk.run("apply", wanted, desk.store, "--dry-run").stderr
+    applied = desk.run("import", wanted, desk.store).stderr
+
+    assert f"note: Kafka 4.4 refuses {row}/33: Invalid CIDR notation" in newer
+    assert newer.count("note:") == older.count("note:") == 1
+    note = f"doorkeeper: note: Kafka 4.3 compares hosts as texts: no client matches {row}/8\n"
+    assert older == note
+    assert applied == f"{note}doorkeeper: 2 added, 0 removed\n"
 
 
 def test_without_ownership_nothing_is_removed(desk: Desk) -> None:
@@ -291,30 +277,26 @@ def test_without_ownership_nothing_is_removed(desk: Desk) -> None:
     after = desk.there()
     whole = desk.run("apply", desk.file(C), desk.store, "--whole", "--yes")
 
-    note = (
-        "doorkeeper: note: 2 ACLs that are not wanted stay: without owns: in a file, --own-... or"
-        " --whole, ACLs are only added\n"
-    )
+    note = "doorkeeper: note: 2 ACLs that are not wanted stay: "
     assert planned.stderr.startswith(note)
-    assert planned.stdout.splitlines()[-1] == (
-        "Plan: 1 to add, 0 to remove; 0 unchanged; 2 not owned."
-    )
-    assert applied.stderr == f"{note}doorkeeper: 1 added, 0 removed\n"
+    assert "Plan: 1 to add, 0 to remove; 0 unchanged; 2 not owned." in planned.stdout
+    assert applied.stderr.startswith(note)
     assert len(after) == 3
-    assert whole.stderr == (
-        "doorkeeper: note: --whole removes 2 of the 3 ACLs that are there\n"
-        "doorkeeper: 0 added, 2 removed\n"
-    )
+    assert "note: --whole removes 2 of the 3 ACLs that are there\n" in whole.stderr
     assert len(desk.there()) == 1
 
 
 def test_a_file_that_owns_removes_what_it_lacks(desk: Desk) -> None:
-    """And no ACL of others; files without owns: beside it only add."""
-    team, rest = desk.folder / "team.yaml", desk.file(C, name="rest.yaml")
+    """And no ACL of others; other files, and folders, only add."""
+    team, teams = desk.folder / "team.yaml", desk.folder / "teams"
     team.write_text("version: 1\nowns: {prefixes: a-}\nacls: []\n")
+    teams.mkdir()
+    desk.file(C, name="teams/rest.yaml")
+    config = str(desk.folder / "server.properties")
 
-    planned = desk.run("plan", str(team), rest, desk.store)
-    applied = desk.run("apply", str(team), rest, desk.store, "--yes")
+    planned = desk.run("plan", str(team), str(teams), "--config", config)
+    applied = desk.run("apply", str(team), str(teams), desk.store, "--yes")
+    again = desk.run("plan", str(team), str(teams), desk.store)
 
     assert planned.stdout.splitlines() == [
         "+ User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*",
@@ -323,57 +305,28 @@ def test_a_file_that_owns_removes_what_it_lacks(desk: Desk) -> None:
     ]
     assert applied.stderr == "doorkeeper: 1 added, 1 removed\n"
     assert desk.there() == [ROW_B, "User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*"]
-    again = desk.run("plan", str(team), rest, desk.store)
-    assert (again.exit_code, again.stdout) == (
-        0,
-        "No changes: 1 ACLs are as wanted; 1 not owned.\n",
-    )
-
-
-def test_files_and_folders_before_an_address(desk: Desk) -> None:
-    """Several files are one set; the last address, or shorthand for one, has the present ACLs."""
-    folder = desk.folder / "teams"
-    folder.mkdir()
-    (folder / "a.yaml").write_text(write([A, C], Format.YAML))
-    file, config = desk.file(B), str(desk.folder / "server.properties")
-
-    for words in (
-        (str(folder), file, desk.store),
-        (str(folder), file, "--config", config),
-        (file, str(folder), "--config", config),
-    ):
-        found = desk.run("plan", *words, "--whole")
-        assert found.stdout.splitlines() == [
-            "+ User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*",
-            "Plan: 1 to add, 0 to remove; 2 unchanged.",
-        ]
-    assert desk.run("import", str(folder), file, desk.store).exit_code == 0
-    assert len(desk.there()) == 3
+    assert again.exit_code == 0
 
 
 def test_the_teams_of_the_examples(desk: Desk) -> None:
-    """Each file alone and all together lead to the same ACLs; overlaps are refused."""
+    """All together own what they say; drift is removed, and overlaps are refused."""
     teams = ROOT / "examples" / "teams"
     drift = desk.file(allow("mallory", READ, topic("pay-orders")), name="drift.yaml")
-
-    for each in sorted(teams.glob("*.yaml")):
-        assert desk.run("apply", str(each), desk.store, "--yes").exit_code == 0
-    assert desk.run("plan", str(teams), desk.store).exit_code == 0
-    desk.run("import", drift, desk.store)
-    topics = ROOT / "examples" / "teams-topics"
-    found = desk.run("plan", str(teams), str(topics), desk.store)
     overlapping = desk.folder / "overlapping.yaml"
     overlapping.write_text("version: 1\nowns: {prefixes: pay-orders}\nacls: []\n")
+    desk.run("apply", str(teams), desk.store, "--yes")
+    desk.run("import", drift, desk.store)
+
+    found = desk.run("plan", str(teams), str(ROOT / "examples" / "teams-topics"), desk.store)
     refused = desk.run("plan", str(teams), str(overlapping), desk.store)
+    applied = desk.run("apply", str(teams), desk.store, "--yes")
 
     assert found.stdout.splitlines()[0] == "- User:mallory,TOPIC,LITERAL,pay-orders,READ,ALLOW,*"
-    assert desk.run("apply", str(teams), desk.store, "--yes").stderr.endswith(
-        "0 added, 1 removed\n"
-    )
-    assert refused.exit_code == 1
-    assert f"{teams / 'payments.yaml'} line 3 and {overlapping} line 2 both own" in refused.stderr
     # A store has no topics that could be planned without its server.
     assert "note: topics, users and quotas of WANTED are left alone" in found.stderr
+    assert refused.exit_code == 1
+    assert f"{teams / 'payments.yaml'} line 3 and {overlapping} line 2 both own" in refused.stderr
+    assert applied.stderr.endswith("0 added, 1 removed\n")
 
 
 def test_a_plan_as_markdown(desk: Desk) -> None:
@@ -381,8 +334,6 @@ def test_a_plan_as_markdown(desk: Desk) -> None:
     odd = allow("@team/```", READ, topic("a|b"))
 
     planned = desk.run("plan", desk.file(A, odd), desk.store, "--whole", "--output", "markdown")
-    as_wanted = desk.run("plan", desk.file(A, B), desk.store, "--output", "markdown")
-    differing = desk.run("diff", desk.file(A), desk.store, "--output", "markdown")
 
     assert planned.stdout.splitlines() == [
         "**Plan: 1 to add, 1 to remove; 1 unchanged.**",
@@ -392,8 +343,6 @@ def test_a_plan_as_markdown(desk: Desk) -> None:
         f"- {ROW_B}",
         "````",
     ]
-    assert as_wanted.stdout == "**No changes: 2 ACLs are as wanted.**\n"
-    assert differing.stdout.splitlines()[2:] == ["```diff", f"+ {ROW_B}", "```"]
 
 
 def test_changes_that_fail(desk: Desk) -> None:
@@ -417,22 +366,16 @@ def test_changes_that_fail(desk: Desk) -> None:
 
 
 def test_roles_are_shown_as_plain_acls(desk: Desk) -> None:
-    """render writes the ACLs of files in any format; errors have file and line."""
+    """render writes the ACLs of files in any format."""
     file = desk.folder / "roles.yaml"
     file.write_text(
         "version: 1\ngrants:\n"
         "- {role: consumer, principal: 'User:a', topic: orders, group: billing}\n"
     )
     shown = desk.run("render", str(file), "--format", "csv")
-    broken = desk.folder / "broken.yaml"
-    broken.write_text("version: 1\ngrants:\n- {role: consumers, principal: 'User:a'}\n")
-    refused = desk.run("render", str(file), str(broken))
 
     assert shown.stdout.splitlines()[1:] == [
         "User:a,TOPIC,LITERAL,orders,READ,ALLOW,*",
         "User:a,TOPIC,LITERAL,orders,DESCRIBE,ALLOW,*",
         "User:a,GROUP,LITERAL,billing,READ,ALLOW,*",
     ]
-    assert refused.exit_code == 1
-    assert refused.stderr.startswith(f"doorkeeper: {broken}: line 3: grant 1: role: found")
-    assert "did you mean consumer?" in refused.stderr

@@ -71,14 +71,6 @@ def test_a_revision_is_taken_back(config: str, tmp_path: Path) -> None:
     assert query(tmp_path / "data", "SELECT max(revision) FROM change_log") == [(5,)]
 
 
-def test_a_range_is_taken_back_as_a_whole(config: str) -> None:
-    """Its net effect; other kinds are named, and stay."""
-    found = run("undo", "1..3", config, "--yes")
-
-    assert "note: changes of the kind topic are not undone" in found.output
-    assert rows(config) == []
-
-
 def test_later_changes_that_overlap_are_named(config: str) -> None:
     """And what they have already taken back is no part of the plan."""
     found = run("undo", "1", config, "--dry-run")

@@ -125,51 +125,40 @@ def test_the_chain_is_verified(run: Run, data_dir: Path) -> None:
 
 
 def test_recorded_hashes_of_a_file(run: Run, data_dir: Path, tmp_path: Path) -> None:
-    """A log that was written anew as a whole is found; a file without hashes is refused."""
+    """A log that was rewritten as a whole is noticed; a file without hashes is refused."""
     words = ("history", "verify", "--store", f"store:{data_dir}")
     recorded = run(*words).output.splitlines()[-1].removeprefix("recorded: ")
     log, empty = tmp_path / "server.log", tmp_path / "empty.log"
     log.write_text(f'{{"event": "history", "recorded": "{recorded}"}}\n')
     empty.write_text("nothing\n")
-    assert run(*words, "--recorded-in", str(log)).exit_code == 0
-    refused = run(*words, "--recorded-in", str(empty))
-    assert refused.exit_code == 2
-    assert "has no REVISION:HASH" in " ".join(refused.output.split())
-
     connection = apsw.Connection(str(data_dir / DATABASE_NAME))
     connection.execute("DELETE FROM change_log")
     for revision, change in enumerate(CHANGES, 1):
         write_entries(connection, [LogEntry(revision, ALICE, change)], NOW_MS)
     connection.close()
 
-    assert run(*words).exit_code == 0
-    found = run(*words, "--recorded-in", str(log))
-    assert found.exit_code == 1
-    assert "revision 4 does not have the hash that was recorded for it" in found.stderr
+    sound, rewritten = run(*words), run(*words, "--recorded-in", str(log))
+
+    assert (sound.exit_code, rewritten.exit_code) == (0, 1)
+    assert "revision 4 does not have the hash that was recorded for it" in rewritten.stderr
+    assert run(*words, "--recorded-in", str(empty)).exit_code == 2
 
 
 def test_questions_about_the_past(run: Run, data_dir: Path, tmp_path: Path) -> None:
-    """Of a store and of a backup: list, export, explain, who-can, what-can, lint."""
+    """Of a store and of a backup; each answer names its revision."""
     backup(data_dir, tmp_path / "acls.backup")
-    config = tmp_path / "server.properties"
-    config.write_text(
-        f"doorkeeper.data.dir={data_dir}\nlisteners=PLAINTEXT://localhost:0\n"
-        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
-    )
-    for place in (f"config:{config}", f"backup:{tmp_path / 'acls.backup'}"):
-        at = (place, "--at", "1")
-        assert "User:alice" in run("acls", "list", *at).output
-        assert "User:bob" not in run("acls", "list", *at).output
-        assert "User:alice" in run("acls", "export", place, "--at", "2026-10-14T17:46:43Z").output
-        who = ("acls", "who-can", place, "--operation", "Read", "--topic", "orders")
-        assert "User:alice" in run(*who, "--at", "3").output
-        assert "User:alice" not in run(*who).output.splitlines()[0]
-        assert json.loads(run(*who, "--at", "3", "--output", "json").output)["revision"] == 3
-        what = run("acls", "what-can", *at, "--principal", "User:alice").output
-        assert "orders" in what
-        assert "as of revision 1" in what
+    for place in ((f"store:{data_dir}", *STANDARD), (f"backup:{tmp_path / 'acls.backup'}",)):
+        at = (*place, "--at", "1")
+        who = ("acls", "who-can", *place, "--operation", "Read", "--topic", "orders")
         question = ("--principal", "User:alice", "--operation", "Read", "--topic", "orders")
-        assert "ALLOWED" in run("acls", "explain", *at, *question).output.upper()
+
+        assert "User:bob" not in run("acls", "list", *at).output
+        assert "User:alice" in run("acls", "export", *place, "--at", "2026-10-14T17:46:43Z").output
+        assert json.loads(run(*who, "--at", "3", "--output", "json").output)["revision"] == 3
+        assert "User:alice" not in run(*who).output.splitlines()[0]
+        what = run("acls", "what-can", *at, "--principal", "User:alice").output
+        assert "as of revision 1" in what
+        assert "ALLOWED" in run("acls", "explain", *at, *question).output
         assert run("acls", "lint", *at).exit_code in (0, 1)
 
 
@@ -186,21 +175,11 @@ def test_the_difference_of_two_moments(run: Run, data_dir: Path) -> None:
     assert run("acls", "diff", store, "--from", "1", "--to", "2", "--at", "3").exit_code == 2
 
 
-def test_a_difference_needs_two_sides(run: Run, data_dir: Path) -> None:
-    """Without RIGHT the error names --from, which takes LEFT as of the past."""
-    found = run("acls", "diff", f"store:{data_dir}", "--at", "3")
-
-    assert found.exit_code == 2
-    assert "RIGHT is missing" in found.output
-    assert "--from MOMENT" in found.output
-
-
 @pytest.mark.parametrize(
     "words",
     [
         ("who-can", "--operation", "Read", "--topic", "t", "--at", "2199-01-01"),
         ("diff", "--from", "2199-01-01"),
-        ("diff", "--from", "1", "--to", "2199-01-01T00:00+01:00"),
     ],
 )
 def test_the_future_is_refused(run: Run, data_dir: Path, words: tuple[str, ...]) -> None:
@@ -214,45 +193,17 @@ def test_the_future_is_refused(run: Run, data_dir: Path, words: tuple[str, ...])
 
 
 def test_a_principal_has_a_type(run: Run, data_dir: Path) -> None:
-    """One without would match no change, which would look as if there was none."""
-    store = ("--store", f"store:{data_dir}")
-    for words in (
-        ("history", *store, "--principal", "carl"),
-        ("history", *store, "--author", "carl"),
-        ("watch", *store, "--from", "1", "--count", "1", "--principal", "carl"),
-    ):
-        found = run(*words)
+    """One without would match no change, as if there was none."""
+    for command in ("history", "watch"):
+        found = run(command, "--store", f"store:{data_dir}", "--principal", "carl")
         assert found.exit_code == 2
         assert "carl" in found.output
-        assert "type" in found.output.lower()
-
-
-def test_lists_name_the_revision(run: Run, data_dir: Path, tmp_path: Path) -> None:
-    """And the address, in JSON; beside a table and an export, on stderr."""
-    store = f"store:{data_dir}"
-    found = run("acls", "list", store, "--at", "2", *STANDARD, "--output", "json")
-    listed = json.loads(found.stdout)
-    assert (listed["place"].split()[0], listed["revision"]) == (store, 2)
-    assert len(listed["acls"]) == 2
-    (tmp_path / "acls.json").write_text(found.stdout)
-    again = ("diff", str(tmp_path / "acls.json"), store, "--to", "2", *STANDARD)
-    same = run("acls", *again)
-    assert same.exit_code == 0, same.output
-    table = run("acls", "list", store, *STANDARD, "--output", "table")
-    assert f"revision 4 of {store}" in table.stderr
-    file = ("--out", str(tmp_path / "acls.yaml"))
-    assert (
-        f"1 ACLs of revision 4 of {store}" in run("acls", "export", store, *STANDARD, *file).stderr
-    )
-    lines = run("acls", "who-can", store, *STANDARD, "--operation", "Read", "--topic", "orders")
-    assert "revision: 4" in lines.output.splitlines()
 
 
 @pytest.mark.parametrize(
     ("place", "why"),
     [
         ("kafka://localhost:1", "ask the store of the server, which may be running"),
-        ("controllers://localhost:1", "no request of the Kafka protocol asks about the past"),
         ("acls.csv", "a file has no history"),
     ],
 )
@@ -279,69 +230,3 @@ def test_changes_are_watched(run: Run, data_dir: Path) -> None:
     ]
     assert found == [1, 4]
     assert "there is no revision 9 yet" in run("watch", *store, "--from", "9").output
-
-
-IN_FORCE = {
-    "kind": "cluster",
-    "seq": 7,
-    "node": 1,
-    "time": "",
-    "cluster": "prod",
-    "reason": "",
-    "event": "IN_FORCE",
-    "missing": 0,
-    "extra": 0,
-    "brokers": [1, 2],
-}
-
-
-@pytest.fixture
-def audit_log(tmp_path: Path) -> Path:
-    """Give an audit log with a receipt of revision 2, and a drift after revision 4."""
-    folder = tmp_path / "audit"
-    folder.mkdir()
-    second_ns = 1_000_000 * (NOW_MS + 2_500)
-    receipt = {**IN_FORCE, "revision": 2, "ts_ns": second_ns}
-    drift = {
-        **receipt,
-        "event": "DRIFT",
-        "seq": 8,
-        "extra": 1,
-        "brokers": [],
-        "reason": "like X",
-        "ts_ns": second_ns + 2_000_000_000,
-    }
-    (folder / f"audit-1-{7:012d}.jsonl.open").write_text(
-        f"{json.dumps(receipt)}\n{json.dumps(drift)}\n", encoding="utf-8"
-    )
-    return folder
-
-
-def test_receipts_and_drift_stand_between_the_changes(
-    run: Run, data_dir: Path, audit_log: Path
-) -> None:
-    """In the order of time; each once, also over pages."""
-    words = ("history", "--store", f"store:{data_dir}", "--audit-log", str(audit_log))
-
-    lines = run(*words).output.splitlines()
-    first = run(*words, "--limit", "2").stdout.splitlines()
-    second = run(*words, "--limit", "2", "--before", "3").stdout.splitlines()
-
-    assert [line.split()[0] for line in lines if not line.startswith("20")] == ["4", "3", "2", "1"]
-    assert lines[0].endswith("  cluster prod: differs, 0 missing, 1 too many: like X")
-    assert lines[3].endswith("  cluster prod: revision 2 is in force on brokers 1, 2")
-    assert first + second == lines
-    found = json.loads(run(*words, "--output", "json").stdout)
-    assert [each["event"] for each in found["clusters"]] == ["IN_FORCE", "DRIFT"]
-
-
-def test_a_revision_shows_where_it_is_in_force(run: Run, data_dir: Path, audit_log: Path) -> None:
-    """Since the first receipt of it or a later one; one without ACLs is in force nowhere."""
-    words = ("--store", f"store:{data_dir}", "--audit-log", str(audit_log))
-
-    shown = {number: run("history", "show", number, *words).output for number in "1234"}
-
-    line = "in force: cluster prod, brokers 1, 2, since 2026-10-14T17:46:42.500Z"
-    assert line in shown["1"]
-    assert line in shown["2"]
-    assert "in force" not in shown["3"] + shown["4"]

@@ -2,48 +2,16 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.formats.choosing import Format, read, write
-from doorkeeper.acl.model import ResourceType
-from doorkeeper.acl.recorded_access import NeededAcl, RecordedAccess
+from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.cli.learn.printing import lines_of
-from testkit.acl import DESCRIBE, READ, WRITE, allow, topic
+from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from doorkeeper.acl.model import AclOperation
-
-FIRST = dt.datetime(2026, 11, 26, 12, 46, 6, tzinfo=dt.UTC)
-
-
-def access(api: str, operation: AclOperation, uses: int) -> RecordedAccess:
-    question = Question("User:svc", "127.0.0.1", operation, ResourceType.TOPIC, "orders")
-    return RecordedAccess(question, api, allowed=True, reported=True, uses=uses, first=FIRST)
-
-
-NEEDED = [
-    NeededAcl(
-        allow("svc", WRITE, topic("orders")),
-        (access("Produce", WRITE, 1), access("Metadata", DESCRIBE, 3)),
-    )
-]
-REASON = "# Produce: WRITE (1 time), Metadata: DESCRIBE (3 times); first at 2026-11-26T12:46:06Z"
-
-
-def test_yaml_is_read_by_acls_plan() -> None:
-    """Comments do not matter to a reader; without ACLs it is an empty set."""
-    text = "\n".join(lines_of(NEEDED, "yaml"))
-
-    assert REASON in text
-    assert read(text, Format.YAML) == [NEEDED[0].binding]
-    assert read("\n".join(lines_of([], "yaml")), Format.YAML) == []
 
 
 def test_a_principal_without_a_type_is_wrong_usage() -> None:
@@ -100,19 +68,6 @@ def test_the_least_acls_of_a_log(tmp_path: Path) -> None:
     )
 
 
-def test_the_acls_of_all_principals_of_a_log(tmp_path: Path) -> None:
-    """Without --principal each has its own."""
-    log = tmp_path / "kafka-authorizer.log"
-    log.write_text(LOG, encoding="utf-8")
-
-    result = CliRunner().invoke(doorkeeper, ["learn", "--output", "yaml", "--from", str(log)])
-
-    assert read(result.stdout, Format.YAML) == [
-        allow("other", READ, topic("orders")),
-        allow("svc", WRITE, topic("orders")),
-    ]
-
-
 def test_a_log_that_is_none(tmp_path: Path) -> None:
     """It is an error of one line."""
     log = tmp_path / "readme.txt"
@@ -123,45 +78,3 @@ def test_a_log_that_is_none(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(f"doorkeeper: {log}:1: no record: expected is ")
     assert result.stderr.count("\n") == 1
-
-
-def test_wrong_usage_of_logs(tmp_path: Path) -> None:
-    """A command or a log is needed, and options of a command do not go with a log."""
-    nothing = CliRunner().invoke(doorkeeper, ["learn"])
-    both = CliRunner().invoke(doorkeeper, ["learn", "--check", "a", "--from", str(tmp_path / "b")])
-
-    assert (nothing.exit_code, both.exit_code) == (2, 2)
-    assert "expected is a COMMAND, or --from with a log" in nothing.output
-    assert "--check and --catalog need a COMMAND; found --from" in both.output
-
-
-def test_prefixes_are_marked_alternatives(tmp_path: Path) -> None:
-    """They are comments in each form, so that the ACLs stay the least; names are explained."""
-    log = tmp_path / "kafka-authorizer.log"
-    lines = [
-        LOG.splitlines()[0].replace("Topic:LITERAL:orders", resource).replace("WRITE", operation)
-        for resource, operation in (
-            ("Group:LITERAL:words", "READ"),
-            ("Topic:LITERAL:words-counts-changelog", "WRITE"),
-        )
-    ]
-    log.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    words = ["learn", "--generalize", "--from", str(log), "--output"]
-
-    rows = CliRunner().invoke(doorkeeper, [*words, "rows"]).stdout.splitlines()
-    yaml = CliRunner().invoke(doorkeeper, [*words, "yaml"]).stdout
-
-    assert rows[1] == "# internal topic of the Streams application words"
-    assert rows[2] == "User:svc,TOPIC,LITERAL,words-counts-changelog,WRITE,ALLOW,*"
-    assert rows[-2:] == [
-        (
-            "# alternative to WRITE on words-counts-changelog: internal topic of the Streams"
-            " application words"
-        ),
-        "#   User:svc,TOPIC,PREFIXED,words-,WRITE,ALLOW,*",
-    ]
-    assert [each.pattern.name for each in read(yaml, Format.YAML)] == [
-        "words-counts-changelog",
-        "words",
-    ]
-    assert "# alternative to" in yaml

@@ -64,18 +64,6 @@ def test_a_store_is_created_once(tmp_path: Path) -> None:
     assert f"the previous one is {data / 'doorkeeper.db.before-create-'}" in again.output
 
 
-def test_a_lost_store_is_begun_anew(tmp_path: Path) -> None:
-    """The server refuses the folder until --new is asked for."""
-    data = tmp_path / "data"
-    asyncio.run(fill(data, adding(1)))
-    (data / "doorkeeper.db").unlink()
-
-    assert run("store", "create", "--data-dir", data).exit_code == 1
-    assert run("store", "create", "--new", "--data-dir", data).exit_code == 0
-
-    assert numbers_in(data) == []
-
-
 def test_a_store_is_accepted(tmp_path: Path) -> None:
     """An older copy is refused by the server until then; the text says what was accepted."""
     data, copy = tmp_path / "data", tmp_path / "copy.db"

@@ -29,16 +29,6 @@ def prepared(folder: Path) -> Path:
     return folder
 
 
-def test_check_says_sound(tmp_path: Path) -> None:
-    """Status 0, with the cluster, the revision and the rows."""
-    result = run("check", "--store", f"store:{prepared(tmp_path / 'data')}")
-
-    assert result.exit_code == 0, result.output
-    assert "sound; cluster " in result.output
-    assert "revision 4" in result.output
-    assert "rows: item 22, change_log 35" in result.output
-
-
 def test_check_says_what_is_wrong(tmp_path: Path) -> None:
     """Status 1, a line for each finding, nothing on stdout."""
     data = prepared(tmp_path / "data")
@@ -96,21 +86,6 @@ def test_the_store_may_come_from_the_configuration(tmp_path: Path) -> None:
     assert run("check", "--config", file).exit_code == 0
     assert run("check", "--store", f"config:{file}").exit_code == 0
     assert run("check", "--store", f"store:{data}", "--config", file).exit_code == 2
-
-
-def test_a_bare_path_is_an_address_for_one_more_release(tmp_path: Path) -> None:
-    """It works as before, with a warning that names the address."""
-    data = prepared(tmp_path / "data")
-    file = tmp_path / "server.properties"
-    file.write_text(f"doorkeeper.data.dir={data}\n")
-
-    for path, address in ((data, f"store:{data}"), (file, f"config:{file}")):
-        result = run("check", "--store", path)
-        assert result.exit_code == 0
-        assert result.stderr == (
-            f"doorkeeper: the address {path} is deprecated and ends with the next release;"
-            f" use {address}\n"
-        )
 
 
 def test_other_addresses_are_no_stores() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -131,17 +130,6 @@ def test_a_user_is_deleted_by_mechanism_or_whole(run: Run) -> None:
     assert run("list").output == ""
 
 
-def test_json_is_for_programs(run: Run) -> None:
-    """A row for each credential; an empty array without any."""
-    run("add alice --mechanism SCRAM-SHA-512")
-
-    assert json.loads(run("list --output json").stdout) == [
-        {"user": "alice", "mechanism": "SCRAM-SHA-512", "iterations": 4096}
-    ]
-    run("delete alice")
-    assert json.loads(run("list --output json").stdout) == []
-
-
 @pytest.mark.parametrize(
     ("line", "status", "text"),
     [
@@ -163,26 +151,6 @@ def test_what_cannot_be_is_told(run: Run, line: str, status: int, text: str) -> 
 
     assert (found.exit_code, found.stdout) == (status, "")
     assert text in found.stderr
-
-
-def test_an_empty_password_is_refused(run: Run) -> None:
-    """The user is not made; the store is, and is empty."""
-    assert run("add alice", "\n").exit_code == 1
-    assert run("set-password alice").stderr == (
-        "doorkeeper: there is no user alice; doorkeeper users add creates one\n"
-    )
-
-
-def test_a_server_that_runs_is_asked_instead(run: Run, tmp_path: Path) -> None:
-    """The line says how."""
-    store = open_store(tmp_path / "data")
-
-    found = run("list")
-
-    store.close()
-    assert found.exit_code == 1
-    assert "in use by" in found.stderr
-    assert found.stderr.endswith("use the server that has it: --bootstrap-server\n")
 
 
 def test_no_server_is_told_in_a_line() -> None:
