@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 # The parts of test-all beside "make test" and "make interop"; each can be run alone.
-PARTS := test-brokers test-clients test-logins test-nodes test-clusters test-pipeline test-pages test-conformance \
+PARTS := test-brokers test-admin test-applications test-logins test-nodes test-clusters test-pipeline test-pages test-conformance \
     check-site test-long test-containers wheel-extras
 .PHONY: help setup setup-system serve test interop test-pythons test-all $(PARTS) parts coverage check generate site check-site \
         wheel bench bench-quick bench-parts pipeline-demo lock image clean
@@ -11,7 +11,7 @@ PARTS := test-brokers test-clients test-logins test-nodes test-clusters test-pip
 py := .venv/bin/python
 ARGS ?=
 export PYTHON
-parallel := --numprocesses auto --dist loadgroup
+parallel := --numprocesses auto --dist
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,11 +28,11 @@ serve:  ## start Doorkeeper; ARGS="--config server.properties --override key=val
 
 test:  ## run the unit, property and end-to-end tests: all that need no foreign part and no long time
 	@scripts/environment test
-	@$(py) -m pytest $(parallel) -m "not interop and not slow" $(ARGS)
+	@$(py) -m pytest $(parallel) worksteal -m "not interop and not slow" $(ARGS)
 
 interop:  ## run the quick tests with a real Kafka broker, its tools, foreign clients, and Spark
 	@scripts/environment interop
-	@$(py) -m pytest $(parallel) -m "interop and not slow" $(ARGS)
+	@$(py) -m pytest $(parallel) loadgroup -m "interop and not slow" tests/interop tests/conformance $(ARGS)
 
 test-pythons:  ## try the other supported Pythons that are here: imports, serve, some hundred tests
 	@scripts/test-pythons $(ARGS)
@@ -40,13 +40,14 @@ test-pythons:  ## try the other supported Pythons that are here: imports, serve,
 test-all: test interop $(PARTS)  ## run all tests; each part (make test-nodes ...) can be run alone
 
 test-brokers:  ## answers beside real brokers: frames, conversations, audits, configurations
-test-clients:  ## Kafka's tools, foreign clients and applications
+test-admin:  ## Kafka's tools and foreign clients that manage ACLs, topics, users
+test-applications:  ## producers, consumers and applications, the ACLs that they need
 test-logins:  ## SASL, Kerberos, OAuth and TLS with real clients and a KDC
 test-nodes:  ## several nodes of one store, under fire; two versions of the code
 test-clusters:  ## real clusters that are kept equal to a Doorkeeper, under fire
 test-pipeline:  ## Spark, object stores, topics, killed runs
 test-pages:  ## the pages whose commands need foreign parts; the site and the report in a browser
-test-brokers test-clients test-logins test-nodes test-clusters test-pipeline test-pages:
+test-brokers test-admin test-applications test-logins test-nodes test-clusters test-pipeline test-pages:
 	@scripts/setup-system
 	@scripts/environment interop
 	@$(py) -m pytest tests/interop/$(@:test-%=%) $(ARGS)
@@ -58,7 +59,7 @@ test-conformance:  ## Kafka's own classes and test suites as judges; prints tota
 
 test-long:  ## the slow tests that need no foreign part
 	@scripts/environment test
-	@$(py) -m pytest $(parallel) -m "slow and not interop" $(ARGS)
+	@$(py) -m pytest $(parallel) worksteal -m "slow and not interop" $(ARGS)
 
 test-containers:  ## build the image, run both stacks of docker/ with podman (as root)
 	@scripts/setup-system containers
@@ -71,7 +72,7 @@ parts:  ## print the parts of test-all that the nightly workflow runs, as JSON
 coverage:  ## run "make test" and record which test reaches which line, in .cache/coverage
 	@scripts/environment bench
 	@mkdir -p .cache/coverage
-	@COVERAGE_FILE=.cache/coverage/data $(py) -m pytest $(parallel) -m "not interop and not slow" \
+	@COVERAGE_FILE=.cache/coverage/data $(py) -m pytest $(parallel) worksteal -m "not interop and not slow" \
 	    --cov --cov-context=test --cov-report= --junitxml=.cache/coverage/junit.xml $(ARGS)
 	@$(py) benchmarks/mutants.py times .cache/coverage/junit.xml
 	@COVERAGE_FILE=.cache/coverage/data $(py) -m coverage report --skip-covered

@@ -26,6 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.interop)
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
             slow = item.get_closest_marker("slow") is not None
             item.add_marker(pytest.mark.timeout(SLOW_S if slow else FIRST_RUN_S))
 

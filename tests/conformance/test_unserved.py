@@ -13,8 +13,8 @@ from doorkeeper.handlers.unserved import api_of
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.interpreted import Field, decode
 from doorkeeper_wire.unserved import UNSERVED
-from testkit.kafka_jars import CACHE
 from kafka_messages import PAGE, page
+from testkit.kafka_jars import CACHE
 from testkit.oracle_bytes import damaged
 from testkit.oracle_codec import RELEASES, CodecOracle
 from testkit.oracle_totals import Totals

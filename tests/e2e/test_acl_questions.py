@@ -13,6 +13,7 @@ import pytest
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from testkit.e2e import STANDARD, acls, configured
 from testkit.frame_steps import PREFIXED, create, creation
+from testkit.load import scaled
 from testkit.serving import Serving
 
 QUESTION = ("explain", "--principal", "User:alice", "--operation", "Describe", "--topic", "orders")
@@ -35,7 +36,7 @@ def follow(folder: Path, command: str) -> None:
     """Run a command as it was printed."""
     program = f"{sys.executable} -m doorkeeper"
     line = command.replace("doorkeeper", program, 1)
-    subprocess.run(line, shell=True, cwd=folder, check=True, timeout=60)
+    subprocess.run(line, shell=True, cwd=folder, check=True, timeout=scaled(60))
 
 
 def test_the_server_and_its_store_give_one_answer(server: Serving, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from doorkeeper.audit.verifying import verify_log
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.e2e import EVERYTHING, STANDARD, configured, principals_of
+from testkit.load import scaled
 from testkit.serving import Conversation, Serving, creation
 from testkit.trails import lines_in
 
@@ -72,7 +73,7 @@ def test_killed_under_load(tmp_path: Path, sync: str) -> None:
             time.sleep(0.01)
         server.process.send_signal(signal.SIGKILL)
         for thread in threads:
-            thread.join(20)
+            thread.join(scaled(20))
     with started(tmp_path, audit, text) as server:
         server.port()
         assert server.stop() == 0

@@ -16,6 +16,7 @@ from testkit.checkout import ROOT
 from testkit.e2e import acls
 from testkit.kafka_broker import jaas
 from testkit.kafka_target import doorkeeper_target
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ class Repository:
             env=os.environ | variables | known,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=scaled(100),
             check=False,
         )
         for password in PASSWORDS.values():

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from testkit.checkout import ROOT
+from testkit.load import scaled
 from testkit.serving import Serving
 
 if TYPE_CHECKING:
@@ -23,7 +24,11 @@ def test_the_example_runs_as_printed(tmp_path: Path) -> None:
         script = tmp_path / "example.py"
         script.write_text(example.replace("localhost:9092", f"localhost:{server.port()}"))
         done = subprocess.run(
-            [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, str(script)],
+            capture_output=True,
+            text=True,
+            timeout=scaled(60),
+            check=False,
         )
 
     assert (done.returncode, done.stderr) == (0, "")

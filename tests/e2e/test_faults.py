@@ -33,6 +33,7 @@ from testkit.edge import (
     versions,
 )
 from testkit.edge_apis import long_answer
+from testkit.load import scaled
 
 pytestmark = pytest.mark.parametrize("kind", LOOP_KINDS)
 
@@ -280,7 +281,7 @@ def test_out_of_descriptors_accepting_rests(kind: str) -> None:
                 pass
             try:
                 await loop.sock_connect(waiting, ("127.0.0.1", running.port))
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(scaled(60)):
                     while not running.log.events("error"):  # noqa: ASYNC110 - `until` opens a file
                         await asyncio.sleep(0.005)
             finally:
@@ -325,7 +326,7 @@ def answer_size(rows: int) -> int:
 async def read_exactly(connected: socket.socket, size: int) -> bytes:
     loop = asyncio.get_running_loop()
     data = bytearray()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while len(data) < size:
             piece = await loop.sock_recv(connected, MEGABYTE)
             assert piece

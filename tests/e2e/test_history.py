@@ -12,6 +12,7 @@ from doorkeeper.client.watching import watch
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from testkit.e2e import STANDARD, command, configured
+from testkit.load import scaled
 from testkit.serving import creation
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def test_a_watcher_sees_each_change_once_across_a_killed_server(tmp_path: Path) 
     with configured(tmp_path, KEYS) as server, server.connect() as client:
         for number in range(100, 300):
             client.call(creation(f"User:{number}"), CreateAclsResponse, 3)
-        output, _ = watcher.communicate(timeout=120)
+        output, _ = watcher.communicate(timeout=scaled(120))
     changes = [json.loads(line) for line in output.splitlines()]
     assert [each["revision"] for each in changes] == list(range(1, 301))
     principals = [each["changes"][0]["principal"] for each in changes]

@@ -13,6 +13,7 @@ from doorkeeper.acl.formats.choosing import Format, read, write
 from doorkeeper.acl.model import AclBinding, ResourcePattern, ResourceType
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.e2e import doorkeeper
+from testkit.load import scaled
 
 CLIENT = """
 import os
@@ -115,4 +116,4 @@ def test_signals_are_passed_on() -> None:
 
         process.send_signal(signal.SIGTERM)
 
-        assert process.wait(60) == 5
+        assert process.wait(scaled(60)) == 5

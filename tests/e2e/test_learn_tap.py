@@ -14,6 +14,7 @@ from kafka.admin import KafkaAdminClient
 from doorkeeper.testing import DoorkeeperServer
 from testkit.e2e import doorkeeper
 from testkit.learn_tap import Tap
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +86,7 @@ def test_bytes_that_cannot_be_read_end_the_connection(broker: DoorkeeperServer) 
     """A line says why; the tap serves other clients."""
     tap = Tap(broker.bootstrap_servers)
     host, _, port = tap.address.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=30) as client:
+    with socket.create_connection((host, int(port)), timeout=scaled(30)) as client:
         client.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
         assert client.recv(1) == b""
     with closing(KafkaAdminClient(**settings(broker, tap, "bob", "PLAIN"))) as admin:

@@ -15,6 +15,7 @@ from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
 from testkit.certificates import world
 from testkit.e2e import STANDARD, configured, doorkeeper, until
 from testkit.http_port import Reply, ask
+from testkit.load import scaled
 from testkit.serving import Serving, creation
 from testkit.tls import client_context
 
@@ -95,7 +96,7 @@ def test_a_server_that_drains_is_alive_and_not_ready(tmp_path: Path) -> None:
             assert ready.json["checks"]["serving"] == {"ok": False, "detail": "draining"}
             assert asked(port, "/livez").status == 200
             (tmp_path / "go").touch()
-            assert server.process.wait(30) == 0
+            assert server.process.wait(scaled(30)) == 0
         with pytest.raises(ConnectionRefusedError):
             asked(port, "/livez")
 

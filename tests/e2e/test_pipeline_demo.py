@@ -11,6 +11,7 @@ import pytest
 
 from doorkeeper_pipeline.tables import delta
 from testkit.checkout import ROOT
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +28,7 @@ def test_the_demonstration(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=110,
+        timeout=scaled(110),
     )
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,6 +13,7 @@ from testkit.e2e import EVERYTHING
 from testkit.frame_steps import change_configs
 from testkit.frames import FrameClient
 from testkit.kafka_target import USERS, Target, doorkeeper_target
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +86,7 @@ def test_super_users_change_under_load(target: Target) -> None:
             assert witness.ask() == (0 if allowed else 31)
         over.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(scaled(30))
             thread.close()
         witness.close()
 

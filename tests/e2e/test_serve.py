@@ -15,6 +15,7 @@ from doorkeeper_wire.messages.metadata import (
 )
 from testkit import logins
 from testkit.e2e import STANDARD, command, doorkeeper, principals_of
+from testkit.load import scaled
 from testkit.serving import Conversation, Serving, creation
 
 FREE_PORT = "listeners=PLAINTEXT://localhost:0\n"
@@ -126,7 +127,7 @@ def test_sigterm_under_load_answers_what_it_has(tmp_path: Path) -> None:
                 except (EOFError, ConnectionResetError):
                     # What had not reached the server when it stopped reading.
                     continue
-        assert server.process.wait(20) == 0
+        assert server.process.wait(scaled(20)) == 0
         server.line("stopped")
 
     with Serving(tmp_path) as server, server.connect() as conversation:
@@ -144,7 +145,7 @@ def test_kill_9_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
             for _ in range(25):
                 conversation.answer(CreateAclsResponse, 3)
         server.process.kill()
-        server.process.wait(20)
+        server.process.wait(scaled(20))
 
     with Serving(tmp_path) as server, server.connect() as conversation:
         assert {f"User:{number}" for number in range(25)} <= principals_of(conversation)
@@ -173,7 +174,7 @@ def test_a_stopped_reader_of_the_log_delays_no_request(tmp_path: Path) -> None:
 
         server.process.terminate()
         rest = server.process.stdout.read()
-        assert server.process.wait(20) == 0
+        assert server.process.wait(scaled(20)) == 0
     assert b"log lines were lost because nobody read them" in rest
 
 

@@ -26,6 +26,7 @@ from testkit.edge import (
     run,
     until,
 )
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +79,7 @@ def test_completed_by_threads_out_of_order(kind: str) -> None:
     turns[4].set()
 
     def work(number: int) -> AclCreateResult:
-        assert turns[number + 1].wait(20)
+        assert turns[number + 1].wait(scaled(20))
         turns[number].set()
         return refused(ErrorCode(41 + number)) if number else OK
 

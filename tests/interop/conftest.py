@@ -45,14 +45,36 @@ groups:
 FIRST_RUN_S = 900
 """The first test that needs a real part may have to fetch it."""
 
+QUICK = (
+    "admin/test_client.py",
+    "admin/test_first_session.py",
+    "admin/test_foreign_clients.py",
+    "admin/test_same_kafka_acls.py",
+    "applications/test_java_clients.py",
+    "brokers/test_same_random_requests.py",
+    "pipeline/test_pipeline_evaluation.py",
+)
+"""What ``make interop`` runs: a broker, Kafka's tools and clients, and Spark; at most 12 minutes.
+
+All other files of this folder are slow. Their folders are parts of ``make test-all``.
+"""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test of this folder, and give the first ones time to fetch real parts."""
+    """Mark every test of this folder; each file is a group.
+
+    A group runs in one process of pytest-xdist, so that its broker is started once.
+    """
     here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.interop)
-            item.add_marker(pytest.mark.timeout(FIRST_RUN_S))
+        if here not in item.path.parents:
+            continue
+        name = item.path.relative_to(here).as_posix()
+        item.add_marker(pytest.mark.interop)
+        item.add_marker(pytest.mark.timeout(FIRST_RUN_S))
+        if name not in QUICK:
+            item.add_marker(pytest.mark.slow)
+        item.add_marker(pytest.mark.xdist_group(name))
 
 
 @pytest.fixture(scope="session")

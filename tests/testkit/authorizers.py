@@ -16,6 +16,7 @@ from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.state.store import Lease, StorageError
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
@@ -64,7 +65,7 @@ class HeldStore(MemoryStore):
 
     async def begun(self) -> None:
         """Wait until a commit is held."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(scaled(20)):
             await self._is_held.wait()
 
     async def deliver(self) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import yaml
 
+from testkit.load import scaled
 from testkit.tool_cases import DIFFERS, FOLDER, REFUSED, WORKS
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def run_programs(
     missing: set[str] = set()
     try:
         for process in running:
-            output, errors = process.communicate(timeout=RUN_S)
+            output, errors = process.communicate(timeout=scaled(RUN_S))
             if process.returncode != 0:
                 raise RuntimeError(
                     f"{command} ended with {process.returncode}: {errors[-2000:]}\n{output[-2000:]}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from testkit.kafka_jars import PROJECT, Unavailable
+from testkit.load import scaled
 
 DRIVERS = PROJECT / "tests" / "interop" / "clients"
 ENVIRONMENTS = PROJECT / ".venv-clients"
@@ -70,7 +71,7 @@ class Client:
             input=json.dumps(script),
             capture_output=True,
             text=True,
-            timeout=CONVERSATION_S,
+            timeout=scaled(CONVERSATION_S),
             check=False,
         )
         if done.returncode != 0:
@@ -172,7 +173,13 @@ def run(
     """
     try:
         done = subprocess.run(
-            words, cwd=cwd, env=env, capture_output=True, text=True, timeout=INSTALL_S, check=False
+            words,
+            cwd=cwd,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=scaled(INSTALL_S),
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"{words[0]} took more than {INSTALL_S} s: {words}") from error

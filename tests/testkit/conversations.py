@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from doorkeeper_wire.headers import RequestHeader, encode_request_header
 from doorkeeper_wire.message import Message
 from testkit.frames import API_VERSIONS, fields
+from testkit.load import scaled
 
 ANSWER_S = 20
 """A server that is busy answers in this time; one that never does is seen as silent."""
@@ -67,7 +68,7 @@ def say(request: Any, response: type[Any], version: int, client: str | None = "t
 def play(address: str, turns: tuple[Turn, ...]) -> list[Any]:
     """Return what came back for each turn, up to the end of the connection."""
     host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=ANSWER_S) as peer:
+    with socket.create_connection((host, int(port)), timeout=scaled(ANSWER_S)) as peer:
         return spoken(peer, turns)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from testkit.kafka_broker import wait_for_port
+from testkit.load import scaled
 
 STOP_S = 60
 
@@ -75,7 +76,7 @@ class DoorkeeperServer:
         """Ask it to end (SIGTERM) and return its exit status: 0 when it drained."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
-        status = self._process.wait(timeout=STOP_S)
+        status = self._process.wait(timeout=scaled(STOP_S))
         self._process = None
         return status
 

@@ -19,6 +19,7 @@ from doorkeeper_wire.messages.metadata import (
     MetadataResponse,
 )
 from testkit.frame_steps import describe
+from testkit.load import scaled
 from testkit.serving import Serving
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def doorkeeper(
         input=typed,
         capture_output=True,
         text=True,
-        timeout=COMMAND_S,
+        timeout=scaled(COMMAND_S),
         check=False,
     )
 
@@ -82,7 +83,7 @@ def configured(folder: Path, text: str) -> Serving:
 def refusal(server: Serving) -> str:
     """Wait until a server that must not start has ended; return its only line on stderr."""
     with server:
-        assert server.process.wait(PATIENCE_S) == 1
+        assert server.process.wait(scaled(PATIENCE_S)) == 1
         (line,) = server.errors().splitlines()
     assert line.startswith("doorkeeper: ")
     return line
@@ -97,7 +98,7 @@ def ended_well(server: Serving) -> None:
 
 def until(true: Callable[[], bool]) -> None:
     """Wait until something is true."""
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + scaled(PATIENCE_S)
     while not true():
         assert time.monotonic() < deadline_s, "it did not happen"
         time.sleep(0.02)

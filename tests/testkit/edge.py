@@ -39,6 +39,7 @@ from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest
 from testkit.edge_apis import APIS, EdgeNode
+from testkit.load import scaled
 from testkit.plain import LOGIN as LOGIN  # noqa: PLC0414  for who builds edges with it
 
 if TYPE_CHECKING:
@@ -338,7 +339,7 @@ class Client(NamedTuple):
 
     async def frame(self) -> bytes:
         """Return the next answer without its size."""
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(scaled(PATIENCE_S)):
             size = int.from_bytes(await self.reader.readexactly(4))
             return await self.reader.readexactly(size)
 
@@ -350,7 +351,7 @@ class Client(NamedTuple):
     async def ended(self) -> bytes:
         """Wait for the end of the connection; return what came before it."""
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(scaled(PATIENCE_S)):
                 return await self.reader.read()
         except ConnectionResetError:
             return b""
@@ -378,7 +379,7 @@ def run(loop_kind: str, main: Coroutine[Any, Any, None]) -> None:
 
 async def until(true: Callable[[], bool]) -> None:
     """Let the loop turn until something is true; fail when that does not come."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(scaled(PATIENCE_S)):
         while not true():  # noqa: ASYNC110 - what it waits for tells nobody
             await asyncio.sleep(0)
 

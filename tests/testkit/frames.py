@@ -12,6 +12,7 @@ from doorkeeper_wire.messages.sasl_authenticate import (
     SaslAuthenticateResponse,
 )
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from testkit.load import scaled
 
 TIMEOUT_S = 60
 
@@ -27,7 +28,7 @@ class FrameClient:
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=TIMEOUT_S)
+        self._socket = socket.create_connection((host, int(port)), timeout=scaled(TIMEOUT_S))
         self._correlation_id = 0
 
     def __enter__(self) -> Self:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from testkit.load import scaled
+
 if TYPE_CHECKING:
     import ssl
 
@@ -57,7 +59,7 @@ async def ask(
 
 async def send(port: int, data: bytes, *, tls: ssl.SSLContext | None = None) -> Reply:
     """Send bytes, and read until the server ends the connection."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(scaled(PATIENCE_S)):
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", port, ssl=tls, server_hostname="localhost" if tls else None
         )

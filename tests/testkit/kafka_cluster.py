@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from testkit.kafka_broker import KafkaBroker, new_cluster_id
 from testkit.kafka_jars import broker_jars
+from testkit.load import scaled
 from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class KafkaCluster:
             for broker in self.brokers:
                 broker.launch()
             for broker in self.brokers:
-                broker.wait(START_S)
+                broker.wait(scaled(START_S))
             self._stack = undo.pop_all()
         return self
 

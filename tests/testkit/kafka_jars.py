@@ -18,6 +18,8 @@ from typing import NoReturn
 
 import pytest
 
+from testkit.load import scaled
+
 PROJECT = Path(__file__).resolve().parents[2]
 SOURCES = PROJECT / "tests" / "interop" / "kafka"
 CLIENTS = PROJECT / "tests" / "interop" / "kafka_clients"
@@ -215,7 +217,7 @@ def _fetched(home: Path, version: str, pom: Path | None = None) -> Path:
             ],
             capture_output=True,
             text=True,
-            timeout=FETCH_S,
+            timeout=scaled(FETCH_S),
             check=False,
         )
     except subprocess.TimeoutExpired as error:

@@ -23,6 +23,7 @@ from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
 from testkit.kafka_jars import ORACLES, jars
 from testkit.kafka_test_plugins import HARNESS, HARNESS_BUILDER, STAND_INS
+from testkit.load import scaled
 from testkit.postgres import Postgres
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def run(classes: Sequence[str], log: Path) -> list[Result]:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 cwd=log.parent,
-                timeout=RUN_S,
+                timeout=scaled(RUN_S),
                 check=True,
             )
     finally:

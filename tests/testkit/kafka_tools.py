@@ -17,6 +17,7 @@ from typing import Any
 
 from testkit.java_lines import JAVA, JavaLines
 from testkit.kafka_jars import Jars
+from testkit.load import scaled
 
 COMMAND_S = 60
 """No command of the suites takes longer, on a busy machine either."""
@@ -134,7 +135,7 @@ def run_process(jars: Jars, tool: str, *words: str) -> Done:
         [*command(jars, tool), *words],
         capture_output=True,
         text=True,
-        timeout=COMMAND_S,
+        timeout=scaled(COMMAND_S),
         check=False,
         stdin=subprocess.DEVNULL,
     )

@@ -15,6 +15,7 @@ from typing import Self
 
 from testkit.kafka_broker import free_port, wait_for_port
 from testkit.kafka_jars import Unavailable
+from testkit.load import scaled
 
 REALM = "EXAMPLE.COM"
 
@@ -156,7 +157,7 @@ class Kdc:
             env=self._environment(),
             capture_output=True,
             text=True,
-            timeout=_COMMAND_S,
+            timeout=scaled(_COMMAND_S),
             check=False,
             stdin=subprocess.DEVNULL,
         )

@@ -17,6 +17,7 @@ from doorkeeper_wire.messages.sasl_authenticate import (
     SaslAuthenticateResponse,
 )
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from testkit.load import scaled
 from testkit.serving import Conversation
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def shape(answer: Answer) -> Answer:
 
 def principals_seen(target: Target, count: int) -> list[str]:
     """Wait until the audit tells of so many questions; return who asked, in order."""
-    deadline = time.monotonic() + SEEN_S
+    deadline = time.monotonic() + scaled(SEEN_S)
     while True:
         whole, _, _ = target.server.log.read_bytes().rpartition(b"\n")
         lines = whole.decode("utf-8", "replace").split("\n")

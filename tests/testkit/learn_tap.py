@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 
+from testkit.load import scaled
+
 
 class Tap:
     """``doorkeeper learn`` in front of an address, until its end."""
@@ -20,6 +22,6 @@ class Tap:
     def end(self) -> tuple[str, str]:
         """Send SIGTERM; return the ACLs that it printed, and its notes."""
         self._process.send_signal(signal.SIGTERM)
-        printed, notes = self._process.communicate(timeout=60)
+        printed, notes = self._process.communicate(timeout=scaled(60))
         assert self._process.returncode == 0
         return printed, notes

@@ -9,6 +9,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from testkit.load import scaled
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -107,5 +109,5 @@ class Members:
 
     def _wait(self, reached: Callable[[], bool], describe: Callable[[], str]) -> None:
         with self._changed:
-            if not self._changed.wait_for(reached, LIMIT_S):
+            if not self._changed.wait_for(reached, scaled(LIMIT_S)):
                 raise TimeoutError(describe())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from testkit.checkout import ROOT
 from testkit.kafka_broker import free_port
+from testkit.load import scaled
 from testkit.serving import Serving
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Reader:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=TIME_OUT_S,
+            timeout=scaled(TIME_OUT_S),
             check=False,
         )
         text = done.stdout.replace(str(self.folder), self._folder_of_page)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from testkit.checkout import ROOT
 from testkit.kafka_jars import Unavailable
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,7 +133,7 @@ class Podman:
             path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
             archive = self.folder / "base.tar"
             subprocess.run(["tar", "-C", root, "-cf", archive, "."], check=True)
-            self("import", "--change", f"ENV {path}", str(archive), BASE, timeout_s=BUILD_S)
+            self("import", "--change", f"ENV {path}", str(archive), BASE, timeout_s=scaled(BUILD_S))
             archive.unlink()
             if not given:
                 shutil.rmtree(root)
@@ -169,7 +170,7 @@ class Podman:
             *("build", "--isolation", "chroot", "--network", "host", "--format", "docker"),
             *("--ulimit", "nofile=20000:20000", "--build-arg", f"BASE={self.base()}"),
             *("--tag", tag, *words, str(context)),
-            timeout_s=BUILD_S,
+            timeout_s=scaled(BUILD_S),
         )
         return tag
 
@@ -236,7 +237,7 @@ class Compose:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=COMMAND_S,
+            timeout=scaled(COMMAND_S),
             check=False,
         )
         assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
@@ -249,7 +250,7 @@ class Compose:
 
 def until(true: Callable[[], object], fails: Callable[[], str] = str) -> None:
     """Wait until something is true; ``fails`` tells what is instead."""
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + scaled(PATIENCE_S)
     while not true():
         assert time.monotonic() < deadline_s, fails() or "it did not come"
         time.sleep(0.2)

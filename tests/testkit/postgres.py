@@ -23,6 +23,7 @@ from urllib.parse import quote
 
 from testkit.kafka_broker import free_port
 from testkit.kafka_jars import Unavailable, cannot
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -178,7 +179,7 @@ class Postgres:
             RuntimeError: it does not answer; with the end of its log.
 
         """
-        deadline = time.monotonic() + _READY_S
+        deadline = time.monotonic() + scaled(_READY_S)
         while time.monotonic() < deadline:
             if not self.is_running:
                 self._spawn()
@@ -191,13 +192,13 @@ class Postgres:
         """Stop: immediate with SIGQUIT, as a crash; fast with SIGINT; smart with SIGTERM."""
         if self._process is not None:
             self._process.send_signal(how)
-            self._process.wait(_COMMAND_S)
+            self._process.wait(scaled(_COMMAND_S))
 
     def kill(self) -> None:
         """Kill the postmaster with SIGKILL; its backends end when they notice."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(_COMMAND_S)
+            self._process.wait(scaled(_COMMAND_S))
 
     def pause(self) -> None:
         """Stop all its processes with SIGSTOP: connections stay open, and get no answer."""
@@ -264,7 +265,7 @@ class Postgres:
             env={**os.environ, **self._login(database)},
             capture_output=True,
             text=True,
-            timeout=_COMMAND_S,
+            timeout=scaled(_COMMAND_S),
             check=False,
             stdin=subprocess.DEVNULL,
         )
@@ -331,7 +332,7 @@ class Postgres:
             ],
             capture_output=True,
             text=True,
-            timeout=_READY_S,
+            timeout=scaled(_READY_S),
             check=False,
             cwd=self.folder,
             **self._account,
@@ -349,7 +350,7 @@ class Postgres:
             input=f"{statement}\n",
             capture_output=True,
             text=True,
-            timeout=_COMMAND_S,
+            timeout=scaled(_COMMAND_S),
             check=True,
             cwd=self.folder,
             **self._account,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from testkit.kafka_jars import Unavailable
+from testkit.load import scaled
 from testkit.postgres import account, programs
 
 _STEP_S: Final = 60
@@ -56,7 +57,7 @@ def made_database(
             text=True,
             check=False,
             cwd=folder,
-            timeout=_STEP_S,
+            timeout=scaled(_STEP_S),
             **own,
         )
         if done.returncode:

@@ -15,6 +15,7 @@ from typing import Final
 import pytest
 
 from testkit.checkout import ROOT
+from testkit.load import scaled
 
 COMMIT: Final = "fb9d3c7"
 """The last commit whose shared store has schema version 1."""
@@ -60,7 +61,7 @@ def run_previous(script: str, *words: str) -> str:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
     )
     if done.returncode != 0:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from testkit.checkout import ROOT
 from testkit.kafka_broker import free_port
 from testkit.kafka_jars import other_jars
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,11 +50,11 @@ def s3_server(folder: Path, bucket: str) -> Iterator[dict[str, str]]:
         }
     finally:
         process.kill()
-        process.wait(30)
+        process.wait(scaled(30))
 
 
 def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + scaled(PATIENCE_S)
     while True:
         assert process.poll() is None, "the S3 server has ended"
         assert time.monotonic() < deadline_s, "the S3 server does not answer"

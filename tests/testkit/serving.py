@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from doorkeeper_wire.headers import RequestHeader, decode_response_header, encode_request
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,11 +60,11 @@ class Serving:
     def __exit__(self, *_exception: object) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(STOP_S)
+        self.process.wait(scaled(STOP_S))
         for stream in (self.process.stdout, self.process.stderr):
             assert stream is not None
             if self._reader.ident is not None:
-                self._reader.join(STOP_S)
+                self._reader.join(scaled(STOP_S))
             stream.close()
 
     def _read(self) -> None:
@@ -79,7 +80,9 @@ class Serving:
     def line(self, event: str, count: int = 1) -> dict[str, Any]:
         """Wait for the line of an event, or for its so-manyth; fail where the log ends first."""
         with self._came:
-            self._came.wait_for(lambda: self._ended or len(self.of(event)) >= count, START_S)
+            self._came.wait_for(
+                lambda: self._ended or len(self.of(event)) >= count, scaled(START_S)
+            )
             found = self.of(event)
         assert len(found) >= count, (self.lines, self.errors())
         return found[count - 1]
@@ -107,7 +110,7 @@ class Serving:
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal; return the exit status."""
         self.process.send_signal(number)
-        return self.process.wait(STOP_S)
+        return self.process.wait(scaled(STOP_S))
 
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:
@@ -120,7 +123,7 @@ class Conversation:
 
     def __init__(self, port: int) -> None:
         """Connect."""
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=START_S)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=scaled(START_S))
 
     def __enter__(self) -> Self:
         return self

@@ -18,6 +18,7 @@ from doorkeeper.kinds.change import Origin
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.store import PostgresStore
+from testkit.load import scaled
 from testkit.shared_stores import AUTHOR
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Node:
 
 async def comes(true: Callable[[], bool]) -> None:
     """Wait until something is true."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(scaled(PATIENCE_S)):
         while not true():  # noqa: ASYNC110 - there is no event for it
             await asyncio.sleep(0.002)
 

@@ -42,6 +42,7 @@ from testkit.frame_steps import (
 )
 from testkit.frames import Closed, FrameClient, fields
 from testkit.kafka_target import USERS, Target
+from testkit.load import scaled
 
 BARRIER = "frames-barrier"
 
@@ -305,7 +306,7 @@ class Side:
         )
 
     def _wait(self, reached: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + REACHED_S
+        deadline = time.monotonic() + scaled(REACHED_S)
         while time.monotonic() < deadline:
             if reached():
                 return

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testkit.kafka_broker import free_port
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +137,7 @@ def kill_session(process: subprocess.Popen[Any]) -> None:
     for number in _of_session(process):
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
-    process.wait(30)
+    process.wait(scaled(30))
 
 
 def _of_session(process: subprocess.Popen[Any]) -> Iterator[int]:
@@ -167,7 +168,7 @@ def _launched(log: Path, memory: str, program: str, *words: str) -> subprocess.P
 
 
 def _wait_for(log: Path, pattern: str, count: int) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
+    deadline_s = time.monotonic() + scaled(PATIENCE_S)
     while len(re.findall(pattern, log.read_text(errors="replace"))) < count:
         assert time.monotonic() < deadline_s, log.read_text(errors="replace")[-2000:]
         time.sleep(0.2)

@@ -15,6 +15,7 @@ from doorkeeper.client import AdminClient
 from doorkeeper.client.properties import client_config
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from testkit.checkout import ROOT
+from testkit.load import scaled
 from testkit.podman import Compose, Podman, healthy, ready, until
 from testkit.serving import creation
 
@@ -102,5 +103,7 @@ class Stack(Compose):
 
 def asked(path: str) -> Any:
     """Ask Prometheus."""
-    with urllib.request.urlopen(f"http://127.0.0.1:9090/api/v1/{path}", timeout=30) as answer:
+    with urllib.request.urlopen(
+        f"http://127.0.0.1:9090/api/v1/{path}", timeout=scaled(30)
+    ) as answer:
         return json.load(answer)["data"]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.testing import DoorkeeperServer
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,7 +83,7 @@ def eventually(holds: Callable[[], object], tell: Callable[[], object] = lambda:
     Raises:
         AssertionError: it never does.
     """
-    ends_s = time.monotonic() + WAIT_S
+    ends_s = time.monotonic() + scaled(WAIT_S)
     while not holds():
         assert time.monotonic() < ends_s, f"it never held: {tell()}"
         time.sleep(0.01)

@@ -15,6 +15,8 @@ from contextlib import suppress
 from threading import Thread
 from typing import TYPE_CHECKING, Final, Literal, Self
 
+from testkit.load import scaled
+
 if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
@@ -76,7 +78,7 @@ class TcpProxy:
         """End all connections and the thread."""
         self._call(self._shut())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_CALL_S)
+        self._thread.join(scaled(_CALL_S))
         self._loop.close()
 
     def _call(self, work: Coroutine[Any, Any, None]) -> None:

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from testkit.checkout import ROOT
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,14 +101,14 @@ class Desk:
             env=os.environ | SECRETS,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=scaled(100),
             check=False,
         )
         return Done(done.returncode, done.stdout, done.stderr)
 
     def changes(self, *words: object, until: Sequence[str]) -> list[str]:
         """Return the changes of a plan, when the server shows those that are expected."""
-        deadline = time.monotonic() + SETTLE_S
+        deadline = time.monotonic() + scaled(SETTLE_S)
         while True:
             done = self.acls("plan", *words)
             *found, _ = done.stdout.splitlines()
@@ -267,7 +268,7 @@ def _check_login(desk: Desk, password: str, *, accepted: bool) -> None:
         f' username="pay-app" password="{password}";\n',
         encoding="utf-8",
     )
-    deadline = time.monotonic() + SETTLE_S
+    deadline = time.monotonic() + scaled(SETTLE_S)
     while True:
         done = desk.acls("list", config=file)
         found = "needs Describe on the cluster" in done.stderr

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from testkit.load import scaled
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -38,7 +40,7 @@ class Terminal:
         Python hears of a signal that comes just before it begins to wait when it has waited.
         """
         stat = Path(f"/proc/{self._pid}/stat")
-        deadline_s = time.monotonic() + WAIT_S
+        deadline_s = time.monotonic() + scaled(WAIT_S)
         while stat.read_text(encoding="latin-1").rpartition(")")[2].split()[0] != "S":
             assert time.monotonic() < deadline_s, f"it does not wait; it has shown {self.shown!r}"
             time.sleep(0.01)
@@ -46,7 +48,7 @@ class Terminal:
 
     def read_until(self, wanted: bytes) -> None:
         """Read what is shown from now on until this is in it."""
-        deadline_s = time.monotonic() + WAIT_S
+        deadline_s = time.monotonic() + scaled(WAIT_S)
         start = len(self.shown)
         while wanted not in self.shown[start:]:
             left_s = deadline_s - time.monotonic()

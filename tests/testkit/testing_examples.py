@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from testkit.checkout import ROOT
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +37,7 @@ def run_example(tests: Path, folder: Path, *packages: Path) -> dict[str, int]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=scaled(LIMIT_S),
         check=False,
     )
     last = done.stdout.rstrip().rpartition("\n")[2]

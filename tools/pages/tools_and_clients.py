@@ -1,7 +1,7 @@
 """Writes docs/reference/tools-and-clients.md from the cases.
 
 The suite runs every case of the page and asserts its outcome
-(``tests/interop/test_same_tools.py``).
+(``tests/interop/admin/test_same_tools.py``).
 """
 
 from __future__ import annotations

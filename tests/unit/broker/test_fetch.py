@@ -15,6 +15,7 @@ from doorkeeper_broker.records import Records
 from doorkeeper_wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from testkit.acl import allow, topic
 from testkit.batches import base_offsets, batch
+from testkit.load import scaled
 from testkit.nodes import CLUSTER, ANode, a_topic, node_of, outcome
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ async def test_an_event_before_the_wait_begins_is_not_missed(event: str) -> None
         records.log_of(orders, 0)
         records.delete_topic(orders.topic_id)
 
-    answered = rows(await asyncio.wait_for(delayed.response, 30))
+    answered = rows(await asyncio.wait_for(delayed.response, scaled(30)))
     assert answered == [("orders", 0, 0, [0]) if event == "append" else ("orders", 0, 3, [])]
 
 

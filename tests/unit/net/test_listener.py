@@ -17,6 +17,7 @@ from doorkeeper.net.listener import Listener
 from doorkeeper.net.options import ListenerSpec
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from testkit.edge import LOOP_KINDS, edge, run, until, versions
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +131,7 @@ async def test_other_bounds_count_at_once() -> None:
     assert not waiting.done()
 
     admission.use(Limits(connections_max=5), {"10.0.0.1": 1}, {"A": 2})
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, scaled(5))
     assert not admission.enter(spec, "10.0.0.1")
     assert admission.enter(spec, "10.0.0.2")
     assert not admission.has_room(spec)

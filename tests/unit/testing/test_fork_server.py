@@ -14,6 +14,7 @@ import pytest
 
 from doorkeeper.testing.fork_client import ForkClient, environment
 from doorkeeper.testing.fork_server import ServeRequest
+from testkit.load import scaled
 
 TEST = """
 import os, signal, sys
@@ -33,7 +34,7 @@ def test_processes_end_with_the_test(ending: str) -> None:
         capture_output=True,
         env=environment(),
         check=False,
-        timeout=30,
+        timeout=scaled(30),
     )
 
     pids = done.stdout.split()
@@ -73,5 +74,5 @@ def test_a_killed_fork_server_is_replaced(tmp_path: Path) -> None:
         with server.stdout, server.stderr:
             assert any(b"started" in line for line in server.stdout)
             server.terminate()
-            assert server.wait(30) == 0
+            assert server.wait(scaled(30)) == 0
         assert client.pid != first

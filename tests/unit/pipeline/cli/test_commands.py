@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from doorkeeper_pipeline.cli import main
 from doorkeeper_pipeline.cli.commands import COMMANDS, pipeline
 from doorkeeper_pipeline.tables import delta
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,7 +122,7 @@ def test_without_the_extra(tmp_path: Path, arguments: list[str], status: int, te
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=scaled(60),
     )
 
     assert done.returncode == status, done.stderr

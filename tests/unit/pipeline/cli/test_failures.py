@@ -14,6 +14,7 @@ import pytest
 from doorkeeper_pipeline.cli import main
 from doorkeeper_pipeline.cli.failures import report_failures
 from doorkeeper_pipeline.tables import contents, delta
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +85,7 @@ def test_an_output_that_nobody_reads(out: Path, tmp_path: Path) -> None:
         assert running.stderr is not None
         running.stdout.close()
         told_on_stderr = running.stderr.read()
-        running.wait(60)
+        running.wait(scaled(60))
 
     assert running.returncode == 3, told_on_stderr
     assert told_on_stderr == b""

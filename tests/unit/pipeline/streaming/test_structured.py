@@ -1,4 +1,4 @@
-"""The stream on Spark; ``tests/interop/test_pipeline_stream.py`` kills it."""
+"""The stream on Spark; ``tests/interop/pipeline/test_pipeline_stream.py`` kills it."""
 
 from __future__ import annotations
 

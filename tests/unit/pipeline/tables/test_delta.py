@@ -17,6 +17,7 @@ from deltalake import DeltaTable
 from doorkeeper_pipeline.errors import Busy, PipelineError, Unreadable
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import Change, Tables, clean, files_of, read
+from testkit.load import scaled
 
 NOON = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 STEPS = ("staged", "committed files", "committed runs")
@@ -113,7 +114,7 @@ def test_a_kill_leaves_old_or_new(tmp_path: Path, step: str) -> None:
         [sys.executable, "-c", KILLED, str(tmp_path), step],
         env={"PYTHONPATH": f"{Path(__file__).parent}:{':'.join(sys.path)}"},
         check=False,
-        timeout=60,
+        timeout=scaled(60),
     )
     assert killed.returncode == -signal.SIGKILL
 
@@ -133,7 +134,7 @@ def test_a_table_on_its_own(tmp_path: Path) -> None:
         [sys.executable, "-c", KILLED, str(tmp_path), "committed files"],
         env={"PYTHONPATH": f"{Path(__file__).parent}:{':'.join(sys.path)}"},
         check=False,
-        timeout=60,
+        timeout=scaled(60),
     )
     change = Change(Tables(tmp_path))
     change.replace("backtest", contents.empty("backtest"))

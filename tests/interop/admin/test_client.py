@@ -30,6 +30,7 @@ from testkit.acl import READ, WRITE, allow, deny, group, topic, wanted
 from testkit.certificates import PASSWORD, jks, trust_store, world
 from testkit.kafka_jars import VERSIONS
 from testkit.kafka_target import USERS, Target, doorkeeper_target, kafka_target
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 from testkit.tls_doors import TlsDoors, doorkeeper_doors, kafka_doors
 
@@ -84,7 +85,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 
 async def settled(admin: AdminClient, count: int) -> None:
     """Wait until a broker has applied what it has acknowledged."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         while len(await admin.describe_acls()) != count:  # noqa: ASYNC110  it is far away
             await asyncio.sleep(0.02)
 
@@ -126,7 +127,7 @@ async def test_users_of_scram_are_made_and_log_in(target: Target, mechanism: str
         made = await admin.alter_scram_credentials(
             [ScramPassword("scram", each, "s,e=cret", 8192) for each in MECHANISMS]
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             both = dict.fromkeys(MECHANISMS, 8192)
             while (await admin.scram_credentials()).get("scram") != both:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
@@ -167,7 +168,7 @@ async def test_a_delegation_token_logs_in_as_its_owner(target: Target, mechanism
             async with AdminClient(ClientConfig(bootstrap=target.sasl, login=bearer)) as client:
                 return await client.describe_acls()
 
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             while True:
                 # A broker knows of a token a little after the controller has made it.
                 with contextlib.suppress(LoginRefused):

@@ -11,6 +11,7 @@ import pytest
 from testkit.kafka_broker import free_port
 from testkit.kafka_jars import PROJECT, VERSIONS
 from testkit.kafka_tools import KafkaTools, write_scripts
+from testkit.load import scaled
 from testkit.serving import Serving
 
 BLOCK = re.compile(
@@ -36,7 +37,7 @@ def run(commands: str, folder: Path) -> str:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=scaled(120),
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -31,6 +31,7 @@ from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import DESCRIBE, allow, topic
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
+from testkit.load import scaled
 from testkit.previous import COMMIT, FEWER_KINDS, environment
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class TwoVersions:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=scaled(60),
         )
 
     def close(self) -> None:

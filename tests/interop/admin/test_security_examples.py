@@ -9,7 +9,7 @@ from testkit.kafka_acl_rows import Acls, Row, Rows, listed
 from testkit.kafka_target import Target
 from testkit.kafka_tools import KafkaTools, run_on_terminal, write_scripts
 
-EXAMPLES = Path(__file__).parent / "kafka" / "security_examples.txt"
+EXAMPLES = Path(__file__).parents[1] / "kafka" / "security_examples.txt"
 
 
 @dataclass(kw_only=True)

@@ -28,6 +28,7 @@ from testkit.checkout import ROOT
 from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import jars, other_jars
 from testkit.kafka_tools import KafkaTools
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 from testkit.spark_cluster import kill_session
 
@@ -98,7 +99,9 @@ class Site:
         command += ["--bootstrap-server", f"localhost:{self.broker.plain_port}", "--topic", topic]
         command += ["--compression-codec", compression]
         text = "".join(f"{each}\n" for each in lines)
-        subprocess.run(command, input=text, text=True, check=True, capture_output=True, timeout=120)
+        subprocess.run(
+            command, input=text, text=True, check=True, capture_output=True, timeout=scaled(120)
+        )
 
     def transaction(self, lines: list[str], *, commits: bool) -> None:
         """Write lines in a transaction."""
@@ -160,7 +163,7 @@ def ran(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
     words = command(site, out, *options, address=address)
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=400)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=scaled(400))
 
 
 def counts(out: Path) -> Counter[str]:
@@ -267,7 +270,7 @@ def test_killed_streams(
         assert process.poll() is None, (tmp_path / "stderr").read_text()[-3000:]
         if number % 2:
             process.kill()
-            process.wait(30)
+            process.wait(scaled(30))
         else:
             kill_session(process)
         died["after" if len(batches.numbers()) > there else "before"] += 1

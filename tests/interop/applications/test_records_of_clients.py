@@ -27,6 +27,7 @@ from testkit.applications import (
     set_acls,
 )
 from testkit.kafka_target import USERS, Target, doorkeeper_target, kafka_target
+from testkit.load import scaled
 from testkit.members import LIMIT_S, Members
 from testkit.or_skip import or_skip
 
@@ -188,7 +189,7 @@ def test_the_transaction_of_a_dead_producer(target: Target) -> None:
     assert read(target, 1, "read_committed") == [b"after it"]
     assert read(target, 2, "read_uncommitted") == [b"never committed", b"after it"]
     again = command_of(confluent_kafka, "transactional_producer")
-    subprocess.run(again, env=group.environment, check=True, timeout=60)
+    subprocess.run(again, env=group.environment, check=True, timeout=scaled(60))
     assert read(target, 2, "read_committed") == [b"after it", b"an order"]
 
 

@@ -11,6 +11,7 @@ from testkit import certificates
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
 from testkit.leaks import files_of, leaks
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 from testkit.postgres import OWNER, Database, Postgres
 
@@ -45,7 +46,7 @@ def trust(tmp_path: Path) -> dict[str, str]:
 
 def doorkeeper(*words: str) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "doorkeeper", *words]
-    return subprocess.run(command, capture_output=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, timeout=scaled(60), check=False)
 
 
 def server_of(url: str, port: int, **more: str) -> DoorkeeperServer:

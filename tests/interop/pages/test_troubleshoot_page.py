@@ -13,6 +13,7 @@ from kafka.errors import KafkaError
 
 from doorkeeper.testing import DoorkeeperServer
 from testkit.clients import CLIENTS, DRIVERS
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 from testkit.page_commands import page
 
@@ -99,7 +100,7 @@ def test_librdkafka(server: DoorkeeperServer, known: list[re.Pattern[str]]) -> N
         input=json.dumps(server.client_config("bob").confluent_kafka()),
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=scaled(200),
         check=False,
     )
 

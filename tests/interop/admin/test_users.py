@@ -12,6 +12,7 @@ import pytest
 from testkit.kafka_broker import free_port, wait_for_port
 from testkit.kafka_target import kafka_target
 from testkit.kafka_tools import KafkaTools, run_on_terminal, write_scripts
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 from testkit.security_page import blocks
 
@@ -113,7 +114,7 @@ def test_our_own_command_says_the_same_of_a_broker(door: Target, tmp_path: Path)
             )
         command = [sys.executable, "-m", "doorkeeper", "users", *words, *where]
         done = subprocess.run(
-            command, input=password, capture_output=True, text=True, timeout=60, check=False
+            command, input=password, capture_output=True, text=True, timeout=scaled(60), check=False
         )
         return done.returncode, done.stdout, done.stderr.replace(target.sasl, "<address>")
 

@@ -23,6 +23,7 @@ from testkit.kafka_target import Target, doorkeeper_target, kafka_target
 from testkit.kafka_tools import CallFailed, KafkaTools
 from testkit.kdc import Kdc, missing_packages
 from testkit.kerberos import CLOSED, LAYERS, SERVER, Answer, Login, Ticket, principals_seen, shape
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 from testkit.oracle_totals import Totals
 from testkit.plain import NO_SOURCES
@@ -275,13 +276,13 @@ def test_kafkas_tools_log_in_from_a_keytab_and_from_a_ticket_cache(
 
 def run_kafka_python(realm: Realm, target: Target, cache: Path, seconds: float = 0) -> str:
     """Describe ACLs with kafka-python, once or for a time; return what it wrote."""
-    driver = Path(__file__).parent / "clients" / "kafka_python_gssapi.py"
+    driver = Path(__file__).parents[1] / "clients" / "kafka_python_gssapi.py"
     done = subprocess.run(
         [sys.executable, str(driver), target.sasl, str(seconds)],
         env={**os.environ, "KRB5CCNAME": f"FILE:{cache}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
     )
     return done.stdout + done.stderr
@@ -344,7 +345,7 @@ def run_kcat(realm: Realm, target: Target, principal: str, patience_s: int) -> s
         env={**os.environ, "KRB5CCNAME": f"FILE:{realm.kdc.folder / 'kcat-cache'}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
     )
     return done.stdout + done.stderr

@@ -19,6 +19,7 @@ from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.delta import Change, Tables, read
 from testkit.checkout import ROOT
 from testkit.kafka_jars import Unavailable, cannot, other_jars
+from testkit.load import scaled
 from testkit.s3_server import s3_server
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def ran(logs: Path | str, place: str, *options: str) -> subprocess.CompletedProc
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=scaled(600),
     )
 
 

@@ -16,6 +16,7 @@ from doorkeeper_pipeline.worlds.shape import SMALL
 from doorkeeper_pipeline.worlds.traffic import world_of
 from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log
 from testkit.checkout import ROOT
+from testkit.load import scaled
 from testkit.spark_cluster import connect_server, environment, standalone
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -46,7 +47,7 @@ def ran(world: tuple[Path | str, Path], out: Path, *options: str, lines: int = L
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=scaled(600),
     )
     # The tables are written; two days are too few to recommend anything.
     assert done.returncode == 4, done.stderr[-3000:]
@@ -90,7 +91,7 @@ def test_workers_use_what_was_sent(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=300,
+            timeout=scaled(300),
         )
 
     assert done.returncode == 0, done.stderr[-3000:]

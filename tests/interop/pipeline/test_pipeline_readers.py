@@ -11,6 +11,7 @@ import pytest
 
 from testkit.checkout import ROOT
 from testkit.kafka_jars import other_jars
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def test_complete_versions(
                 commit(logs, out, commits)
                 commits += 1
             stop.touch()
-            assert reader.wait(300) == 0, errors.read_text()[-3000:]
+            assert reader.wait(scaled(300)) == 0, errors.read_text()[-3000:]
         finally:
             reader.kill()
 

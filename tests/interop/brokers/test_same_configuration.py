@@ -29,7 +29,7 @@ from testkit.settings import problems_of, settings_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PROGRAM = Path(__file__).parent / "configuration"
+PROGRAM = Path(__file__).parents[1] / "configuration"
 REFERENCE = VERSIONS[0]
 
 

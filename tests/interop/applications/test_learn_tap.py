@@ -15,6 +15,7 @@ from doorkeeper.acl.formats.choosing import Format, read
 from testkit.applications import APPLICATION, PRINCIPAL, TOPIC, prepare, run
 from testkit.kafka_target import Target, kafka_target
 from testkit.learn_tap import Tap
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def test_a_command_without_a_login(broker: Target) -> None:
         [sys.executable, "-m", "doorkeeper", *words, sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
     )
 

@@ -15,6 +15,7 @@ from kafka.admin import KafkaAdminClient, NewTopic
 from testkit.kafka_broker import free_port
 from testkit.kafka_jars import other_jars
 from testkit.kafka_target import doorkeeper_target, kafka_target
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.interop, pytest.mark.slow]
 
-POM = Path(__file__).parent / "kafka_applications" / "pom.xml"
+POM = Path(__file__).parents[1] / "kafka_applications" / "pom.xml"
 INPUT, OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
 LINES = ("all streams lead to kafka", "hello kafka streams", "join kafka summit")
 COUNTS = [
@@ -61,7 +62,7 @@ def application(folder: Path, main: str, *files: Path) -> Iterator[None]:
         assert process.poll() is None, (folder / "output.txt").read_text()[-2000:]
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(scaled(30))
 
 
 def properties(path: Path, /, **values: str) -> Path:

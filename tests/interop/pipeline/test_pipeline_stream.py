@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from doorkeeper_pipeline.streaming.batches import Batches
+from testkit.load import scaled
 from testkit.trail_files import write_file
 
 if TYPE_CHECKING:
@@ -43,13 +44,13 @@ class Stream:
     def kill(self) -> None:
         """Kill the driver alone, as the kernel would: its JVM lives on for a while."""
         os.kill(self._process.pid, signal.SIGKILL)
-        self._process.wait(30)
+        self._process.wait(scaled(30))
 
     def kill_group(self) -> None:
         """Kill driver, JVM and workers."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(30)
+        self._process.wait(scaled(30))
 
     def wait_for(self, files: int) -> None:
         """Wait until so many files are in batches."""

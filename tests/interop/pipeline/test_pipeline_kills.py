@@ -18,6 +18,7 @@ import pytest
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.delta import Tables
 from testkit.checkout import ROOT
+from testkit.load import scaled
 from testkit.spark_cluster import Cluster, environment, kill_session, standalone
 
 if TYPE_CHECKING:
@@ -90,11 +91,11 @@ class Runs:
         if self._running is not None:
             if self._running.poll() is None:
                 kill_session(self._running)
-            self._running.communicate(timeout=60)
+            self._running.communicate(timeout=scaled(60))
 
     def finish(self, process: subprocess.Popen[str]) -> None:
         """Wait until a run has ended, and compare what its tables hold."""
-        _, told = process.communicate(timeout=900)
+        _, told = process.communicate(timeout=scaled(900))
         assert process.returncode == 0, told[-3000:]
         assert self.files_in_tables() == self.files
 
@@ -123,7 +124,7 @@ class Runs:
         """Compare silver and gold with those of one run of the local engine over all files."""
         for out in (self.out, folder):
             process = self._started(out, "--engine", "local")
-            _, told = process.communicate(timeout=300)
+            _, told = process.communicate(timeout=scaled(300))
             assert process.returncode == 0, told[-3000:]
         assert rows(self.out) == rows(folder)
 

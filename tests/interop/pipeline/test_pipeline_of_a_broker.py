@@ -22,6 +22,7 @@ from doorkeeper_pipeline.tables import delta
 from testkit.kafka_broker import KafkaBroker
 from testkit.kafka_jars import jars, logging_by_log4j
 from testkit.kafka_tools import KafkaTools
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def one_user(address: str, user: str, topic: str) -> None:
     producer = KafkaProducer(**login, max_block_ms=5_000, acks=1, retries=0)
     for number in range(3):
         with suppress(KafkaError):
-            producer.send(topic, b"%d" % number).get(timeout=5)
+            producer.send(topic, b"%d" % number).get(timeout=scaled(5))
     producer.close(timeout=2)
     consumer = KafkaConsumer(
         topic, **login, group_id="readers", auto_offset_reset="earliest", consumer_timeout_ms=500
