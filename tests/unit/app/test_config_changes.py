@@ -10,6 +10,7 @@ from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.kinds.change import SERVER, edit
 from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.state.log import StateLog
+from testkit.load import scaled
 from testkit.reconfigured import DELETE, PLUGIN, SET, Capricious, running
 from testkit.state_logs import Database, ScriptedStore, turns
 from testkit.stores import config, query
@@ -200,6 +201,6 @@ async def give(log: StateLog, database: Database, *rows: StoredConfig) -> None:
 
 async def until(holds: Callable[[], bool]) -> None:
     """Wait for what the loop and its threads come to."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(scaled(30)):
         while not holds():  # noqa: ASYNC110 - what is looked at has no event
             await asyncio.sleep(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from doorkeeper.audit.queue import Queue, QueuedEvents
+from testkit.load import scaled
 
 
 def item(ts_ns: int = 1, events: int = 1, *, must_be_kept: bool = False) -> QueuedEvents:
@@ -35,5 +36,5 @@ def test_a_thread_that_waits_is_woken() -> None:
         thread = threading.Thread(target=lambda: taken.append(queue.take(30)))  # noqa: B023
         thread.start()
         act()
-        thread.join(10)
+        thread.join(scaled(10))
         assert len(taken) == 1

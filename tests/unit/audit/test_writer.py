@@ -12,6 +12,7 @@ from doorkeeper.audit.names import open_name, whole_name
 from doorkeeper.audit.options import Sync
 from doorkeeper.audit.queue import Queue, QueuedEvents
 from doorkeeper.audit.writer import RETRY_S, Writer
+from testkit.load import scaled
 from testkit.trails import Disk, HandLoop, Log, Meter, Time, Waiter, lines_in, options
 
 if TYPE_CHECKING:
@@ -301,7 +302,7 @@ def test_the_thread(world: Make) -> None:
     w.put("a", waiter=Waiter(w.told).future)
     w.queue.close()
 
-    assert w.writer.join(10)
+    assert w.writer.join(scaled(10))
     assert w.names in (
         [],
         [whole_name(1, 1, 1, compressed=False)],

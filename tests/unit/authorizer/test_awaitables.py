@@ -14,10 +14,11 @@ from doorkeeper.authorizer.contract import AclCreateResult, completed
 from doorkeeper.authorizer.result_checks import is_create_result
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.state.outcome import Results
+from testkit.load import scaled
 
 
 async def result_of(awaitable: Any) -> Any:
-    return await asyncio.wait_for(as_future(awaitable, asyncio.get_running_loop()), 20)
+    return await asyncio.wait_for(as_future(awaitable, asyncio.get_running_loop()), scaled(20))
 
 
 class Later:
@@ -222,5 +223,5 @@ async def test_what_waits_is_looked_at_now_and_then() -> None:
     await asyncio.sleep(0)
     future.set_result(OK)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         assert codes(await waiting) == [0, 0]

@@ -30,6 +30,7 @@ from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
 from testkit.authorizers import SERVER, CollectedAuthorizerLog, HeldStore, started
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -463,7 +464,7 @@ class Blocking:
     def __call__(self, _context: Any, items: Any) -> list[Any]:
         self.threads.append(threading.current_thread().name)
         self.began.set()
-        assert self.goes.wait(60)
+        assert self.goes.wait(scaled(60))
         self.late = [self.result() for _ in items]
         return self.late
 

@@ -18,6 +18,7 @@ from doorkeeper.state.memory import MemoryStore
 from doorkeeper.state.store import StorageError
 from testkit.acl import READ, allow, request_of, to, topic, wanted
 from testkit.authorizers import CLIENTS, CONTROLLER, SERVER, CollectedAuthorizerLog
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,7 @@ class SlowStore(MemoryStore):
     def _acls(self) -> Iterator[StoredBinding]:
         try:
             yield StoredBinding("1" * 22, A)
-            assert self.go_on.wait(30)
+            assert self.go_on.wait(scaled(30))
             if self._error is not None:
                 raise self._error
             yield StoredBinding("2" * 22, allow("bob", READ, topic("a")))
@@ -158,5 +159,5 @@ async def test_without_a_log_of_the_server_the_end_closes_the_own_one() -> None:
     authorizer.close()
 
     others = asyncio.all_tasks() - {asyncio.current_task()}
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(scaled(20)):
         await asyncio.wait(others)

@@ -14,6 +14,7 @@ from doorkeeper.clusters.following import LogFollower
 from doorkeeper.clusters.log_acls import LogAcls
 from doorkeeper.runtime.slices import run_to_end
 from testkit.acl import READ, allow, topic
+from testkit.load import scaled
 from testkit.scripted_controller import (
     CREDENTIAL,
     EPOCH,
@@ -48,7 +49,7 @@ class Followed:
     async def until(self, holds: Callable[[LogFollower], bool]) -> None:
         """Wait until something holds."""
         self.follower.start()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(scaled(20)):
             while not holds(self.follower):
                 await self.told.wait()
                 self.told.clear()

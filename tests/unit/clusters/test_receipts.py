@@ -23,6 +23,7 @@ from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.state import EMPTY, apply
 from testkit.acl import READ, allow, topic
 from testkit.descriptions import answer
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -159,7 +160,7 @@ async def test_a_receipt_comes_when_every_broker_has_every_change(
             found.remote.listed = chance.choice((BROKERS, BROKERS, BROKERS[:2], BROKERS[1:]))
             found.change(new, gone)
 
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(scaled(20)):
                 await found.task.receipts.wait_for(found.state.revision, frozenset(changed))
 
             listed = found.remote.listed
@@ -181,12 +182,12 @@ async def test_the_last_of_many_changes_does_not_stand_for_the_others(
         )
 
         lacking = {2: "1 ACLs are missing, 0 are to be removed"}
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(scaled(20)):
             while found.task.receipts.pending != lacking:  # noqa: ASYNC110  no event tells of it
                 await asyncio.sleep(0.001)
 
         assert not waiting.done()
         remote.skipped = set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(scaled(20)):
             await waiting
         assert remote.present(2) == frozenset(many)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from doorkeeper.runtime.threads import beside, threads_of_others
+from testkit.load import scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,7 @@ async def test_work_that_nobody_waits_for_any_longer() -> None:
     end.set()
     for each in threading.enumerate():
         if each.name == "doorkeeper-late":
-            each.join(10)
+            each.join(scaled(10))
     await asyncio.sleep(0)
 
     assert waiting.cancelled()

@@ -20,6 +20,7 @@ from doorkeeper.state.store import (
     StoreUnavailable,
 )
 from testkit.acl import READ, allow, topic
+from testkit.load import scaled
 from testkit.loop_clock import time_by_hand
 from testkit.state_logs import (
     Database,
@@ -111,7 +112,7 @@ class SlowStore(ScriptedStore):
             if kind is ACL:
                 self.read += 1
                 self._loop.call_soon_threadsafe(self.is_reading.set)
-                assert self.go_on.wait(60)
+                assert self.go_on.wait(scaled(60))
             yield each
 
 

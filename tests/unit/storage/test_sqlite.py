@@ -13,6 +13,7 @@ from doorkeeper.kinds.declared import ACL, CREDENTIAL, KINDS, TOKEN, TOPIC
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME, LOCK_NAME
 from doorkeeper.storage.identity import IDENTITY_NAME
+from testkit.load import scaled
 from testkit.stores import (
     NOW_MS,
     adding,
@@ -177,7 +178,7 @@ async def test_the_log_is_pruned_while_nothing_is_written(data_dir: Path) -> Non
     store = open_store(data_dir, now_ms=clock, retention_days=5)
     asked.clear()
     store.start(asyncio.get_running_loop())
-    assert asked.wait(60)  # the writer is idle and asks what is old
+    assert asked.wait(scaled(60))  # the writer is idle and asks what is old
     store.close()
 
     assert query(data_dir, "SELECT revision FROM change_log") == [(3,)]

@@ -18,6 +18,7 @@ from doorkeeper.metrics import table
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.state.store import LogEntry, StorageError
+from testkit.load import scaled
 from testkit.stores import (
     AUTHOR,
     adding,
@@ -92,7 +93,7 @@ async def test_a_commit_begins_before_it_is_awaited(data_dir: Path) -> None:
 
     async with store.lease() as lease:
         written = lease.commit(encoded(lease, LogEntry(1, AUTHOR, adding(1))), uuid.uuid4())
-        assert asked.wait(60)
+        assert asked.wait(scaled(60))
         await written
     store.close()
 

@@ -25,6 +25,7 @@ from doorkeeper.updates.tokens import SWEPT_MAX, DelegationTokens
 from testkit.delegation_tokens import ALICE, BOB, CAROL, DAVE, NOW, SECRET, context_of
 from testkit.edge import Log
 from testkit.hand_store import HandStore
+from testkit.load import scaled
 from testkit.memory_logs import memory_log
 from testkit.settings import settings_of
 from testkit.state_logs import turns
@@ -288,7 +289,7 @@ async def test_the_sweep_comes_by_itself() -> None:
             await asyncio.sleep(0)
         here.store.deliver()
 
-        await asyncio.wait_for(deleted.wait(), 10)
+        await asyncio.wait_for(deleted.wait(), scaled(10))
 
         assert here.ids() == []
 

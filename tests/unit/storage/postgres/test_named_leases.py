@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from doorkeeper.storage.postgres.named_leases import NamedLeases, SessionLease
+from testkit.load import scaled
 from testkit.shared_stores import prepared
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ async def test_a_frozen_node_loses_its_lease(database: Database) -> None:
         assert await one.keep("cluster a")
         assert one._living is not None
         one._living.cancel()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(scaled(20)):
             while not await two.keep("cluster a"):  # noqa: ASYNC110  as above
                 await asyncio.sleep(0.01)
 
