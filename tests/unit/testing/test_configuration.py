@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.entry import Entry
 from doorkeeper.config.loading import resolve
@@ -128,12 +127,6 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:
     """The text says what was found and what is allowed."""
     with pytest.raises(ValueError, match=text):
         made(**options)
-
-
-def test_topics_are_checked_as_in_a_catalog() -> None:
-    """A topic that a catalog could not declare is refused with the catalog's text."""
-    with pytest.raises(CatalogError, match="topics of the test"):
-        initial_change(made(topics={"a": 0}), [])
 
 
 def test_secrets_are_not_shown() -> None:
