@@ -46,3 +46,14 @@ def test_a_kept_value_that_no_longer_fits_is_left_out() -> None:
 
     assert (settings.max_connections, settings.super_users) == (10, "User:b")
     assert [problem.key for problem in problems] == ["max.connections"]
+
+
+def test_secrets_of_the_cluster_have_no_value() -> None:
+    """A key that nobody declares may be one."""
+    dynamic = DynamicValues({}, {"com.example.password": "s3cret"})
+
+    rows = resolve((), dynamic).settings.describe_cluster()
+
+    assert rows[0].name == "com.example.password"
+    assert rows[0].sensitive
+    assert "s3cret" not in repr(rows)

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.config.jaas import JaasError, parse
+from doorkeeper.config.jaas_tokens import JaasTokenizer
 
 
 def options_of(text: str) -> dict[str, str]:
@@ -59,9 +60,10 @@ def test_what_is_no_configuration(text: str, said: str) -> None:
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_module_hides_its_options() -> None:
-    """The repr of a module has no secret in it."""
+def test_modules_and_tokens_hide_their_texts() -> None:
+    """Neither repr has a secret in it."""
     assert "s3cret" not in repr(parse('m required user_a="s3cret";'))
+    assert "s3cret" not in repr(JaasTokenizer('"s3cret"').next())
 
 
 @given(st.text(st.sampled_from("ab =;\"'\\/*\n9-._$#\x7f\x80\xa0\u4e2d")))
