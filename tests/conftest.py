@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from testkit.load import scaled
@@ -29,6 +30,11 @@ settings.register_profile(
     derandomize=os.environ.get("CI") == "true",
 )
 settings.load_profile("doorkeeper")
+
+# Without this structlog colours each traceback that a test logs, which takes seconds.
+structlog.configure(
+    processors=[structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+)
 
 REASONS = {
     "interop": "needs real Kafka or foreign clients: make interop, make test-all",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from doorkeeper.metrics.table import METRICS, MetricKind
-from testkit import dashboard
+from pages import dashboard
 from testkit.checkout import ROOT
 from testkit.promql import query
 
@@ -53,11 +53,6 @@ def dashboard_queries() -> dict[str, str]:
 def alert_queries() -> dict[str, str]:
     (group,) = yaml.safe_load(ALERTS.read_text())["groups"]
     return {rule["alert"]: rule["expr"] for rule in group["rules"]}
-
-
-def test_the_dashboard_is_what_its_writer_gives() -> None:
-    """Whoever changes it changes tests/testkit/dashboard.py."""
-    assert dashboard.PAGE.read_text(encoding="utf-8") == dashboard.page()
 
 
 def test_queries_name_metrics_and_labels_that_exist() -> None:

@@ -1,4 +1,4 @@
-"""Writes the dashboard for Grafana: ``PYTHONPATH=tests python -m testkit.dashboard``.
+"""Writes the dashboard for Grafana, docker/grafana/dashboards/doorkeeper.json.
 
 Rows of panels, each with its queries; the rest of a dashboard's JSON is the same for all of them.
 """
@@ -6,6 +6,7 @@ Rows of panels, each with its queries; the rest of a dashboard's JSON is the sam
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from testkit.checkout import ROOT
@@ -359,5 +360,6 @@ def page() -> str:
     return json.dumps(dashboard(), indent=2) + "\n"
 
 
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+def pages() -> dict[Path, str]:
+    """Return the text of each page."""
+    return {PAGE: page()}
