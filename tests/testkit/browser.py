@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from playwright.async_api import async_playwright
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -51,6 +50,8 @@ async def opened(
     *, scripts: bool = True, width: int = 1280, height: int = 900, phone: bool = False
 ) -> AsyncIterator[Tab]:
     """Open an empty page in a browser of its own, with a window in CSS pixels."""
+    from playwright.async_api import async_playwright  # noqa: PLC0415 - "make test" has no Playwright
+
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=[*FLAGS])
         context = await browser.new_context(

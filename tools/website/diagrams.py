@@ -15,8 +15,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from playwright.async_api import Error
-
 from testkit.browser import opened
 from testkit.checkout import ROOT
 from testkit.kafka_jars import Unavailable
@@ -69,6 +67,8 @@ async def draw(library: Path, diagrams: Iterable[str], folder: Path) -> None:
 
 
 def main(folder: Path) -> None:
+    from playwright.async_api import Error  # noqa: PLC0415 - "make test" imports this module without it
+
     folder.mkdir(parents=True, exist_ok=True)
     missing = [text for text in texts() if not (folder / file_name(text)).exists()]
     if not missing:

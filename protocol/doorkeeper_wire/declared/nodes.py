@@ -6,7 +6,6 @@ before they compare it with the data; its VarInt takes quadratic time for hostil
 
 All nodes raise construct's own errors: `StreamError` at the end of the data, `ValidationError` for
 values that Kafka refuses. They serve as an oracle for the generated code; no server runs them.
-``doorkeeper frames`` does, through `doorkeeper_wire.declared.fields`.
 """
 # ruff: noqa: SLF001 - construct carries no types, and is extended by its _parse and _build
 

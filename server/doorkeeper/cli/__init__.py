@@ -12,7 +12,6 @@ learn        doorkeeper learn
 audit        doorkeeper audit
 config       doorkeeper config
 examples     doorkeeper examples
-frames       doorkeeper frames
 completion   doorkeeper completion, and the completions of values
 
 lazy         groups whose commands are imported when they are called

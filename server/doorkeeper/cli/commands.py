@@ -39,10 +39,6 @@ _MEMBERS = {
     "examples": Member(
         "doorkeeper.cli.examples:command", "List and copy examples, JSON schemas and dashboards."
     ),
-    "frames": Member(
-        "doorkeeper.cli.frames.commands:command",
-        "Print the Kafka frames of a file or packet capture.",
-    ),
     "users-file": Member(
         "doorkeeper.cli.users.users_file:command",
         "Manage PLAIN users in a file of salted hashes.",

@@ -16,7 +16,7 @@ from doorkeeper.acl.effective_changes import (
     effective_changes,
 )
 from doorkeeper.acl.model import ResourceType
-from doorkeeper.acl.regions import WILD, Extent, single
+from doorkeeper.acl.regions import WILD, Extent, is_within, single
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.acl_worlds import loaded
 from testkit.counted import counted_calls
@@ -64,6 +64,24 @@ def rows(before: World, after: World) -> list[tuple[object, ...]]:
 def test_examples(before: World, after: World, expected: list[tuple[object, ...]]) -> None:
     """Regions are as large as they can be; a narrower one has what is otherwise in it."""
     assert rows(before, after) == expected
+
+
+@pytest.mark.parametrize("opens", [True, False])
+def test_a_default_that_changes(*, opens: bool) -> None:
+    """With allow.everyone.if.no.acl.found all names change but those that have an ACL."""
+    policies = (PLAIN, Policy(allow_everyone=True))
+    before, after = (
+        state([allow("a", READ, topic("t"))], policies[which]) for which in (not opens, opens)
+    )
+
+    found = [
+        each
+        for each in effective_changes(before, after)
+        if (each.principal, each.resource_type) == ("User:*", TOPIC)
+    ]
+
+    assert {each.allowed for each in found} == {opens}
+    assert all(not is_within(single("t"), each.names) or each.other_names for each in found)
 
 
 def test_a_scope() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from doorkeeper.acl.host_sets import (
     HostNode,
     HostTable,
+    client_outside,
     contains,
     cover_of,
     narrower,
@@ -84,6 +85,21 @@ def test_trees() -> None:
         HostNode("10.0.0.0/8", "10.0.0.0/8"),
         HostNode("10.0.0.1", "10.0.0.1"),
     )
+
+
+@pytest.mark.parametrize(
+    ("hosts", "client"),
+    [
+        (["10.0.0.1", "10.0.0.0/8"], "192.0.2.1"),
+        (["0.0.0.0/1", "192.0.0.0/2", "128.0.0.0/3", "::/0"], "160.0.0.0"),
+        (["0.0.0.0/0", "::/1"], "8000:0:0:0:0:0:0:0"),
+        (["0.0.0.0/0", "::/0"], "0.0.0.0"),
+        (["0.0.0.0/0", "::/0", "0.0.0.0"], None),
+    ],
+)
+def test_a_client_outside(hosts: list[str], client: str | None) -> None:
+    """It matches none of the hosts; 0.0.0.0 is in no network."""
+    assert client_outside(tree_of(hosts, networks=True)) == client
 
 
 @given(

@@ -12,7 +12,7 @@ import pytest
 from doorkeeper.acl.cases import Verdict
 from doorkeeper.acl.decision import Policy, allows
 from doorkeeper.acl.model import ResourceType
-from doorkeeper.acl.regions import Extent
+from doorkeeper.acl.regions import Extent, single
 from doorkeeper.acl.tasks import TaskNeed, task_access, task_answer
 from testkit.acl import PREFIXED, READ, allow, group, topic
 from testkit.acl_worlds import loaded
@@ -53,3 +53,11 @@ def test_from_a_network(world: list[AclBinding], needs: list[TaskNeed], verdict:
     for each in found.values():
         assert all(allows(PLAIN, snapshot, question) for question in each.allowed)
         assert each.denied is None or not allows(PLAIN, snapshot, each.denied)
+
+
+def test_from_no_address_in_particular() -> None:
+    """A need of one name has one answer."""
+    snapshot = loaded(allow("a", READ, topic("pii-x")))
+    needs = [TaskNeed(READ, TOPIC, single("pii-x"))]
+
+    assert task_answer(PLAIN, snapshot, "User:a", None, needs).verdict is Verdict.ALWAYS
