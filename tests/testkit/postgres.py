@@ -1,8 +1,8 @@
 """A PostgreSQL of a test's own: Debian's programs, a temporary folder, a free port of loopback.
 
-pytest-postgresql and testing.postgresql offer less than the tests need: they cannot run as root, nor
-kill and pause the server, nor serve TLS. It syncs as a real one does. It can be stopped in any way, killed, and started again on its port.
-Only processes that were started here are ended.
+It syncs as a real one does. It can be stopped in any way, killed, and started again on its port.
+Only processes that were started here are ended. pytest-postgresql and testing.postgresql do less
+than the tests need: they cannot run as root, kill and pause the server, or serve TLS.
 """
 
 from __future__ import annotations
