@@ -94,7 +94,8 @@ def pytest_testnodedown(node: WorkerController) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what was compared with Kafka, and each file of which tests were left out, and why."""
-    if path := os.environ.get("DOORKEEPER_TEST_TIMES"):
+    path = os.environ.get("DOORKEEPER_TEST_TIMES")
+    if path and not hasattr(terminalreporter.config, "workerinput"):
         write_times(terminalreporter, Path(path))
     totals = terminalreporter.config.stash.get(TOTALS, None)
     if totals is not None:
