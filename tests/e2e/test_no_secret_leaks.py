@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.users_file_changes import set_user
 from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.config.loading import load
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
@@ -42,6 +44,7 @@ from testkit.certificates import world
 from testkit.credential_cases import alter_users
 from testkit.frame_steps import ask_configs, change_configs
 from testkit.leaks import files_of, leaks
+from testkit.plain import NO_SOURCES
 from testkit.scram import ScramClient, salted_password
 from testkit.serving import Serving
 from testkit.tls import client_context
@@ -444,6 +447,17 @@ def reload(server: Serving, file: Path, text: str) -> None:
         time.sleep(0.01)
 
 
+def values_in_print(file: Path) -> bytes:
+    """Return the repr of everything that is made of a configuration."""
+    settings = load(file).settings
+    parts: list[object] = [settings, *settings.listeners, *settings.given]
+    for listener in settings.listeners:
+        for mechanism in listener.mechanisms:
+            provider = provider_of(mechanism, NO_SOURCES)
+            parts += [mechanism, mechanism.login_module, provider, provider.__dict__]
+    return "\n".join(f"{part!r} {part!s}" for part in parts).encode()
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -475,6 +489,7 @@ def test_no_output_holds_a_secret(folder: Path, row: Row) -> None:
         outputs["stderr"] = server.errors().encode()
     for each in folder.glob("*.properties"):
         commands(each, outputs)
+    outputs["repr"] = values_in_print(file)
     outputs["stdout"] = json.dumps(server.lines, ensure_ascii=False).encode()
     outputs |= files_of(folder / "data")
     outputs["trail"] = trail = b"".join(files_of(folder / "audit").values())

@@ -37,6 +37,13 @@ async def login(provider: Provider, client: ScramClient) -> Step:
     return await end if isinstance(end, Awaitable) else end
 
 
+def test_the_salt_key_is_not_shown() -> None:
+    """It would tell which users exist: salts of unknown ones are made with it."""
+    sources = NO_SOURCES._replace(salt_key=b"a key of this test")
+
+    assert "a key of this test" not in f"{sources} {sources!r} {(sources,)}"
+
+
 async def test_its_users_log_in() -> None:
     """With the password that the credential was made from; it starts and closes with the rest."""
     provider = made(mechanism=SHA_512)
