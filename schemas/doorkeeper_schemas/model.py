@@ -77,7 +77,11 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A request, a response, a header or another message; `api_key` is -1 for the last two."""
+    """A request, a response, a header or another message; `api_key` is -1 for the last two.
+
+    `omitted_tags` are tags of Kafka's message that the schema leaves out, with the versions that
+    have them: there they are kept unread, and in others they are refused, as Kafka refuses them.
+    """
 
     name: str
     api_key: int
@@ -85,6 +89,7 @@ class Message:
     flexible_from: int
     meaning: str
     fields: tuple[Field, ...]
+    omitted_tags: tuple[tuple[int, Versions], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from doorkeeper_schemas.model import (
     Versions,
 )
 
-_API_KEYS = {"api", "key", "versions", "flexible", "meaning", "request", "response"}
+_API_KEYS = {"api", "key", "versions", "flexible", "meaning", "request", "response", "omitted_tags"}
 _MESSAGE_KEYS = {"message", "versions", "flexible", "meaning", "fields"}
 _FIELD_KEYS = {
     "name",
@@ -140,6 +140,16 @@ class _Reader(FileReader):
             flexible_from=NEVER if flexible == "never" else self._versions(flexible, title).low,
             meaning=self._text(top, "meaning", title),
             fields=self._fields(top.get(part), title, versions),
+            omitted_tags=self._omitted_tags(top, part, title, versions),
+        )
+
+    def _omitted_tags(
+        self, top: Mapping[str, Any], part: str, where: str, versions: Versions
+    ) -> tuple[tuple[int, Versions], ...]:
+        tags = self._mapping(top.get("omitted_tags", {}), where).get(part, {})
+        return tuple(
+            (int(tag), self._versions(text, where, versions))
+            for tag, text in self._mapping(tags, where).items()
         )
 
     def _fields(self, content: object, where: str, versions: Versions) -> tuple[Field, ...]:

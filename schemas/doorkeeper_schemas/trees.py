@@ -7,7 +7,7 @@ from typing import Any
 
 from construct import Float64b, Int8sb, Int16sb, Int16ub, Int32sb, Int64sb
 
-from doorkeeper_schemas.model import NONE, Field, Message
+from doorkeeper_schemas.model import NONE, Field, Message, Versions
 from doorkeeper_wire.declared.nodes import (
     BOOL,
     UUID,
@@ -52,11 +52,17 @@ def _record(kind: str, fields: tuple[Field, ...], message: Message, version: int
     flexible = version >= message.flexible_from
     if not flexible and message.flexible_from <= message.versions.high:
         absent = (*absent, _NO_TAGS_HERE)
-    tags = _tags(fields, message, version) if flexible else None
+    omitted = message.omitted_tags if fields is message.fields else ()
+    tags = _tags(fields, message, version, omitted) if flexible else None
     return Record(kind, *ordinary, tags=tags, absent=absent)
 
 
-def _tags(fields: tuple[Field, ...], message: Message, version: int) -> TagSection:
+def _tags(
+    fields: tuple[Field, ...],
+    message: Message,
+    version: int,
+    omitted: tuple[tuple[int, Versions], ...],
+) -> TagSection:
     known = [
         Tagged(field.tag, field.name, _node(field, message, version), field.default)
         for field in fields
@@ -65,6 +71,7 @@ def _tags(fields: tuple[Field, ...], message: Message, version: int) -> TagSecti
     refused = tuple(
         field.tag for field in fields if field.tag is not None and version not in field.versions
     )
+    refused += tuple(tag for tag, versions in omitted if version not in versions)
     return TagSection(*known, refused=refused)
 
 

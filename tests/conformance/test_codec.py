@@ -81,8 +81,7 @@ OTHER_LEADER_NAME = "tags of a Produce response that name another leader"
 REPLICAS_NAME = "tags of Fetch that concern replicas or another leader"
 
 UNDECLARED_TAGS = {
-    # Before version 15 Kafka refuses the tag.
-    "FetchRequest": (12, REPLICAS_NAME, ("replicaState",)),
+    "FetchRequest": (15, REPLICAS_NAME, ("replicaState",)),
     "FetchResponse": (
         12,
         REPLICAS_NAME,

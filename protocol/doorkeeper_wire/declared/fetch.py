@@ -384,7 +384,7 @@ _FETCH_REQUEST_V12 = Record(
         compact=True,
     ),
     "rack_id" / Text(compact=True),
-    tags=TagSection(Tagged(0, "cluster_id", Text(compact=True, nullable=True), None)),
+    tags=TagSection(Tagged(0, "cluster_id", Text(compact=True, nullable=True), None), refused=(1,)),
 )
 _FETCH_REQUEST_V13 = Record(
     "FetchRequest",
@@ -439,7 +439,7 @@ _FETCH_REQUEST_V13 = Record(
         compact=True,
     ),
     "rack_id" / Text(compact=True),
-    tags=TagSection(Tagged(0, "cluster_id", Text(compact=True, nullable=True), None)),
+    tags=TagSection(Tagged(0, "cluster_id", Text(compact=True, nullable=True), None), refused=(1,)),
 )
 _FETCH_REQUEST_V15 = Record(
     "FetchRequest",

@@ -1364,6 +1364,8 @@ def _decode_fetch_request_v12(data: bytes, at: int, end: int) -> tuple[Any, int]
                 at = stop
             else:
                 item.cluster_id, at = compact_nullable_text(data, at, size, "cluster_id")
+        elif tag == 1:
+            raise Malformed("unknown_tags", at, f"tag {tag} is not valid in this version")
         else:
             value, at = tag_value(data, at, size, "unknown_tags")
             unknown.append((tag, value))
@@ -1570,6 +1572,8 @@ def _decode_fetch_request_v13(data: bytes, at: int, end: int) -> tuple[Any, int]
                 at = stop
             else:
                 item.cluster_id, at = compact_nullable_text(data, at, size, "cluster_id")
+        elif tag == 1:
+            raise Malformed("unknown_tags", at, f"tag {tag} is not valid in this version")
         else:
             value, at = tag_value(data, at, size, "unknown_tags")
             unknown.append((tag, value))

@@ -12,6 +12,7 @@ from doorkeeper.api.node import DelayedResponse
 from doorkeeper.errors import ErrorCode
 from doorkeeper_broker import fetch
 from doorkeeper_broker.records import Records
+from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from testkit.acl import allow, topic
 from testkit.batches import base_offsets, batch
@@ -101,6 +102,18 @@ async def test_a_replica_needs_cluster_action() -> None:
 
         assert denied.responses[0].partitions[0].error_code == 29
         assert allowed.responses[0].partitions[0].error_code == 6
+
+
+def test_the_tag_of_a_replica_is_refused_before_version_15() -> None:
+    """As by Kafka's class, whose ReplicaState came with version 15; from then on it is read."""
+    tagged = FetchRequest(unknown_tags=((1, b"\0"),))
+
+    for version in (12, 14):
+        with pytest.raises(Malformed, match="tag 1 is not valid in this version"):
+            FetchRequest.decode(tagged.encode(version), 0, version)
+    for version in (15, 18):
+        decoded, _ = FetchRequest.decode(tagged.encode(version), 0, version)
+        assert decoded.unknown_tags == tagged.unknown_tags
 
 
 async def test_sessions_are_not_kept() -> None:
