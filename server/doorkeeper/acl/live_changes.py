@@ -1,0 +1,452 @@
+"""The rules of a change of ACLs on a cluster that serves clients while it is changed.
+
+A change is a set of ACLs to add and one to remove. ``judge`` divides it into stages, which are sent
+one after the other, and into what is held back, with the reason:
+
+    rule        holds back                                                  overridden by
+    OWNER       everything, where the cluster belongs to another store      owner
+    SIZE        all removals, where they are too many or too large a share  size
+    NETWORKS    ACLs whose network the cluster would compare as text        networks
+    LOCK_OUT    what takes ALTER or DESCRIBE on the cluster from the login  lock-out
+    OPEN        the removal of the last ACL of a resource, where a resource
+                without ACLs is open to everyone                            open
+    ORDER       what would grant more before the DENY or the removal that
+                limits it is in force                                       (nothing)
+
+The stages are: add DENY, add ALLOW, remove ALLOW, remove DENY. For whatever was sent of them, no
+request is allowed that neither the ACLs before nor those after allow: until the last stage each
+DENY of both sides is there, in the last one no ALLOW but those of the end.
+A permission of both sides is never interrupted, unless a resource without ACLs is open.
+
+Where the cluster refuses a part, the rest is judged again with the refused ACLs in ``failed``.
+Nothing here reads or writes: facts about the cluster come with the call.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.acl.decision import Policy, Question, allows
+from doorkeeper.acl.model import (
+    CLUSTER_NAME,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    AclPermissionType,
+    ResourceType,
+)
+from doorkeeper.acl.networks import network_of
+from doorkeeper.acl.regions import covering_patterns, is_asked_about, names_of, overlap, region_of
+from doorkeeper.acl.snapshot import EMPTY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Set as AbstractSet
+
+    from doorkeeper.acl.model import AclBinding, ResourcePattern
+    from doorkeeper.acl.regions import Region
+
+    Bindings = frozenset[AclBinding]
+
+
+class Rule(Enum):
+    """A reason to hold changes back; the value is the word that overrides the rule."""
+
+    OWNER = "owner"
+    SIZE = "size"
+    NETWORKS = "networks"
+    LOCK_OUT = "lock-out"
+    OPEN = "open"
+    ORDER = "order"
+
+
+OVERRIDES: Final = {
+    Rule.OWNER: "change a cluster that belongs to another store, or to none",
+    Rule.SIZE: "remove many ACLs at once",
+    Rule.NETWORKS: "send networks to a cluster that compares hosts as text",
+    Rule.LOCK_OUT: "take the right to administer the cluster from the login that changes it",
+    Rule.OPEN: "open resources to everyone by removing their last ACL",
+}
+"""What each override risks. ORDER has none: the end is reached without it."""
+
+NOTHING: Final[Bindings] = frozenset()
+
+_SHARE_FROM: Final = 10
+"""Up to so many removals are no large share of anything: small sets change as a whole."""
+
+_NAMES_SHOWN: Final = 3
+
+_ADMINISTRATION: Final = (AclOperation.ALTER, AclOperation.DESCRIBE)
+"""What CreateAcls and DeleteAcls ask for, and DescribeAcls, on the cluster."""
+
+_OTHER_HOST: Final = "192.0.2.255"
+"""An address of no client (RFC 5737), for all hosts that no ACL names."""
+
+_OTHER_PRINCIPAL: Final = "User:\0"
+"""A principal that no ACL names."""
+
+
+class LiveCluster(NamedTuple):
+    """What is known of a cluster; None for what is not."""
+
+    matches_networks: bool | None = True
+    """Whether its release matches networks (metadata.version 4.4 and later)."""
+
+    open_by_default: bool | None = False
+    """``allow.everyone.if.no.acl.found``."""
+
+    logins: tuple[str, ...] | None = ()
+    """The principals that administer it and must go on: ``type:name``."""
+
+    other_owner: str = ""
+    """Why this store may not change it; empty where it may."""
+
+
+class RemovalLimits(NamedTuple):
+    """How many ACLs may be removed at once, as a number and as a share of those that are there."""
+
+    number: int = 100
+    share: float = 0.5
+
+
+class Stage(NamedTuple):
+    """ACLs of one permission type that are added, or removed, together; in order."""
+
+    adds: bool
+    bindings: tuple[AclBinding, ...]
+
+
+class Held(NamedTuple):
+    """Changes that are not made, and why."""
+
+    rule: Rule
+    bindings: Bindings
+    reason: str
+
+    def __str__(self) -> str:
+        """Return the reason, and the word that overrides it."""
+        if self.rule not in OVERRIDES:
+            return self.reason
+        return f"{self.reason} (to {OVERRIDES[self.rule]}: {self.rule.value})"
+
+
+class LiveChange(NamedTuple):
+    """The stages to send, in this order, what is held back, and what may be a risk."""
+
+    stages: tuple[Stage, ...] = ()
+    held: tuple[Held, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Say whether anything is to be sent."""
+        return bool(self.stages)
+
+
+def judge(
+    present: AbstractSet[AclBinding],
+    added: Iterable[AclBinding],
+    removed: Iterable[AclBinding],
+    cluster: LiveCluster,
+    *,
+    limits: RemovalLimits | None = None,
+    accepted: AbstractSet[Rule] = frozenset(),
+    failed: AbstractSet[AclBinding] = frozenset(),
+) -> LiveChange:
+    """Return what may be sent of a change.
+
+    ``present`` are all ACLs of the cluster, or those of the scope that is changed: the rules see no
+    others. ``limits`` of None permit any number of removals. ``failed`` were refused by the cluster
+    before. ``accepted`` are the rules that do not apply.
+    """
+    return _Judgement(present, added, removed, cluster, limits, accepted, failed).change()
+
+
+def unenforced(bindings: Iterable[AclBinding], cluster: LiveCluster) -> Bindings:
+    """Return the ACLs that the cluster stores and does not honour: those of networks."""
+    if cluster.matches_networks:
+        return NOTHING
+    return frozenset(
+        each for each in bindings if "/" in each.entry.host and network_of(each.entry.host)
+    )
+
+
+class _Judgement:
+    """The state of one call."""
+
+    def __init__(
+        self,
+        present: AbstractSet[AclBinding],
+        added: Iterable[AclBinding],
+        removed: Iterable[AclBinding],
+        cluster: LiveCluster,
+        limits: RemovalLimits | None,
+        accepted: AbstractSet[Rule],
+        failed: AbstractSet[AclBinding],
+    ) -> None:
+        self._present = present
+        self._goal = (present - set(removed)) | set(added)
+        self._added = set(added) - present - failed
+        self._removed = (set(removed) & present) - failed
+        self._cluster = cluster
+        self._limits = limits
+        self._accepted = accepted
+        self._held: list[Held] = []
+        self._warnings: list[str] = []
+        # What limits others and will not be there, or will not be gone.
+        self._missing_denies = {
+            each for each in failed if _is_deny(each) and each not in present
+        } | set(filter(_is_deny, unenforced(present, cluster)))
+        self._remaining_allows = {each for each in failed if not _is_deny(each) and each in present}
+
+    def change(self) -> LiveChange:
+        rules: tuple[tuple[Rule, Callable[[], None]], ...] = (
+            (Rule.OWNER, self._owner),
+            (Rule.SIZE, self._size),
+            (Rule.NETWORKS, self._networks),
+            (Rule.OPEN, self._open),
+            (Rule.LOCK_OUT, self._lock_out),
+            (Rule.ORDER, self._order),
+        )
+        # What one rule holds back may be what another one counted on.
+        size = -1
+        while size != len(self._held):
+            size = len(self._held)
+            for rule, apply in rules:
+                is_checked = rule is Rule.OPEN or rule not in self._accepted
+                if is_checked and (self._added or self._removed):
+                    apply()
+        return LiveChange(
+            tuple(self._stages()), tuple(self._held), tuple(dict.fromkeys(self._warnings))
+        )
+
+    def _stages(self) -> Iterator[Stage]:
+        for adds, bindings, deny in (
+            (True, self._added, True),
+            (True, self._added, False),
+            (False, self._removed, False),
+            (False, self._removed, True),
+        ):
+            chosen = sorted(each for each in bindings if _is_deny(each) is deny)
+            if chosen:
+                yield Stage(adds, tuple(chosen))
+
+    def _hold(self, rule: Rule, bindings: Iterable[AclBinding], reason: str) -> None:
+        held = frozenset(bindings)
+        if not held:
+            return
+        self._missing_denies.update(filter(_is_deny, held & self._added))
+        self._remaining_allows.update(each for each in held & self._removed if not _is_deny(each))
+        self._added -= held
+        self._removed -= held
+        self._held.append(Held(rule, held, reason))
+
+    # --- the rules
+
+    def _owner(self) -> None:
+        if self._cluster.other_owner:
+            self._hold(Rule.OWNER, self._added | self._removed, self._cluster.other_owner)
+
+    def _size(self) -> None:
+        if self._limits is None:
+            return
+        number, share = self._limits
+        count, whole = len(self._removed), len(self._present)
+        if count > number:
+            self._hold(
+                Rule.SIZE, self._removed, f"{count} ACLs would be removed; the limit is {number}"
+            )
+        elif count > _SHARE_FROM and count > share * whole:
+            self._hold(
+                Rule.SIZE,
+                self._removed,
+                f"{count} of {whole} ACLs would be removed; the limit is {share:.0%} of them",
+            )
+
+    def _networks(self) -> None:
+        found = unenforced(self._added, self._cluster)
+        if found:
+            self._hold(
+                Rule.NETWORKS,
+                found,
+                f"{_count(found)} with a network as host: the release of the cluster compares hosts"
+                f" as text (Kafka before 4.4), for example {_text(min(found))}",
+            )
+
+    def _open(self) -> None:
+        if self._cluster.open_by_default is False or not self._removed:
+            return
+        opened = self._without((self._present - self._removed) | self._added)
+        if Rule.OPEN in self._accepted and opened:
+            # Accepted is what the end opens, not what a refused addition would have kept closed.
+            early = opened - self._without(self._goal)
+            self._hold(
+                Rule.ORDER,
+                (each for each in self._removed if each.pattern in early),
+                f"{_names(early)} would have no ACL: those that replace the last ones are missing",
+            )
+            return
+        if not opened:
+            return
+        last = f"the last ACL of {_names(opened)} would go"
+        if self._cluster.open_by_default is None:
+            self._warnings.append(
+                f"{last}; whether allow.everyone.if.no.acl.found opens them could not be read"
+            )
+            return
+        self._hold(
+            Rule.OPEN,
+            (each for each in self._removed if each.pattern in opened),
+            f"{last}, and allow.everyone.if.no.acl.found=true opens them to everyone",
+        )
+
+    def _without(self, acls: AbstractSet[AclBinding]) -> set[ResourcePattern]:
+        """Return the removed patterns of which some names have no ACL among these."""
+        left = EMPTY.with_changes([("", each) for each in acls], [])
+        return {
+            pattern
+            for pattern in {each.pattern for each in self._removed}
+            if is_asked_about(pattern)
+            and next(
+                covering_patterns(left.types[pattern.resource_type].patterns, names_of(pattern)),
+                None,
+            )
+            is None
+        }
+
+    def _lock_out(self) -> None:
+        changed = {each for each in self._added | self._removed if _is_of_cluster(each)}
+        if not changed or self._cluster.logins == ():
+            return
+        before = {each for each in self._present if _is_of_cluster(each)}
+        after = (before - self._removed) | (self._added & changed)
+        hosts = {each.entry.host for each in before | after} - {WILDCARD} | {_OTHER_HOST}
+        for login in self._logins(before | after):
+            lost = self._lost(login, before, after, hosts)
+            if not lost:
+                continue
+            is_unknown = self._cluster.logins is None
+            doubt = ", and the principal of this login is not known" if is_unknown else ""
+            who = "somebody" if login == _OTHER_PRINCIPAL else login
+            concerned = (login, WILDCARD_PRINCIPAL)
+            takes = {each for each in changed if each.entry.principal in concerned} or changed
+            self._hold(
+                Rule.LOCK_OUT,
+                takes,
+                f"{who} would lose {' and '.join(each.name for each in lost)} on the cluster"
+                f"{doubt}",
+            )
+            return
+
+    def _logins(self, acls: Iterable[AclBinding]) -> Iterable[str]:
+        if self._cluster.logins is not None:
+            return self._cluster.logins
+        # Any of those that ACLs name may be the login, or one that "User:*" stands for.
+        named = {each.entry.principal for each in acls} - {WILDCARD_PRINCIPAL}
+        return (*sorted(named), _OTHER_PRINCIPAL)
+
+    def _lost(
+        self,
+        login: str,
+        before: AbstractSet[AclBinding],
+        after: AbstractSet[AclBinding],
+        hosts: Iterable[str],
+    ) -> list[AclOperation]:
+        """Return the rights that the login has before and not after, from any host."""
+        policy = Policy(allow_everyone=self._cluster.open_by_default is True)
+        networks = self._cluster.matches_networks is not False
+        old, new = (
+            EMPTY.with_changes([("", each) for each in bindings], []).with_network_matching(
+                enabled=networks
+            )
+            for bindings in (before, after)
+        )
+
+        def may(operation: AclOperation, host: str, *, afterwards: bool) -> bool:
+            question = Question(login, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+            return allows(policy, new if afterwards else old, question)
+
+        return [
+            operation
+            for operation in _ADMINISTRATION
+            if any(
+                may(operation, host, afterwards=False) and not may(operation, host, afterwards=True)
+                for host in hosts
+            )
+        ]
+
+    def _order(self) -> None:
+        denies = _Regions(self._missing_denies)
+        waiting = {each for each in self._added if not _is_deny(each) and denies.meet(each)}
+        if waiting:
+            self._hold(
+                Rule.ORDER,
+                waiting,
+                f"{_count(waiting)} to allow wait until a DENY is in force, for example"
+                f" {_text(min(waiting))}",
+            )
+        removals = {each for each in self._removed if _is_deny(each)}
+        if not removals:
+            return
+        allows_ = _Regions(self._remaining_allows)
+        waiting = {each for each in removals if denies.meet(each) or allows_.meet(each)}
+        if waiting:
+            self._hold(
+                Rule.ORDER,
+                waiting,
+                f"{_count(waiting)} to deny stay until what they limit is gone, for example"
+                f" {_text(min(waiting))}",
+            )
+
+
+class _Regions:
+    """Finds whether a binding concerns any question that one of some bindings concerns."""
+
+    def __init__(self, bindings: Iterable[AclBinding]) -> None:
+        self._everyones: defaultdict[ResourceType, list[Region]] = defaultdict(list)
+        self._by_principal: defaultdict[tuple[ResourceType, str], list[Region]] = defaultdict(list)
+        self._all: defaultdict[ResourceType, list[Region]] = defaultdict(list)
+        for each in bindings:
+            region = region_of(each)
+            self._all[region.resource_type].append(region)
+            if region.principal == WILDCARD_PRINCIPAL:
+                self._everyones[region.resource_type].append(region)
+            else:
+                self._by_principal[region.resource_type, region.principal].append(region)
+
+    def meet(self, binding: AclBinding) -> bool:
+        region = region_of(binding)
+        kind = region.resource_type
+        if region.principal == WILDCARD_PRINCIPAL:
+            candidates = self._all[kind]
+        else:
+            candidates = [*self._everyones[kind], *self._by_principal[kind, region.principal]]
+        return any(overlap(region, each, networks=True) for each in candidates)
+
+
+def _is_deny(binding: AclBinding) -> bool:
+    return binding.entry.permission_type is AclPermissionType.DENY
+
+
+def _is_of_cluster(binding: AclBinding) -> bool:
+    return binding.pattern.resource_type is ResourceType.CLUSTER and is_asked_about(binding.pattern)
+
+
+def _names(patterns: AbstractSet[ResourcePattern]) -> str:
+    shown = sorted(patterns)[:_NAMES_SHOWN]
+    names = ", ".join(f"{each.resource_type.name} {each.name!r}" for each in shown)
+    more = len(patterns) - len(shown)
+    return f"{names} and {more} more" if more else names
+
+
+def _count(bindings: AbstractSet[AclBinding]) -> str:
+    return "1 ACL" if len(bindings) == 1 else f"{len(bindings)} ACLs"
+
+
+def _text(binding: AclBinding) -> str:
+    (resource_type, name, pattern_type), entry = binding
+    return (
+        f"{entry.permission_type.name} {entry.operation.name} on {pattern_type.name}"
+        f" {resource_type.name} {name!r} for {entry.principal} from {entry.host}"
+    )
