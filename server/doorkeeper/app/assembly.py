@@ -298,9 +298,7 @@ class Assembly:
         Return None with an embedded store.
         """
         log = self._logs.logger("doorkeeper.nodes")
-        membership = membership_of(
-            settings, self.node, self.log.store.identity.store_id, self.tokens, log
-        )
+        membership = membership_of(settings, self.node, self.log.store_id, self.tokens, log)
         if membership is None or self._store is not None:
             return None
         self._opened.push_async_callback(membership.leave)

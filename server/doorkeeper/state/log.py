@@ -222,6 +222,11 @@ class StateLog:
     def cluster_id(self) -> str:
         return self.store.identity.cluster_id
 
+    @property
+    def store_id(self) -> str:
+        """Return the id of the store: a copy has another one, a restored backup the same."""
+        return self.store.identity.store_id
+
     def subscribe(self, subscriber: Callable[[Committed], None], *kinds: Kind) -> None:
         """Call a function with each change once it is durable and visible; it must not block.
 

@@ -296,7 +296,8 @@ def check(file: Path | None, store: Address | None) -> None:
         fail(findings)
     rows = ", ".join(f"{name} {number}" for name, number in header.rows.items())
     click.echo(
-        f"{place.display_name}: sound; cluster {header.cluster_id}, revision {header.revision}"
+        f"{place.display_name}: sound; cluster {header.cluster_id}, store {header.store_id},"
+        f" revision {header.revision}"
     )
     click.echo(f"rows: {rows}")
 
