@@ -6,7 +6,8 @@ one after the other, and into what is held back, with the reason:
     rule        holds back                                                  overridden by
     OWNER       everything, where the cluster belongs to another store      owner
     SIZE        all removals, where they are too many or too large a share  size
-    NETWORKS    ACLs whose network the cluster would compare as text        networks
+    NETWORKS    ACLs whose network the cluster would compare as text, and   networks
+                what grants more than a DENY of such a network would leave
     LOCK_OUT    what takes ALTER or DESCRIBE on the cluster from the login  lock-out
     OPEN        the removal of the last ACL of a resource, where a resource
                 without ACLs is open to everyone                            open
@@ -99,6 +100,9 @@ class LiveCluster(NamedTuple):
 
     logins: tuple[str, ...] | None = ()
     """The principals that administer it and must go on: ``type:name``."""
+
+    login_doubt: str = ""
+    """Why a broker may take these logins for other principals; empty if it does not."""
 
     other_owner: str = ""
     """Why this store may not change it; empty where it may."""
@@ -195,9 +199,9 @@ class _Judgement:
         self._held: list[Held] = []
         self._warnings: list[str] = []
         # What limits others and will not be there, or will not be gone.
-        self._missing_denies = {
-            each for each in failed if _is_deny(each) and each not in present
-        } | set(filter(_is_deny, unenforced(present, cluster)))
+        self._missing_denies = {each for each in failed if _is_deny(each) and each not in present}
+        # Those that go limit nothing at the end either.
+        self._ignored_denies = set(filter(_is_deny, unenforced(self._goal & present, cluster)))
         self._remaining_allows = {each for each in failed if not _is_deny(each) and each in present}
 
     def change(self) -> LiveChange:
@@ -265,13 +269,28 @@ class _Judgement:
             )
 
     def _networks(self) -> None:
+        is_unknown = self._cluster.matches_networks is None
+        why = (
+            f"the release of the cluster {'may compare' if is_unknown else 'compares'} hosts as"
+            " text (Kafka before 4.4)"
+        )
         found = unenforced(self._added, self._cluster)
         if found:
             self._hold(
                 Rule.NETWORKS,
                 found,
-                f"{_count(found)} with a network as host: the release of the cluster compares hosts"
-                f" as text (Kafka before 4.4), for example {_text(min(found))}",
+                f"{_count(found)} with a network as host: {why}, for example {_text(min(found))}",
+            )
+        ignored = _Regions(self._ignored_denies)
+        limited = {each for each in self._added if not _is_deny(each) and ignored.meet(each)}
+        removals = self._removed - unenforced(self._removed, self._cluster)
+        limited |= {each for each in removals if _is_deny(each) and ignored.meet(each)}
+        if limited:
+            self._hold(
+                Rule.NETWORKS,
+                limited,
+                f"{_count(limited)} would allow what only a DENY for a network limits: {why},"
+                f" for example {_text(min(limited))}",
             )
 
     def _open(self) -> None:
@@ -319,15 +338,13 @@ class _Judgement:
         changed = {each for each in self._added | self._removed if _is_of_cluster(each)}
         if not changed or self._cluster.logins == ():
             return
-        before = {each for each in self._present if _is_of_cluster(each)}
+        before = frozenset(filter(_is_of_cluster, self._present))
         after = (before - self._removed) | (self._added & changed)
         hosts = {each.entry.host for each in before | after} - {WILDCARD} | {_OTHER_HOST}
-        for login in self._logins(before | after):
+        for login in self._logins(before, after, hosts):
             lost = self._lost(login, before, after, hosts)
             if not lost:
                 continue
-            is_unknown = self._cluster.logins is None
-            doubt = ", and the principal of this login is not known" if is_unknown else ""
             who = "somebody" if login == _OTHER_PRINCIPAL else login
             concerned = (login, WILDCARD_PRINCIPAL)
             takes = {each for each in changed if each.entry.principal in concerned} or changed
@@ -335,44 +352,71 @@ class _Judgement:
                 Rule.LOCK_OUT,
                 takes,
                 f"{who} would lose {' and '.join(each.name for each in lost)} on the cluster"
-                f"{doubt}",
+                f"{self._doubt()}",
             )
             return
 
-    def _logins(self, acls: Iterable[AclBinding]) -> Iterable[str]:
-        if self._cluster.logins is not None:
-            return self._cluster.logins
+    def _doubt(self) -> str:
+        if self._cluster.logins is None:
+            return ", and the principal of this login is not known"
+        return f" ({self._cluster.login_doubt})" if self._cluster.login_doubt else ""
+
+    def _logins(
+        self, before: Bindings, after: AbstractSet[AclBinding], hosts: Iterable[str]
+    ) -> Iterable[str]:
+        known = self._cluster.logins
+        # A login that the ACLs do not allow, and that can read them, has another name there, or
+        # the right another way.
+        if (
+            known
+            and self._cluster.login_doubt
+            and not self._are_administrators(known, before, hosts)
+        ):
+            known = None
+        if known is not None:
+            return known
         # Any of those that ACLs name may be the login, or one that "User:*" stands for.
-        named = {each.entry.principal for each in acls} - {WILDCARD_PRINCIPAL}
+        named = {each.entry.principal for each in before | after} - {WILDCARD_PRINCIPAL}
         return (*sorted(named), _OTHER_PRINCIPAL)
+
+    def _are_administrators(
+        self, logins: Iterable[str], acls: Bindings, hosts: Iterable[str]
+    ) -> bool:
+        may = self._decision(acls)
+        return any(
+            may(login, operation, host)
+            for login in logins
+            for operation in _ADMINISTRATION
+            for host in hosts
+        )
+
+    def _decision(self, acls: AbstractSet[AclBinding]) -> Callable[[str, AclOperation, str], bool]:
+        """Return whether these ACLs allow a login an operation on the cluster, from a host."""
+        policy = Policy(allow_everyone=self._cluster.open_by_default is True)
+        snapshot = EMPTY.with_changes([("", each) for each in acls], []).with_network_matching(
+            enabled=self._cluster.matches_networks is not False
+        )
+
+        def may(login: str, operation: AclOperation, host: str) -> bool:
+            question = Question(login, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+            return allows(policy, snapshot, question)
+
+        return may
 
     def _lost(
         self,
         login: str,
-        before: AbstractSet[AclBinding],
+        before: Bindings,
         after: AbstractSet[AclBinding],
         hosts: Iterable[str],
     ) -> list[AclOperation]:
         """Return the rights that the login has before and not after, from any host."""
-        policy = Policy(allow_everyone=self._cluster.open_by_default is True)
-        networks = self._cluster.matches_networks is not False
-        old, new = (
-            EMPTY.with_changes([("", each) for each in bindings], []).with_network_matching(
-                enabled=networks
-            )
-            for bindings in (before, after)
-        )
-
-        def may(operation: AclOperation, host: str, *, afterwards: bool) -> bool:
-            question = Question(login, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
-            return allows(policy, new if afterwards else old, question)
-
+        had, has = self._decision(before), self._decision(after)
         return [
             operation
             for operation in _ADMINISTRATION
             if any(
-                may(operation, host, afterwards=False) and not may(operation, host, afterwards=True)
-                for host in hosts
+                had(login, operation, host) and not has(login, operation, host) for host in hosts
             )
         ]
 

@@ -109,6 +109,27 @@ def test_each_rule_holds_back_and_is_overridden_by_its_name(
     assert sum(len(stage.bindings) for stage in free.stages) == len(added) + len(removed)
 
 
+@pytest.mark.parametrize(
+    ("added", "removed", "sent"),
+    [
+        ([ALL_MAY], [], 0),
+        ([], [MALLORY_NOT], 0),
+        # The network itself limits nothing before and nothing after.
+        ([], [IN_NETWORK], 1),
+        ([ALL_MAY], [IN_NETWORK], 2),
+    ],
+)
+def test_what_a_network_that_is_there_would_limit(
+    added: list[AclBinding], removed: list[AclBinding], sent: int
+) -> None:
+    """It is held back under the rule of networks, which can be overridden."""
+    present = {IN_NETWORK, MALLORY_NOT}
+    change = judge(present, added, removed, TEXT_HOSTS)
+    assert sum(len(stage.bindings) for stage in change.stages) == sent
+    assert {each.rule for each in change.held} == (set() if sent else {Rule.NETWORKS})
+    assert not judge(present, added, removed, TEXT_HOSTS, accepted={Rule.NETWORKS}).held
+
+
 def test_few_removals_are_no_large_share() -> None:
     """All of ten ACLs may go."""
     assert not judge(set(MANY[:10]), [], MANY[:10], LiveCluster(), limits=RemovalLimits()).held
@@ -174,6 +195,16 @@ def test_a_login_that_is_not_known_may_be_any_that_loses_the_right() -> None:
     assert [each.bindings for each in change.held] == [{OPS}]
     assert "not known" in change.held[0].reason
     assert judge({OPS}, [on_cluster("DENY", "*", ALL)], [], unknown).held
+
+
+def test_a_login_that_a_broker_may_take_for_another() -> None:
+    """Where the ACLs allow it, it counts; where they do not, it has another name."""
+    ops = LiveCluster(logins=("User:ops",), login_doubt="a doubt")
+    other = on_cluster("ALLOW", "other")
+    assert not judge({OPS, other}, [], [other], ops).held
+    assert "a doubt" in judge({OPS, other}, [], [OPS], ops).held[0].reason
+    mapped = ops._replace(logins=("User:CN=ops",))
+    assert "a doubt" in judge({OPS, other}, [], [other], mapped).held[0].reason
 
 
 def test_a_right_that_is_replaced_is_kept_until_its_replacement_is_there() -> None:
