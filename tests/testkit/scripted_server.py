@@ -19,6 +19,7 @@ from doorkeeper_wire.messages.api_versions import (
 from doorkeeper_wire.messages.create_acls import CreateAclsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
+from doorkeeper_wire.messages.describe_configs import DescribeConfigsRequest
 from doorkeeper_wire.messages.describe_quorum import DescribeQuorumRequest
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
@@ -69,6 +70,7 @@ REQUESTS: tuple[type[Any], ...] = (
     CreateAclsRequest,
     DeleteAclsRequest,
     DescribeAclsRequest,
+    DescribeConfigsRequest,
     DescribeQuorumRequest,
     DescribeUserScramCredentialsRequest,
     FetchRequest,

@@ -172,7 +172,9 @@ class AdminClient:
         return await asyncio.to_thread(lambda: sorted(bindings_of(answer)))
 
     async def metadata_version(self) -> int:
-        """Return the newest level of ``metadata.version`` that the server supports; 0 if unknown.
+        """Return the finalized level of ``metadata.version``; 0 if the server does not tell it.
+
+        All brokers of the cluster support it, also during an upgrade.
 
         Raises:
             ClientError: there is no response.
@@ -182,11 +184,12 @@ class AdminClient:
         )
         answer = await self.call(request, ApiVersionsResponse)
         levels = (
-            each.max_version
-            for each in answer.supported_features
+            each.max_version_level
+            for each in answer.finalized_features
             if each.name == "metadata.version"
         )
-        return next(levels, 0)
+        # A server that does not know the features yet answers with a negative epoch.
+        return next(levels, 0) if answer.finalized_features_epoch >= 0 else 0
 
     def watch(
         self,

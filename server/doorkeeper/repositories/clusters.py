@@ -149,10 +149,7 @@ class ClusterSession(AclSession):
         return list(found) if len(filters) == 1 else sorted(found)
 
     async def matches_networks(self) -> bool | None:
-        """Say whether the cluster matches networks; None if it does not tell its release.
-
-        Kafka 4.4 matches them whichever level of the feature is finalized.
-        """
+        """Say whether the cluster matches networks; None if it does not tell its release."""
         with self._translate_errors():
             level = await self._client.metadata_version()
         return has_networks(level) if level else None

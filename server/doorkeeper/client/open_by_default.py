@@ -1,0 +1,61 @@
+"""``allow.everyone.if.no.acl.found`` of a cluster, as far as its brokers tell it.
+
+A broker lists the keys of its authorizer as it lists all that it does not know: only where they are
+set, and without their values.
+
+Source: ``ConfigHelper.createResponseConfig`` (4.3.1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.client.errors import ClientError
+from doorkeeper_wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+
+if TYPE_CHECKING:
+    from doorkeeper.client.admin import AdminClient
+
+KEY: Final = "allow.everyone.if.no.acl.found"
+
+_BROKER: Final = 4
+"""The code of BROKER among the resources of configurations."""
+
+
+async def is_open_by_default(client: AdminClient) -> bool | None:
+    """Return whether a broker of a cluster allows everyone what no ACL is about.
+
+    None if one does not tell: it may not be asked (DESCRIBE_CONFIGS on the cluster), is not
+    reached, or the key is set there and its value hidden.
+
+    Raises:
+        ClientError: no broker could be asked for the others.
+    """
+    nodes = (await client.cluster()).nodes
+    answers = set(await asyncio.gather(*(_of_broker(client, each) for each in nodes)))
+    if True in answers:
+        return True
+    return None if None in answers or not answers else False
+
+
+async def _of_broker(client: AdminClient, node_id: int) -> bool | None:
+    asked = DescribeConfigsResource(
+        resource_type=_BROKER, resource_name=str(node_id), configuration_keys=(KEY,)
+    )
+    request = DescribeConfigsRequest(resources=(asked,))
+    try:
+        answer = await client.call(request, DescribeConfigsResponse, node_id=node_id)
+    except ClientError:
+        return None
+    for result in answer.results:
+        if result.error_code:
+            return None
+        for each in result.configs:
+            if each.name == KEY:
+                return None if each.value is None else each.value.strip().lower() == "true"
+    return False if answer.results else None

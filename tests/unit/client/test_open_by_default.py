@@ -1,0 +1,79 @@
+"""Whether a cluster allows everyone what no ACL is about, as its brokers tell it."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.client.admin import AdminClient
+from doorkeeper.client.config import ClientConfig
+from doorkeeper.client.open_by_default import KEY, is_open_by_default
+from doorkeeper.testing import DoorkeeperServer
+from doorkeeper_wire.messages.api_versions import ApiVersionsResponse, FinalizedFeatureKey
+from doorkeeper_wire.messages.describe_configs import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from testkit.scripted_server import ScriptedServer, versions
+
+
+def listed(*values: str | None, error: int = 0) -> DescribeConfigsResult:
+    configs = tuple(DescribeConfigsResourceResult(name=KEY, value=each) for each in values)
+    return DescribeConfigsResult(error_code=error, configs=configs)
+
+
+@pytest.mark.parametrize(
+    ("results", "is_open"),
+    [
+        ([listed("true")], True),
+        ([listed(" TRUE ")], True),
+        ([listed("false")], False),
+        ([listed("yes")], False),
+        # A broker 4.3.1 lists the key where it is set, and hides the value.
+        ([listed(None)], None),
+        ([listed()], False),
+        ([listed(error=31)], None),
+        ([], None),
+    ],
+)
+async def test_what_a_broker_tells(
+    results: list[DescribeConfigsResult], *, is_open: bool | None
+) -> None:
+    """Only an answer without the key says that it is not set."""
+    answer = DescribeConfigsResponse(results=tuple(results))
+    async with (
+        ScriptedServer(DescribeConfigs=lambda _: answer) as server,
+        AdminClient(ClientConfig(bootstrap=server.address, retry_ms=1)) as client,
+    ):
+        assert await is_open_by_default(client) is is_open
+
+
+async def test_a_doorkeeper_hides_the_value_as_a_broker_does() -> None:
+    """It tells its release."""
+    with DoorkeeperServer(
+        listeners=["PLAINTEXT"],
+        super_users=["User:ANONYMOUS"],
+        properties={KEY: "true", "doorkeeper.kafka.release": "4.3"},
+    ) as server:
+        async with AdminClient(ClientConfig(bootstrap=server.bootstrap_servers)) as client:
+            assert await is_open_by_default(client) is None
+            assert await client.metadata_version() == 30
+
+
+@pytest.mark.parametrize(("epoch", "level"), [(0, 33), (-1, 0)])
+async def test_the_finalized_level_counts(epoch: int, level: int) -> None:
+    """A broker that is newer than others supports more; before it knows, it tells nothing."""
+    answer = ApiVersionsResponse(
+        api_keys=versions().api_keys,
+        finalized_features_epoch=epoch,
+        finalized_features=(
+            FinalizedFeatureKey(
+                name="metadata.version", max_version_level=33, min_version_level=33
+            ),
+        ),
+    )
+    async with (
+        ScriptedServer(ApiVersions=lambda _: answer) as server,
+        AdminClient(ClientConfig(bootstrap=server.address, retry_ms=1)) as client,
+    ):
+        assert await client.metadata_version() == level
