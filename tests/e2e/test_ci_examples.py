@@ -40,6 +40,7 @@ class Repository:
 
     folder: Path
     server: str
+    open_server: str
 
     def run(self, script: str, variables: dict[str, str]) -> int:
         """Run a script as GitHub and GitLab do; return its status. No password is printed."""
@@ -63,6 +64,11 @@ class Repository:
         with (self.folder / "acls" / "payments.yaml").open("a", encoding="utf-8") as file:
             file.write(WIDER)
 
+    def add_by_hand(self, *operation: str) -> None:
+        """Let an administrator add an ACL for all topics, which no file has."""
+        who = ("--allow-principal", "User:eve", "--topic", "*")
+        assert acls(self.folder, "add", f"kafka://{self.open_server}", *who, *operation)[0] == 0
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[str, str]]:
@@ -78,13 +84,14 @@ def repository(server: tuple[str, str], tmp_path: Path) -> Repository:
     """Give a repository whose ACLs the server has."""
     plain, sasl = server
     shutil.copytree(ROOT / "examples" / "teams", tmp_path / "acls")
-    shutil.copy(CI / "kafka-client.properties", tmp_path)
+    for name in ("kafka-client.properties", "rules.yaml"):
+        shutil.copy(CI / name, tmp_path)
     (tmp_path / "bin").mkdir()
     for name, text in PROGRAMS.items():
         (tmp_path / "bin" / name).write_text(text)
         (tmp_path / "bin" / name).chmod(0o755)
     assert acls(tmp_path, "apply", "acls", f"kafka://{plain}", "--whole", "--yes")[0] == 0
-    return Repository(tmp_path, sasl)
+    return Repository(tmp_path, sasl, plain)
 
 
 def load(name: str) -> dict[Any, Any]:
@@ -123,13 +130,20 @@ def test_github_actions(repository: Repository) -> None:
 
     assert run_github(repository, "drift") == [("Compare", 0)]
     assert run_github(repository, "plan") == plan
-    assert comment.read_text().startswith("**No changes: ")
+    assert comment.read_text().startswith("**No changes for kafka://")
     repository.widen()
     assert run_github(repository, "plan") == [*plan[:-1], (look, 1)]
     assert "+ User:mallory,TOPIC,LITERAL,pay-orders,READ,ALLOW,*" in comment.read_text()
     assert run_github(repository, "drift") == [("Compare", 3)]
     assert run_github(repository, "apply") == [("Apply", 0)]
     assert run_github(repository, "drift") == [("Compare", 0)]
+    # No prefix of a team covers all topics: no file removes this ACL.
+    repository.add_by_hand("--operation", "Read")
+    assert run_github(repository, "plan") == plan
+    assert run_github(repository, "drift") == [("Compare", 1)]
+    # It breaks a rule, whoever owns it.
+    repository.add_by_hand("--operation", "Write")
+    assert run_github(repository, "plan") == [("Validate", 0), ("Plan", 1)]
 
 
 def test_gitlab(repository: Repository) -> None:
@@ -142,6 +156,10 @@ def test_gitlab(repository: Repository) -> None:
     assert [run_gitlab(repository, job) for job in ("plan", look, "drift")] == [3, 1, 3]
     assert "+ User:mallory," in (repository.folder / "plan.md").read_text()
     assert [run_gitlab(repository, job) for job in ("apply", "drift")] == [0, 0]
+    repository.add_by_hand("--operation", "Read")
+    assert [run_gitlab(repository, job) for job in ("plan", "drift")] == [0, 1]
+    repository.add_by_hand("--operation", "Write")
+    assert run_gitlab(repository, "plan") == 1
 
 
 def test_the_login_of_plans_cannot_change_acls(repository: Repository) -> None:

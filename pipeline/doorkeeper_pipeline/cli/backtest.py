@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import HELP, LOSES, STATUSES, printable, show
+from doorkeeper_pipeline.cli.failures import HELP, LOSES, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
 
@@ -45,6 +45,7 @@ ROWS_SHOWN = 50
 @options.engine
 @click.pass_context
 @starting.no_garbage_collection()
+@inspects
 def command(  # noqa: PLR0913  one for each option
     context: click.Context,
     *,

@@ -5,7 +5,7 @@
 2  wrong usage, or inputs that do not belong together; nothing was changed
 3  it could not be done; nothing was changed
 4  run: the tables were written, and log, ACLs and options do not belong together, or have no
-   decision
+   decision; report: it was written, and the tables have no decision
 5  run: more lines could not be read than --max-quarantined allows; nothing was changed
 130  ended by Ctrl-C
 143  ended by SIGTERM
@@ -22,14 +22,16 @@ import sys
 import traceback
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+Callback = TypeVar("Callback", bound="Callable[..., Any]")
 
 LOSES = 1
 USAGE = 2
@@ -44,10 +46,16 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 STATUSES = """\b
 Exit statuses: 0 done; 1 (backtest) someone would lose access; 2 wrong usage, or
-inputs that do not belong together; 3 it could not be done; 4 (run) the tables were
-written, and log, ACLs and options do not belong together, or there is no decision;
-5 (run) too many lines could not be read; 130 ended by Ctrl-C; 143 by SIGTERM.
+inputs that do not belong together; 3 it could not be done; 4 (run, report) tables or
+report were written, and log, ACLs and options do not belong together, or there is no
+decision; 5 (run) too many lines could not be read; 130 ended by Ctrl-C; 143 by SIGTERM.
 Nothing is changed but with 0, 1 and 4."""
+
+
+def inspects(callback: Callback) -> Callback:
+    """Mark the function of a command that inspects, as ``doorkeeper.cli.inspection``."""
+    setattr(callback, "inspects", True)  # noqa: B010  a function has no such attribute
+    return callback
 
 
 @contextmanager
@@ -62,25 +70,25 @@ def report_failures() -> Iterator[None]:
     try:
         yield
     except TooManyUnread as error:
-        _say(str(error))
+        say(str(error))
         raise SystemExit(OVER_BUDGET) from None
     except Conflicting as error:
-        _say(str(error))
+        say(str(error))
         raise SystemExit(USAGE) from None
     except PipelineError as error:
-        _say(str(error))
+        say(str(error))
     except ModuleNotFoundError as error:
         extra = EXTRAS.get((error.name or "").partition(".")[0])
         if extra is not None:
-            _say(f"{error.name} is not installed: pip install 'doorkeeper[{extra}]'")
+            say(f"{error.name} is not installed: pip install 'doorkeeper[{extra}]'")
         else:
-            _say(_describe_unexpected(error))
+            say(_describe_unexpected(error))
     except OSError as error:
-        _say(f"{error.filename or 'output'}: {error.strerror or error}")
+        say(f"{error.filename or 'output'}: {error.strerror or error}")
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001  a panic of Polars is no Exception
-        _say(_describe_unexpected(error))
+        say(_describe_unexpected(error))
     else:
         return
     raise SystemExit(FAILED)
@@ -103,7 +111,7 @@ def ended_by_others() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        _say("interrupted")
+        say("interrupted")
         raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
         # What Python itself would still write at its end goes nowhere.
@@ -128,7 +136,8 @@ def _describe_unexpected(error: BaseException) -> str:
     return f"{type(error).__name__}: {first}{place}"
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Print a message on stderr."""
     for line in text.splitlines():
         sys.stderr.write(f"doorkeeper-pipeline: {printable(line)}\n")
 

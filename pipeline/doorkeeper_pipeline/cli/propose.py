@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
@@ -83,6 +83,7 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
 )
 @options.engine
 @starting.no_garbage_collection()
+@inspects
 def command(  # noqa: PLR0913  one for each option
     *,
     out: Path | str,

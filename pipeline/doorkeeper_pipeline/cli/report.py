@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import HELP, STATUSES, printable, show
+from doorkeeper_pipeline.cli.failures import (
+    CONTRADICTED,
+    HELP,
+    STATUSES,
+    inspects,
+    printable,
+    say,
+    show,
+)
 from doorkeeper_pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -57,6 +65,7 @@ ROWS_MAX = 20_000
     type=click.Path(file_okay=False, path_type=Path),
     help="A folder for all tables as CSV and JSON lines.",
 )
+@inspects
 def command(
     *,
     out: Path | str,
@@ -90,7 +99,11 @@ def command(
         version=starting.version(),
         rows_max=rows,
     )
-    show(as_text(write(out, target, about, cluster=cluster, register=register, data=data), target))
+    report = write(out, target, about, cluster=cluster, register=register, data=data)
+    show(as_text(report, target))
+    if any(each.what == "decisions" and each.number == "0" for each in report.figures):
+        say(f"{out}: no decisions here: the report has no ground for any of its numbers")
+        raise SystemExit(CONTRADICTED)
 
 
 def as_text(report: Report, target: Path) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from doorkeeper_pipeline.cli import options, starting
-from doorkeeper_pipeline.cli.failures import CONTRADICTED, HELP, STATUSES, printable, show
+from doorkeeper_pipeline.cli.failures import CONTRADICTED, HELP, STATUSES, inspects, printable, show
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.evaluation.evidence import Thresholds
@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What was done, for people or as JSON.",
 )
+@inspects
 def command(  # noqa: PLR0913  one for each option
     *,
     inputs: tuple[str, ...],

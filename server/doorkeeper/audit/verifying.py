@@ -64,8 +64,9 @@ class Verdict:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether there is no problem; a clock that was set back is none."""
-        return not any(count for kind, count in self.counts.items() if kind != CLOCK)
+        """Say whether there are events without a problem; a clock that was set back is none."""
+        faults = any(count for kind, count in self.counts.items() if kind != CLOCK)
+        return bool(self.events) and not faults
 
     def add(self, problem: AuditProblem) -> None:
         self.counts[problem.kind] += 1

@@ -18,6 +18,7 @@ lazy         groups whose commands are imported when they are called
 options      options of several commands
 profiles     --profile: clusters and logins in files of the user
 terminal     output, messages, failures, progress
+inspection   what a command examined; the end of one that had nothing to examine
 interrupts   Ctrl-C
 files        files that are replaced as a whole
 sample_files examples, JSON schemas and dashboards, as they are installed

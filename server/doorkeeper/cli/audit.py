@@ -13,6 +13,7 @@ import click
 from doorkeeper.audit.showing import format_event
 from doorkeeper.audit.tailing import Tail
 from doorkeeper.audit.verifying import Verdict, verify_log
+from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.interrupts import INTERRUPTED
 from doorkeeper.cli.terminal import FAILED, fail, paint, printable, say, show, show_json
 
@@ -52,7 +53,7 @@ def command() -> None:
 @command.command(
     epilog="""
 \b
-Exit statuses: 0 complete; 1 incomplete, or not readable; 2 wrong usage.
+Exit statuses: 0 complete; 1 incomplete, not readable, or there is no event; 2 wrong usage.
 
 \b
 Examples:
@@ -62,13 +63,17 @@ Examples:
 )
 @_folder_argument
 @_output_option
+@inspects
 def verify(folder: Path, output: str) -> None:
     """Check that FOLDER has every event: no gaps, no torn lines, in order."""
     verdict: Verdict = _or_fail(folder, lambda: verify_log(folder))
+    examined = _examined(folder, verdict)
     if output == "json":
-        show_json(verdict.as_json())
+        show_json(verdict.as_json() | examined.record())
     else:
         show(_verdict_lines(folder, verdict))
+    if not verdict.problems:
+        examined.fail_if_nothing()
     if not verdict.is_whole:
         raise SystemExit(FAILED)
 
@@ -240,6 +245,13 @@ def _report_unreadable(log_reader: Tail) -> None:
     log_reader.unreadable.clear()
 
 
+def _examined(folder: Path, verdict: Verdict) -> Examined:
+    nothing = "no audit log in this folder (files audit-NODE-NUMBER.jsonl)"
+    if verdict.files:
+        nothing = f"no event in {verdict.files} files of the audit log"
+    return Examined(verdict.events.total(), f"{folder}: {nothing}")
+
+
 def _verdict_lines(folder: Path, verdict: Verdict) -> Iterable[str]:
     for node in sorted(verdict.first):
         yield f"node {node}: events {verdict.first[node]} to {verdict.last[node]}"
@@ -257,7 +269,7 @@ def _verdict_lines(folder: Path, verdict: Verdict) -> Iterable[str]:
         yield f"... and {more} more"
     if verdict.is_whole:
         yield paint(f"{folder}: the audit log is complete", "green")
-    else:
+    elif verdict.events or verdict.problems:
         yield paint(f"{folder}: the audit log is incomplete", "red", bold=True)
 
 

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from doorkeeper.acl.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
+from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import PROPERTIES_FILE, load_or_fail, output_option
 from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
@@ -110,6 +113,7 @@ Examples:
     help="How long --wait waits.",
 )
 @output_option
+@inspects
 def show_status(
     file: Path, names: tuple[str, ...], revision: int | None, timeout_s: float, output: str
 ) -> None:
@@ -149,14 +153,35 @@ Examples:
 )
 @clusters_options
 @output_option
+@inspects
 def show_drift(file: Path, names: tuple[str, ...], output: str) -> None:
-    """List the ACLs of the scope that clusters lack, or have too many."""
+    """List the ACLs of the scope that clusters lack (-), or have too many (+)."""
     desired, found = _run(_compare(file, _clusters_of(file, names)))
+    numbers = [_numbers(each, desired) for each in found]
+    examined = Examined(
+        sum(len(each.added) + len(each.removed) + each.kept for each in numbers),
+        "nothing was compared: neither the store nor the clusters have ACLs of the scope",
+    )
     if output == "json":
-        show_json({"clusters": [each.record(desired.revision) for each in found]})
+        clusters = [each.record(desired.revision) for each in found]
+        show_json({"clusters": clusters, **examined.record()})
     else:
-        show([line for each in found for line in _drift_lines(each)] or ["no drift"])
+        store = f"revision {desired.revision} of the store"
+        for each, drift in zip(found, numbers, strict=True):
+            show(_drift_lines(each))
+            if not each.failure:
+                name = printable(each.config.name)
+                show([f"{name}: {numbers_of_difference(drift, store, name)}"])
     _end(found)
+    examined.fail_if_nothing()
+
+
+def _numbers(found: ClusterComparison, desired: AclContents) -> Plan:
+    """Return the difference between the store and a cluster; of a cluster that fails, none."""
+    drift = found.drift
+    extra, missing = tuple(drift.extra), tuple(drift.missing)
+    wanted = _bindings_for(found.config, desired) if found.drifts else ()
+    return Plan(extra, missing, len(wanted) - len(missing), drift.outside)
 
 
 @command.command(

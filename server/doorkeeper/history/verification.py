@@ -64,6 +64,11 @@ class Verification(NamedTuple):
     pruned: int
     findings: tuple[str, ...]
 
+    @property
+    def examined(self) -> int:
+        """Return the number of revisions with a hash."""
+        return self.last - self.first + 1 - self.unchained if self.last else 0
+
     def record(self) -> dict[str, Any]:
         """Return the result for JSON."""
         return {**self._asdict(), "findings": list(self.findings)}

@@ -65,6 +65,8 @@ class LoggedRequests:
     def __init__(self) -> None:
         self._counts: Counter[_Seen] = Counter()
         self._first: dict[_Seen, dt.datetime] = {}
+        self.lines = 0
+        """The number of lines that were read."""
         self.unreadable: list[str] = []
         """A text for each record that cannot be read: ``file:line: reason``."""
 
@@ -77,7 +79,7 @@ class LoggedRequests:
         file = AuditFile(0, 0, None, path.with_name(path.name))
         if path.name.endswith(COMPRESSED):
             file = file._replace(last=0)
-        lines = _whole_lines(path, file)
+        lines = self._counted(_whole_lines(path, file))
         first = next(lines, None)
         if first is None:
             return
@@ -121,6 +123,11 @@ class LoggedRequests:
     def _add(self, seen: _Seen, count: int, first: dt.datetime) -> None:
         self._counts[seen] += count
         self._first[seen] = min(self._first.get(seen, first), first)
+
+    def _counted(self, lines: Iterable[Line]) -> Iterator[Line]:
+        for line in lines:
+            self.lines += 1
+            yield line
 
     # --- the audit log
 

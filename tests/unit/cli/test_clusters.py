@@ -76,6 +76,7 @@ def test_drift_is_listed_and_has_a_status(config: Path) -> None:
     assert text.splitlines() == [
         "a: - ALLOW READ on LITERAL TOPIC 'pay-in' for User:alice from *",
         "a: + ALLOW WRITE on LITERAL TOPIC 'pay-out' for User:bob from *",
+        "a: Difference: 1 only in a (+), 1 only in revision 1 of the store (-); 0 in both",
     ]
 
     code, text, _ = run("clusters", "drift", "--config", str(config), "--output", "json")

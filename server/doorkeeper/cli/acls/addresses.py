@@ -94,6 +94,12 @@ class Location(NamedTuple):
         return tuple(found)
 
     @property
+    def name(self) -> str:
+        """Return the address as it was given; of several, the first and the number of others."""
+        others = f" and {len(self.others)} more" if self.others else ""
+        return f"{self.address}{others}"
+
+    @property
     def has_history(self) -> bool:
         """Say whether the address is that of a store or a backup."""
         return self.address.is_store or self.address.kind is AddressKind.BACKUP

@@ -51,7 +51,7 @@ _OTHERS_MAX: Final = 10
 
 
 def effective_options(command: Command) -> Command:
-    """Add --effective and the settings that decisions depend on; ``take_difference`` reads them."""
+    """Add --effective and the settings that decisions depend on; ``take_states`` reads them."""
     effective = click.option(
         "--effective",
         is_flag=True,
@@ -59,6 +59,18 @@ def effective_options(command: Command) -> Command:
         " operations, with an example of each.",
     )
     return effective(policy_options(release_option(command)))
+
+
+class States(NamedTuple):
+    """Two states of ACLs, and their policies with sources."""
+
+    before: DecisionState
+    after: DecisionState
+    policies: tuple[EffectivePolicy, EffectivePolicy]
+
+    def difference(self) -> EffectiveDifference:
+        """Return the decisions that change from one to the other."""
+        return EffectiveDifference(effective_changes(self.before, self.after), *self)
 
 
 class EffectiveDifference(NamedTuple):
@@ -74,15 +86,15 @@ class EffectiveDifference(NamedTuple):
         return explain(*self.before, example), explain(*self.after, example)
 
 
-def take_difference(
+def take_states(
     options: dict[str, Any],
     before: AclContents,
     after: AclContents,
     sets: tuple[Iterable[AclBinding], Iterable[AclBinding]],
     *,
     wanted: bool,
-) -> EffectiveDifference | None:
-    """Return the decisions that change between two sets, if they are wanted.
+) -> States | None:
+    """Return the states of two sets, if they are wanted.
 
     Takes the options of the policy. What a side does not tell, as a file its super users, is as at
     the other side.
@@ -104,8 +116,7 @@ def take_difference(
         snapshot = load(("", each) for each in bindings).with_network_matching(enabled=networks)
         policies.append(policy)
         states.append(DecisionState(policy.policy, snapshot))
-    found = effective_changes(states[0], states[1])
-    return EffectiveDifference(found, states[0], states[1], (policies[0], policies[1]))
+    return States(states[0], states[1], (policies[0], policies[1]))
 
 
 def summary(changes: Collection[EffectiveChange]) -> str:

@@ -20,6 +20,7 @@ from doorkeeper.cli.acls.command_lines import commands_of
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
 from doorkeeper.cli.completion import files, several_of
+from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 
@@ -67,8 +68,8 @@ Codes:
 {_CODES}
 
 \b
-Exit statuses: 0 no findings; 1 findings; 2 wrong usage, or the ACLs cannot be read;
-130 ended by Ctrl-C.
+Exit statuses: 0 no findings; 1 findings; 2 wrong usage, the ACLs cannot be read, or there are
+none; 130 ended by Ctrl-C.
 
 \b
 Examples:
@@ -126,6 +127,7 @@ Examples:
     help="Write the ACLs without the redundant ones; the name ends with .yaml, .json, .csv or .txt"
     " (the output of kafka-acls.sh --list).",
 )
+@inspects
 def lint(
     select: frozenset[str],
     ignore: frozenset[str],
@@ -177,6 +179,7 @@ def lint(
         if past.until < today:
             say(f"note: {place}: accepted {past.code} until {past.until}: {past.reason}")
     certain = sum(each.severity is Severity.ERROR for each in found)
+    state.examined.fail_if_nothing(FAILED)
     say(f"{len(found)} findings: {certain} redundant, {len(found) - certain} likely mistakes")
     if found:
         raise SystemExit(FOUND)

@@ -1,14 +1,16 @@
-"""The options and statuses of commands that show changes: ``plan`` and ``diff``.
+"""The options, output and statuses of commands that show changes: ``plan`` and ``diff``.
 
 A status of its own for changes lets scripts tell them from wrong usage.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
+from doorkeeper.acl.formats.records import records
 from doorkeeper.acl.widening import widening
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.effective import (
@@ -17,25 +19,32 @@ from doorkeeper.cli.acls.effective import (
     record_of_difference,
 )
 from doorkeeper.cli.acls.printing import code_block, row
+from doorkeeper.cli.completion import files
 from doorkeeper.cli.terminal import fail, show, show_json
 from doorkeeper.entities.plan import NO_ENTITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from typing import NoReturn
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
     from doorkeeper.cli.acls.effective import EffectiveDifference
     from doorkeeper.cli.acls.plans import Side
+    from doorkeeper.cli.acls.question_options import EffectivePolicy
+    from doorkeeper.cli.acls.rules import RuleChecks
+    from doorkeeper.cli.inspection import Examined
     from doorkeeper.entities.plan import EntityPlan
+
+Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
 CHANGES: Final = 3
 """The status of a plan with changes, and of sets that differ."""
 
 PLAN_STATUSES: Final = """\b
-Exit statuses: 0 no changes; 1 failed, or a change of --fail-on, with the reason
-on stderr; 2 wrong usage; 3 changes; 130 ended by Ctrl-C."""
+Exit statuses: 0 no changes; 1 failed, nothing to compare, a change of --fail-on, or a
+broken rule of --assert, with the reason on stderr; 2 wrong usage; 3 changes; 130 ended
+by Ctrl-C."""
 
 plan_output_option = click.option(
     "--output",
@@ -44,73 +53,118 @@ plan_output_option = click.option(
     show_default=True,
     help="The format: lines, JSON, or Markdown for a comment on a pull request.",
 )
-fail_on_option = click.option(
-    "--fail-on",
-    "failures",
-    type=click.Choice(["removal", "widening"]),
-    multiple=True,
-    help="Exit with 1 if ACLs, topics, users or quotas are removed, or if requests may be"
-    " permitted that were refused (an ALLOW is added or a DENY removed that no other ACL covers);"
-    " may be repeated.",
+_FAILURES = {
+    "removal": "ACLs, topics, users or quotas are removed",
+    "widening": "requests may be permitted that were refused (an ALLOW is added or a DENY removed"
+    " that no other ACL covers)",
+    "unowned": "ADDRESS has ACLs that are neither wanted nor owned; they are shown, with !",
+}
+
+
+def fail_on_option(*failures: str) -> Callable[[Command], Command]:
+    """Return the option --fail-on with some of the failures; ``exit_with_status`` takes them."""
+    texts = "; ".join(f"{each}: {_FAILURES[each]}" for each in failures)
+    return click.option(
+        "--fail-on",
+        "failures",
+        type=click.Choice(failures),
+        multiple=True,
+        help=f"Exit with 1 in a case; may be repeated. {texts}.",
+    )
+
+
+assert_option = click.option(
+    "--assert",
+    "rules",
+    metavar="RULES",
+    type=click.Path(path_type=Path),
+    shell_complete=files,
+    help="Check the rules of a file, as doorkeeper acls assert, on the ACLs of ADDRESS after the"
+    " plan; 'no more than before' compares with those before it.",
 )
 
 
-def show_as(
-    plan: Plan,
-    present: Side,
-    wanted: Side,
-    output: str,
-    effective: EffectiveDifference | None = None,
-    entities: EntityPlan = NO_ENTITIES,
-) -> None:
-    """Print a plan between two sides in a format of ``plan_output_option``.
+class PlanReport(NamedTuple):
+    """What is printed of a plan or a difference.
 
-    Behind it are the decisions that it changes, if they were asked for.
+    ``summary`` is its last line. ``unowned`` are ACLs that nobody owns, ``effective`` the decisions
+    that change, ``rules`` the checks of --assert: what was asked for, or None. ``policy`` is that
+    of the rules.
     """
-    if output == "markdown":
-        more = [] if effective is None else ["", *markdown_of_difference(effective)]
-        show([*markdown_lines(plan, entities), *more])
-    elif output == "json" and effective is not None:
-        show_json(
-            acl_plans.document_of_plan(plan, present, wanted, entities)
-            | record_of_difference(effective)
-        )
-    else:
-        acl_plans.show_difference(plan, present, wanted, output, entities)
-        if effective is not None:
-            show(["", *lines_of_difference(effective)])
+
+    plan: Plan
+    sides: tuple[Side, Side]
+    summary: str
+    examined: Examined
+    entities: EntityPlan = NO_ENTITIES
+    unowned: tuple[AclBinding, ...] | None = None
+    effective: EffectiveDifference | None = None
+    rules: RuleChecks | None = None
+    policy: EffectivePolicy | None = None
+
+    def show(self, output: str) -> None:
+        """Print it in a format of ``plan_output_option``."""
+        if output == "json":
+            show_json(self._record(), indent=1)
+        elif output == "markdown":
+            show(self._markdown())
+        else:
+            show(self._lines())
+
+    def changes(self) -> list[str]:
+        """Return the lines of changes, and of ACLs that nobody owns."""
+        return acl_plans.change_lines(self.plan, self.entities, self.unowned or ())
+
+    def _lines(self) -> Iterator[str]:
+        yield from acl_plans.lines(self.changes(), self.summary)
+        if self.effective is not None:
+            yield from ("", *lines_of_difference(self.effective))
+        if self.rules is not None and self.policy is not None:
+            yield from ("", *self.rules.lines(), self.rules.summary(), *self.policy.lines())
+
+    def _markdown(self) -> Iterator[str]:
+        yield f"**{self.summary}**"
+        if changes := self.changes():
+            yield from ("", *code_block(changes, "diff"))
+        if self.effective is not None:
+            yield from ("", *markdown_of_difference(self.effective))
+        if self.rules is not None and self.policy is not None:
+            yield from ("", *self.rules.markdown(), "", *code_block(self.policy.lines(), "text"))
+
+    def _record(self) -> dict[str, Any]:
+        found = acl_plans.document_of_plan(self.plan, *self.sides, self.entities)
+        if self.unowned is not None:
+            found["unowned"] = list(records(self.unowned))
+        if self.effective is not None:
+            found |= record_of_difference(self.effective)
+        if self.rules is not None and self.policy is not None:
+            found |= {"rules": self.rules.record(), "policy": self.policy.record()}
+        return found
 
 
-def show_effective(found: EffectiveDifference, before: Side, after: Side, output: str) -> None:
+def show_effective(
+    found: EffectiveDifference, before: Side, after: Side, examined: Examined, output: str
+) -> None:
     """Print the decisions that change between two sides in a format of ``plan_output_option``."""
     if output == "json":
         sides = {"before": before.record(), "after": after.record()}
-        show_json(sides | record_of_difference(found))
+        show_json(sides | examined.record() | record_of_difference(found))
     else:
         show(markdown_of_difference(found) if output == "markdown" else lines_of_difference(found))
 
 
-def markdown_lines(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> Iterator[str]:
-    """Yield the lines of a plan in Markdown: its numbers, and a block of changes."""
-    yield f"**{acl_plans.summary(plan, entities)}**"
-    if not plan and not entities:
-        return
-    yield from ("", *code_block(acl_plans.change_lines(plan, entities), "diff"))
-
-
 def exit_with_status(
-    plan: Plan,
+    report: PlanReport,
     present: Collection[AclBinding],
     failures: Collection[str],
     *,
     changes: bool | None = None,
-    entities: EntityPlan = NO_ENTITIES,
 ) -> NoReturn:
-    """End the process with the status of a plan, after the reasons of ``--fail-on``.
+    """End the process with the status of a plan, after the reasons of a failure.
 
     ``changes`` says whether there are changes of the kind that was asked for; None: those of ACLs.
     """
-    reasons = []
+    plan, entities, reasons = report.plan, report.entities, []
     if "removal" in failures and plan.removed:
         reasons.append(f"--fail-on removal: {len(plan.removed)} ACLs are removed")
     if "removal" in failures and entities.removals:
@@ -120,7 +174,18 @@ def exit_with_status(
     if "widening" in failures and (found := widening(present, plan)):
         reasons.append(f"--fail-on widening: requests may be newly permitted by {len(found)} ACLs")
         reasons += [f"  {row(each)}" for each in found]
+    if report.unowned:
+        count = len(report.unowned)
+        reasons.append(f"--fail-on unowned: {count} ACLs are neither wanted nor owned")
+    if "unowned" in failures and entities.foreign:
+        reasons.append(
+            f"--fail-on unowned: {len(entities.foreign)} topics, users and quotas that nobody owns"
+            " differ"
+        )
+    if report.rules is not None and report.rules.broken:
+        reasons.append(f"--assert: {report.rules.summary()}")
     if reasons:
         fail(reasons)
+    report.examined.fail_if_nothing()
     has_changes = bool(plan) if changes is None else changes
     raise SystemExit(CHANGES if has_changes or entities else 0)

@@ -2,7 +2,7 @@
 
     + User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
     - User:bob,TOPIC,PREFIXED,team-,ALL,ALLOW,*
-    Plan: 1 to add, 1 to remove; 14 unchanged; 3 not owned.
+    Plan for kafka://b:9092, as in acls.yaml: 1 to add, 1 to remove; 14 unchanged; 3 not owned.
 
 A file is JSON: a version, the address that the plan was made for (``place``), the revision of its
 store, the same two of the set that is wanted, and the records of ``acl.formats.records``. Changes
@@ -39,6 +39,7 @@ from doorkeeper.cli.acls.entities import (
     take_plan,
 )
 from doorkeeper.cli.acls.printing import row
+from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.interrupts import confirm, end_interrupted
 from doorkeeper.cli.terminal import fail, paint, printable, progress, say
 from doorkeeper.entities.plan import NO_ENTITIES, EntityPlan
@@ -46,7 +47,7 @@ from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.repository import AclContents, known_bindings
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from typing import NoReturn
 
     from doorkeeper.acl.model import AclBinding
@@ -61,16 +62,21 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 
 
-def lines(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> Iterator[str]:
-    """Yield the lines of a plan, with colours on a terminal, in a stable order."""
-    colours = {"+": "green", "~": "yellow", "-": "red"}
-    for line in change_lines(plan, entities):
+def lines(changes: Iterable[str], summary: str) -> Iterator[str]:
+    """Yield the lines of a plan, with colours on a terminal, and its numbers."""
+    colours = {"+": "green", "~": "yellow", "-": "red", "!": "yellow"}
+    for line in changes:
         yield paint(line, colours[line[0]])
-    yield summary(plan, entities)
+    yield summary
 
 
-def change_lines(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> list[str]:
-    """Return a line for each change, in the order in which they are made."""
+def change_lines(
+    plan: Plan, entities: EntityPlan = NO_ENTITIES, unowned: Iterable[AclBinding] = ()
+) -> list[str]:
+    """Return a line for each change, in the order in which they are made.
+
+    They are followed by the ACLs that nobody owns, which are not changed.
+    """
     phases = Phases.of(entities)
     return [
         *map(line_of, phases.first),
@@ -78,18 +84,49 @@ def change_lines(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> list[str]:
         *map(line_of, phases.quotas),
         *(f"- {row(each)}" for each in plan.removed),
         *map(line_of, phases.removals),
+        *(f"! {row(each)}" for each in unowned),
     ]
 
 
-def summary(plan: Plan, entities: EntityPlan = NO_ENTITIES) -> str:
-    """Return the numbers of a plan."""
+def summary(
+    plan: Plan, entities: EntityPlan = NO_ENTITIES, sides: tuple[Side, Side] | None = None
+) -> str:
+    """Return the numbers of a plan; ``sides`` are the present and the wanted one."""
     foreign = f"; {plan.foreign} not owned" if plan.foreign else ""
     others = summary_of(entities)
     foreign += f"; {others}" if others else ""
     if not plan and not entities:
-        return f"No changes: {plan.kept} ACLs are as wanted{foreign}."
+        where, source = ("", "") if sides is None else (f" for {sides[0]}", f" in {sides[1]}")
+        return f"No changes{where}: {plan.kept} ACLs are as wanted{source}{foreign}."
+    where = "" if sides is None else f" for {sides[0]}, as in {sides[1]}"
     added, removed = len(plan.added), len(plan.removed)
-    return f"Plan: {added} to add, {removed} to remove; {plan.kept} unchanged{foreign}."
+    return f"Plan{where}: {added} to add, {removed} to remove; {plan.kept} unchanged{foreign}."
+
+
+def difference(plan: Plan, entities: EntityPlan, left: Side, right: Side) -> str:
+    """Return the numbers of a difference: the plan that makes the left side equal to the right."""
+    others = summary_of(entities)
+    rest = f"; {others}" if others else ""
+    numbers = numbers_of_difference(plan, str(left), str(right))
+    if entities:
+        numbers = numbers.replace("No difference:", "Difference:", 1)
+    return f"{numbers}{rest}."
+
+
+def numbers_of_difference(plan: Plan, left: str, right: str) -> str:
+    """Return how many ACLs are only on one side, and how many on both."""
+    added, removed, kept = len(plan.added), len(plan.removed), plan.kept
+    if not plan:
+        return f"No difference: {left} and {right} have the same {kept} ACLs"
+    return f"Difference: {added} only in {right} (+), {removed} only in {left} (-); {kept} in both"
+
+
+def examined(plan: Plan, entities: EntityPlan, present: Side, wanted: Side) -> Examined:
+    """Return the number of ACLs, topics, users and quotas that were compared."""
+    acls = len(plan.added) + len(plan.removed) + plan.kept
+    others = len(entities.changes) + entities.kept + len(entities.staying) + len(entities.foreign)
+    nothing = f"nothing was compared: neither {present} nor {wanted} has ACLs that are selected"
+    return Examined(acls + others, nothing)
 
 
 def say_host_notes(plan: Plan, *, networks: bool | None) -> None:
@@ -117,13 +154,17 @@ def record(plan: Plan) -> dict[str, Any]:
 
 
 class Side(NamedTuple):
-    """One of two sets of ACLs: its address, and the revision of its store, None without one."""
+    """One of two sets of ACLs: its address, and the revision of its store, None without one.
+
+    ``name`` is the address as it was given.
+    """
 
     address: str
     revision: int | None
+    name: str
 
     def __str__(self) -> str:
-        text = printable(self.address)
+        text = printable(self.name)
         return text if self.revision is None else f"revision {self.revision} of {text}"
 
     def record(self) -> dict[str, Any]:
@@ -133,21 +174,8 @@ class Side(NamedTuple):
 
 def show_plan(found: Plan, entities: EntityPlan = NO_ENTITIES) -> None:
     """Print a plan as lines."""
-    for line in lines(found, entities):
+    for line in lines(change_lines(found, entities), summary(found, entities)):
         click.echo(line)
-
-
-def show_difference(
-    found: Plan, present: Side, wanted: Side, output: str, entities: EntityPlan = NO_ENTITIES
-) -> None:
-    """Print a plan between two sides, as lines or as JSON."""
-    if output == "json":
-        click.echo(text_of(found, present, wanted, entities), nl=False)
-        return
-    show_plan(found, entities)
-    if (present.revision, wanted.revision) != (None, None):
-        # On stderr: the lines of a plan are its changes and its numbers.
-        say(f"from {present} to {wanted}")
 
 
 class SavedPlan(NamedTuple):
@@ -170,7 +198,8 @@ def document_of_plan(
 ) -> dict[str, Any]:
     """Return the document in the file of a plan."""
     sides = {**present.record(), "wanted": wanted.record()}
-    return {**sides, **record(plan), **record_of_plan(entities)}
+    number = examined(plan, entities, present, wanted).record()
+    return {**sides, **record(plan), **number, **record_of_plan(entities)}
 
 
 def plan_of(text: str) -> SavedPlan:
@@ -187,7 +216,7 @@ def plan_of(text: str) -> SavedPlan:
     address, revision = document.pop("place", None), document.pop("revision", None)
     # The origin of the plan and the decisions that it changes are for readers: it is applied
     # without them.
-    for word in ("wanted", "effective", "policies"):
+    for word in ("wanted", "examined", "unowned", "rules", "effective", "policies"):
         document.pop(word, None)
     entities = take_plan(document)
     if document.keys() != {"version", "added", "removed", "kept", "foreign"}:

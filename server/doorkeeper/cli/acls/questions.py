@@ -19,8 +19,15 @@ from doorkeeper.acl.cases import Verdict
 from doorkeeper.acl.decision import Question
 from doorkeeper.acl.explanation import ANY_HOST, apply_change, explanation
 from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
+from doorkeeper.acl.model import (
+    ANY_BINDING,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    ResourceType,
+)
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acl.search import find
 from doorkeeper.acl.tasks import task_access, task_answer
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
@@ -58,6 +65,7 @@ from doorkeeper.cli.acls.tasks import (
     task_option,
 )
 from doorkeeper.cli.completion import files
+from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import deprecated_option, output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.kinds.features import LEVELS, NEWEST, OLDEST, has_networks
@@ -124,9 +132,15 @@ class AclState(NamedTuple):
         """Return the release of Kafka whose rules count."""
         return NEWEST if self.snapshot.matches_networks else OLDEST
 
+    @property
+    def examined(self) -> Examined:
+        """Return the number of ACLs, for commands that check them."""
+        return Examined(len(self.snapshot), f"{self.description}: no ACLs to check")
+
     def record(self) -> dict[str, Any]:
         """Return the origin of an answer for JSON."""
         return {
+            **self.examined.record(),
             "source": self.description,
             "acls": len(self.snapshot),
             "revision": self.revision,
@@ -258,6 +272,7 @@ Examples:
     is_flag=True,
     help=f"Exit with {DENIED} if the request is denied, or not always allowed.",
 )
+@inspects
 def explain(
     principal: str,
     operation: AclOperation | None,
@@ -362,6 +377,7 @@ Examples:
 @network_option
 @state_options
 @output_option
+@inspects
 def who_can(
     operation: AclOperation | None,
     host: str | None,
@@ -453,6 +469,7 @@ Examples:
 @pattern_option
 @state_options
 @output_option
+@inspects
 def what_can(
     principal: str,
     host: str,
@@ -487,6 +504,8 @@ def what_can(
         return
     lines = [*map(_power_line, powers)] or ["none"]
     notes = []
+    if not any(each.entry.principal == principal for each in find(snapshot, ANY_BINDING)):
+        notes.append(f"note: no ACL names {printable(principal)}")
     if host == ANY_HOST and names_hosts(snapshot, principal):
         notes.append("not counted: ACLs for some hosts only; --host ADDRESS asks from there")
     show([*lines, "", f"permissions of {_subject(principal, host)}", *notes, *state.lines()])

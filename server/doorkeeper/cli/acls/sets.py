@@ -34,7 +34,7 @@ from doorkeeper.cli.acls.addresses import (
     take_location,
     take_wanted,
 )
-from doorkeeper.cli.acls.effective import effective_options, take_difference
+from doorkeeper.cli.acls.effective import effective_options, take_states
 from doorkeeper.cli.acls.entities import (
     compare,
     delete_topics_option,
@@ -45,16 +45,19 @@ from doorkeeper.cli.acls.entities import (
 from doorkeeper.cli.acls.ownership import ownership_of, whole_option
 from doorkeeper.cli.acls.plan_options import (
     PLAN_STATUSES,
+    PlanReport,
+    assert_option,
     exit_with_status,
     fail_on_option,
     plan_output_option,
-    show_as,
     show_effective,
 )
 from doorkeeper.cli.acls.plans import Side, apply_plan, fail_without_plan
 from doorkeeper.cli.acls.preconditions import precondition_of
+from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.options import PROPERTIES_FILE, deprecated_option, utf8
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.entities.plan import NO_ENTITIES
@@ -311,10 +314,11 @@ Examples:
 )
 @plan_output_option
 @effective_options
-@fail_on_option
+@fail_on_option("removal", "widening")
 @selectors
 @at_option
 @location_options("[RIGHT]")
+@inspects
 def diff(
     left: Address,
     since: Moment | None,
@@ -363,17 +367,20 @@ def diff(
     entities = _differing_entities(
         other, location, left_contents.entities or right_contents.entities, owned
     )
-    difference_ = take_difference(
+    states = take_states(
         options, left_contents, right_contents, (present, wanted), wanted=effective
     )
-    if difference_ is not None:
-        show_effective(
-            difference_, side_of(other, left_contents), side_of(location, right_contents), output
-        )
-        exit_with_status(found, present, options["failures"], changes=bool(difference_.changes))
     sides = side_of(other, left_contents), side_of(location, right_contents)
-    show_as(found, *sides, output, entities=entities)
-    exit_with_status(found, present, options["failures"], entities=entities)
+    examined = acl_plans.examined(found, entities, *sides)
+    if states is not None:
+        report = PlanReport(found, sides, "", examined)
+        decisions = states.difference()
+        show_effective(decisions, *sides, examined, output)
+        exit_with_status(report, present, options["failures"], changes=bool(decisions.changes))
+    summary = acl_plans.difference(found, entities, *sides)
+    report = PlanReport(found, sides, summary, examined, entities)
+    report.show(output)
+    exit_with_status(report, present, options["failures"])
 
 
 def _differing_entities(
@@ -396,6 +403,7 @@ def _differing_entities(
 Examples:
   doorkeeper acls plan acls.yaml kafka://localhost:9092 --whole
   doorkeeper acls plan teams/ kafka://localhost:9092 --output markdown --fail-on widening
+  doorkeeper acls plan teams/ kafka://localhost:9092 --fail-on unowned --assert rules.yaml
   doorkeeper acls plan teams/ kafka://localhost:9092 --effective
   doorkeeper acls plan team.csv kafka://localhost:9092 --own-prefix team- --out team.plan
 """
@@ -403,7 +411,8 @@ Examples:
 @_removals_max
 @plan_output_option
 @effective_options
-@fail_on_option
+@fail_on_option("removal", "widening", "unowned")
+@assert_option
 @click.option(
     "--out",
     "out_file",
@@ -416,10 +425,12 @@ Examples:
 @selectors
 @whole_option
 @location_options(has_wanted=True)
+@inspects
 def plan(
     removals_max: int,
     output: str,
     out_file: Path | None,
+    rules: Path | None,
     *,
     effective: bool,
     **options: Any,  # noqa: ANN401  those above
@@ -430,6 +441,7 @@ def plan(
     --own-..., --whole) ACLs are only added.
     """
     selector, whole = _selector(options), options["whole"]
+    asserted = None if rules is None else read_rules(rules)
     wanted = take_wanted(options)
     location = take_location(options, *wanted)
     _refuse_stdin_twice(*wanted, location.address)
@@ -451,18 +463,33 @@ def plan(
         fail_without_plan(error)
     except OSError as error:
         fail([f"{out_file}: {error.strerror}"])
-    after = set(present.bindings).difference(found.removed).union(found.added)
-    show_as(
-        found,
-        *sides,
-        output,
-        take_difference(options, present, goal, (present.bindings, after), wanted=effective),
-        entities,
+    rest = set(present.bindings).difference(found.removed)
+    unowned = None
+    if "unowned" in options["failures"]:
+        unowned = tuple(sorted(rest.difference(goal.bindings)))
+    states = take_states(
+        options,
+        present,
+        goal,
+        (present.bindings, rest.union(found.added)),
+        wanted=effective or asserted is not None,
     )
+    report = PlanReport(
+        found,
+        sides,
+        acl_plans.summary(found, entities, sides),
+        acl_plans.examined(found, entities, *sides),
+        entities,
+        unowned,
+        effective=states.difference() if states is not None and effective else None,
+        rules=asserted.check(states.after, states.before) if states and asserted else None,
+        policy=states.policies[1] if states is not None else None,
+    )
+    report.show(output)
     acl_plans.say_host_notes(found, networks=present.networks)
     if out_file is not None:
         say(f"the plan is written to {out_file}")
-    exit_with_status(found, present.bindings, options["failures"], entities=entities)
+    exit_with_status(report, present.bindings, options["failures"])
 
 
 @click.command(
@@ -631,7 +658,7 @@ def read_contents(location: Location) -> AclContents:
 
 def side_of(location: Location, contents: AclContents) -> Side:
     """Return a location and its contents as a side of a plan."""
-    return Side(location.canonical(), contents.revision)
+    return Side(location.canonical(), contents.revision, location.name)
 
 
 def read_bindings(location: Location) -> list[AclBinding]:

@@ -24,6 +24,7 @@ from doorkeeper.cli.history.clusters import (
     receipt_lines,
     receipts,
 )
+from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import config_option, output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.config.errors import ConfigError
@@ -363,7 +364,8 @@ keep the hash that this command prints elsewhere, and give it as --recorded. A s
 newest one into its log every five minutes: --recorded-in takes all that a file has.
 {ADDRESSES}
 \b
-Exit statuses: 0 the log is as it was written; 1 it is not, or is not readable; 2 wrong usage.
+Exit statuses: 0 the log is as it was written; 1 it is not, is not readable, or has nothing to
+verify; 2 wrong usage.
 
 \b
 Examples:
@@ -390,6 +392,7 @@ Examples:
     help="A file with such hashes, as a server's log; may be repeated.",
 )
 @output_option
+@inspects
 def verify(
     recorded: list[RecordedHash],
     recorded_in: list[RecordedHash],
@@ -403,10 +406,14 @@ def verify(
         return await verify_chain(portable, [*recorded, *recorded_in])
 
     found = read_history(store, read)
+    nothing = "the log has no revision"
+    if found.unchained:
+        nothing = f"none of the {found.unchained} revisions has a hash: earlier versions wrote them"
+    examined = Examined(found.examined, f"{store}: nothing was verified: {nothing}")
     if output == "json":
-        show_json(found.record())
-    elif not found.findings:
-        what = f"revisions {found.first} to {found.last}" if found.last else "no revisions"
+        show_json(found.record() | examined.record())
+    elif examined.number and not found.findings:
+        what = f"revisions {found.first} to {found.last}"
         lines = [paint(f"{what}: as they were written", "green")]
         if found.unchained:
             lines.append(f"note: {found.unchained} of earlier versions have no hash")
@@ -417,3 +424,4 @@ def verify(
         show(lines)
     if found.findings:
         fail(found.findings)
+    examined.fail_if_nothing()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,8 +15,9 @@ from doorkeeper.acl.recorded_access import least_acls, unneeded_acls
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
+from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.learn.printing import OUTPUTS, alternative_lines, lines_of
-from doorkeeper.cli.terminal import FAILED, fail, say, show
+from doorkeeper.cli.terminal import FAILED, fail, printable, say, show
 from doorkeeper.learning.alternatives import alternatives
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from doorkeeper.client.config import Address
 
 PORT_MAX = 65535
+_SHOWN_MAX = 10
+"""The number of principals in the sentence on a log without requests of the wanted one."""
+
 _NOT_STARTED = 127
 """The status of a command that cannot be started, as in a shell."""
 
@@ -82,9 +87,9 @@ With --from nothing is run: the requests that a log shows as allowed are counted
 log, or kafka-authorizer.log with the level DEBUG; further arguments are more files.
 
 \b
-Exit statuses: 0 done; 1 with --check: something was refused, or the server does not start, or a
-file cannot be read; 2 wrong usage; 127 COMMAND cannot be started; otherwise the status of COMMAND,
-128 + n if signal n ended it.
+Exit statuses: 0 done; 1 with --check: something was refused; or there is no request to learn
+from, the server does not start, or a file cannot be read; 2 wrong usage; 127 COMMAND cannot be
+started; otherwise the status of COMMAND, 128 + n if signal n ended it.
 
 \b
 Examples:
@@ -162,6 +167,7 @@ Examples:
     help="Suggest prefixes that could stand for several ACLs, as comments behind the ACLs.",
 )
 @click.argument("words", metavar="COMMAND...", nargs=-1, type=click.UNPROCESSED)
+@inspects
 def command(
     words: tuple[str, ...],
     *,
@@ -183,13 +189,12 @@ def command(
     if first_log is not None:
         # A shell writes them all behind the option: --from kafka-authorizer.log*
         logs = [first_log, *map(Path, words)]
-        accesses = _read_logs(logs, principal)
-        report.write([each for each in accesses if each.allowed and report.counts(each)])
-        _report_refused(accesses)
+        _learn_from_logs(logs, principal, report)
         return
     if broker is not None:
         run = _observe_broker(words, broker, listen)
         accesses = _with_name(run.accesses, principal)
+        _end_without_requests(run, accesses, broker, principal)
         _report_created_topics(
             report.write([each for each in accesses if each.allowed and report.counts(each)])
         )
@@ -201,6 +206,7 @@ def command(
     own = None if enforced is None else _rename(enforced, name, str(ANONYMOUS))
     run = _observe(words, own, catalog)
     accesses = _of_principal(run.accesses, name)
+    _end_without_requests(run, accesses, "the server", name)
     counted = [
         each for each in accesses if each.allowed == (enforced is None) and report.counts(each)
     ]
@@ -265,7 +271,35 @@ def _with_name(accesses: Iterable[RecordedAccess], name: str | None) -> list[Rec
     ]
 
 
-def _read_logs(paths: Iterable[Path], principal: str | None) -> list[RecordedAccess]:
+def _end_without_requests(
+    run: Run, accesses: Sequence[RecordedAccess], server: str, principal: str | None
+) -> None:
+    """End the process if there is nothing to learn from; COMMAND's own failure comes first."""
+    uses = sum(each.uses for each in accesses)
+    others = _numbers_by_principal(run.accesses)
+    if others and not uses:
+        nothing = f"no request of {printable(str(principal))} at {server}; there are {others}"
+    else:
+        nothing = (
+            f"no request that needs an ACL at {server}: nothing was learned; do the clients use the"
+            " address that they are given (KAFKA_BOOTSTRAP_SERVERS, ...)?"
+        )
+    Examined(uses, nothing).fail_if_nothing(run.status or FAILED)
+
+
+def _numbers_by_principal(accesses: Iterable[RecordedAccess]) -> str:
+    """Return the principals with the most requests, each with its number; empty without any."""
+    uses: Counter[str] = Counter()
+    for each in accesses:
+        uses[each.question.principal] += each.uses
+    shown = [f"{number} of {printable(name)}" for name, number in uses.most_common(_SHOWN_MAX)]
+    if len(uses) > _SHOWN_MAX:
+        shown.append(f"those of {len(uses) - _SHOWN_MAX} more principals")
+    return ", ".join(shown)
+
+
+def _learn_from_logs(paths: Sequence[Path], principal: str | None, report: _Report) -> None:
+    """Print the least ACLs of the allowed requests in logs; end the process if there are none."""
     # Imported here: help and completion read no logs.
     from doorkeeper.learning.log_files import LoggedRequests, UnreadableLog  # noqa: PLC0415
 
@@ -277,16 +311,32 @@ def _read_logs(paths: Iterable[Path], principal: str | None) -> list[RecordedAcc
             fail([str(error)])
     if logged.unreadable:
         say(f"note: {len(logged.unreadable)} unreadable; the first: {logged.unreadable[0]}")
-    accesses = logged.accesses()
-    if principal is None:
-        return accesses
-    return [each for each in accesses if each.question.principal == principal]
-
-
-def _report_refused(accesses: Iterable[RecordedAccess]) -> None:
+    found = logged.accesses()
+    accesses = [each for each in found if principal in (None, each.question.principal)]
+    allowed = [each for each in accesses if each.allowed]
     refused = sum(each.uses for each in accesses if not each.allowed and each.reported)
+    examined = Examined(len(allowed), _nothing_learned(found, principal, logged.lines, refused))
+    # Before anything is written: a file without ACLs would look like an answer.
+    examined.fail_if_nothing()
+    report.write([each for each in allowed if report.counts(each)])
     if refused:
         say(f"note: {refused} refused requests in the log are left out")
+
+
+def _nothing_learned(
+    accesses: Sequence[RecordedAccess], principal: str | None, lines: int, refused: int
+) -> str:
+    """Return the sentence for logs without an allowed request of a principal, or of any."""
+    whose = "" if principal is None else f" of {printable(principal)}"
+    where = f"in {lines} lines"
+    if refused:
+        return (
+            f"no allowed request{whose} {where}; {refused} were refused. Kafka logs allowed"
+            " requests at DEBUG"
+        )
+    if principal is not None and accesses:
+        return f"no request{whose} {where}; there are {_numbers_by_principal(accesses)}"
+    return f"no request{whose} {where}"
 
 
 def _observe(words: Sequence[str], acls: Iterable[AclBinding] | None, catalog: Path | None) -> Run:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from doorkeeper.entities.model import Entity
 
 A, B = allow("a", READ, topic("t")), deny("b,c", READ, topic("u", PREFIXED), "10.0.0.1")
-TARGET = Side("config:x", 7)
-WANTED = Side("acls.yaml", None)
+TARGET = Side("config:x", 7, "config:x")
+WANTED = Side("acls.yaml", None, "acls.yaml")
 CHANGE = Plan((A,), (B,), kept=3, foreign=2)
 
 

@@ -79,17 +79,18 @@ def test_what_is_exported_is_imported(desk: Desk, tmp_path: Path) -> None:
 def test_a_plan_is_shown_and_its_status_says_whether_there_is_one(desk: Desk) -> None:
     """Status 3 where something would change, 0 where not; nothing is changed."""
     planned = desk.run("plan", desk.file(A, C), desk.store, "--whole")
-    as_it_is = desk.run("plan", desk.file(A, B), desk.store, "--whole")
+    file = desk.file(A, B)
+    as_it_is = desk.run("plan", file, desk.store, "--whole")
 
     assert planned.exit_code == 3
     assert planned.stdout.splitlines() == [
         "+ User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*",
         f"- {ROW_B}",
-        "Plan: 1 to add, 1 to remove; 1 unchanged.",
+        f"Plan for revision 1 of {desk.store}, as in {file}: 1 to add, 1 to remove; 1 unchanged.",
     ]
     assert (as_it_is.exit_code, as_it_is.stdout) == (
         0,
-        "No changes: 2 ACLs are as wanted.\n",
+        f"No changes for revision 1 of {desk.store}: 2 ACLs are as wanted in {file}.\n",
     )
     assert desk.there() == [ROW_A, ROW_B]
 
@@ -279,7 +280,7 @@ def test_without_ownership_nothing_is_removed(desk: Desk) -> None:
 
     note = "doorkeeper: note: 2 ACLs that are not wanted stay: "
     assert planned.stderr.startswith(note)
-    assert "Plan: 1 to add, 0 to remove; 0 unchanged; 2 not owned." in planned.stdout
+    assert "acls.yaml: 1 to add, 0 to remove; 0 unchanged; 2 not owned." in planned.stdout
     assert applied.stderr.startswith(note)
     assert len(after) == 3
     assert "note: --whole removes 2 of the 3 ACLs that are there\n" in whole.stderr
@@ -298,11 +299,9 @@ def test_a_file_that_owns_removes_what_it_lacks(desk: Desk) -> None:
     applied = desk.run("apply", str(team), str(teams), desk.store, "--yes")
     again = desk.run("plan", str(team), str(teams), desk.store)
 
-    assert planned.stdout.splitlines() == [
-        "+ User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*",
-        f"- {ROW_A}",
-        "Plan: 1 to add, 1 to remove; 0 unchanged; 1 not owned.",
-    ]
+    *changes, last = planned.stdout.splitlines()
+    assert changes == ["+ User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*", f"- {ROW_A}"]
+    assert f", as in {team} and 1 more: 1 to add, 1 to remove; 0 unchanged; 1 not owned." in last
     assert applied.stderr == "doorkeeper: 1 added, 1 removed\n"
     assert desk.there() == [ROW_B, "User:c,TOPIC,LITERAL,c-orders,READ,ALLOW,*"]
     assert again.exit_code == 0
@@ -332,17 +331,66 @@ def test_the_teams_of_the_examples(desk: Desk) -> None:
 def test_a_plan_as_markdown(desk: Desk) -> None:
     """In a block, so that no name mentions a user; names with fences do not end it."""
     odd = allow("@team/```", READ, topic("a|b"))
+    file = desk.file(A, odd)
 
-    planned = desk.run("plan", desk.file(A, odd), desk.store, "--whole", "--output", "markdown")
+    planned = desk.run("plan", file, desk.store, "--whole", "--output", "markdown")
 
     assert planned.stdout.splitlines() == [
-        "**Plan: 1 to add, 1 to remove; 1 unchanged.**",
+        (
+            f"**Plan for revision 1 of {desk.store}, as in {file}: 1 to add, 1 to remove;"
+            " 1 unchanged.**"
+        ),
         "",
         "````diff",
         "+ User:@team/```,TOPIC,LITERAL,a|b,READ,ALLOW,*",
         f"- {ROW_B}",
         "````",
     ]
+
+
+def test_acls_that_nobody_owns_fail(desk: Desk) -> None:
+    """--fail-on unowned shows them as rows, after the changes; without it they are a number."""
+    team = desk.folder / "team.yaml"
+    team.write_text("version: 1\nowns: {prefixes: a-}\nacls: []\n")
+
+    usual = desk.run("plan", str(team), desk.store)
+    failing = desk.run("plan", str(team), desk.store, "--fail-on", "unowned")
+    document = desk.run("plan", str(team), desk.store, "--fail-on", "unowned", "--output", "json")
+    owned = desk.run("plan", str(team), desk.store, "--whole", "--fail-on", "unowned")
+
+    assert (usual.exit_code, failing.exit_code, owned.exit_code) == (3, 1, 3)
+    assert ROW_B not in usual.stdout
+    assert failing.stdout.splitlines()[:2] == [f"- {ROW_A}", f"! {ROW_B}"]
+    assert failing.stderr == (
+        "doorkeeper: --fail-on unowned: 1 ACLs are neither wanted nor owned\n"
+    )
+    assert [each["principal"] for each in json.loads(document.stdout)["unowned"]] == ["User:b"]
+    # The output of a plan is the file of a plan.
+    assert acl_plans.plan_of(document.stdout).plan.removed == (A,)
+
+
+def test_rules_are_checked_on_the_result_of_a_plan(desk: Desk) -> None:
+    """Of all ACLs that the address has then, not only of those in the files."""
+    rules = desk.folder / "rules.yaml"
+    rules.write_text(
+        "version: 1\nrules:\n"
+        f"- {{rule: never, principal: '{B.entry.principal}', operation: READ,"
+        f" resourceType: TOPIC, name: {B.pattern.name}, patternType: LITERAL}}\n"
+    )
+    file, ours = desk.file(A), ("--assert", str(rules), "--allow-everyone")
+
+    added = desk.run("plan", file, desk.store, *ours)
+    removed = desk.run("plan", file, desk.store, "--whole", *ours[:2])
+    document = json.loads(desk.run("plan", file, desk.store, *ours, "--output", "json").stdout)
+    markdown = desk.run("plan", file, desk.store, *ours, "--output", "markdown").stdout
+
+    assert (added.exit_code, removed.exit_code) == (1, 3)
+    assert "broken: " in added.stdout
+    assert added.stderr.endswith("doorkeeper: --assert: 1 rules: 0 hold, 1 broken\n")
+    assert "1 rules: 1 hold, 0 broken" in removed.stdout
+    assert document["rules"][0]["holds"] is False
+    assert document["policy"]["allowEveryone"] is True
+    assert "**1 rules: 0 hold, 1 broken**" in markdown
 
 
 def test_changes_that_fail(desk: Desk) -> None:

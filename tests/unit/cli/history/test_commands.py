@@ -169,9 +169,11 @@ def test_the_difference_of_two_moments(run: Run, data_dir: Path) -> None:
     assert found.exit_code == 3
     assert found.stdout.splitlines() == [
         "+ User:bob,TOPIC,LITERAL,orders,READ,ALLOW,*",
-        "Plan: 1 to add, 0 to remove; 1 unchanged.",
+        (
+            f"Difference: 1 only in revision 2 of {store} (+), 0 only in revision 1 of {store} (-);"
+            " 1 in both."
+        ),
     ]
-    assert found.stderr.startswith(f"doorkeeper: from revision 1 of {store}")
     assert run("acls", "diff", store, "--from", "1", "--to", "2", "--at", "3").exit_code == 2
 
 

@@ -1,0 +1,189 @@
+"""Rules about ACLs on the command line: read from a file, checked, and printed.
+
+broken: rules.yaml, line 4: only User:team-pay may READ topic names that begin with 'pii-'
+User:bob may READ topic pii-x from 192.0.2.1: this ACL allows it, and no DENY matches
+User:bob,TOPIC,PREFIXED,pii-,READ,ALLOW,*
+1 rules: 0 hold, 1 broken
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from doorkeeper.acl.assertions import Assertion, AssertionKind, counterexamples
+from doorkeeper.acl.decision import explain
+from doorkeeper.acl.formats.assertions import read_assertions
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
+from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acl.regions import ALL_NAMES
+from doorkeeper.cli.acls.explanations import because, decision_record
+from doorkeeper.cli.acls.printing import code_block, extent_words, resource_words, row
+from doorkeeper.cli.terminal import fail, paint, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from doorkeeper.acl.decision import Question
+    from doorkeeper.acl.effective_changes import DecisionState
+
+_SHOWN_MAX: Final = 10
+"""The number of counterexamples of a rule in lines; JSON has all."""
+
+
+class Rules(NamedTuple):
+    """The rules of a file, each with its line."""
+
+    path: Path
+    rules: Sequence[tuple[int, Assertion]]
+
+    def need_past(self, option: str) -> None:
+        """Refuse rules that compare with the past, where there is none.
+
+        Raises:
+            click.UsageError: there is such a rule; ``option`` names the past.
+
+        """
+        for line, rule in self.rules:
+            if rule.kind is AssertionKind.NO_MORE:
+                word = rule.kind.value
+                raise click.UsageError(f"{self.path}, line {line}: {word} needs {option}")
+
+    def check(self, now: DecisionState, past: DecisionState | None) -> RuleChecks:
+        """Return the questions that break each rule; see ``need_past`` for a past of None."""
+        found = [Checked(line, rule, counterexamples(now, rule, past)) for line, rule in self.rules]
+        return RuleChecks(self.path, found, now)
+
+
+class Checked(NamedTuple):
+    """A rule, its place in the file, and the questions that break it."""
+
+    line: int
+    rule: Assertion
+    broken_by: Sequence[Question]
+
+
+class RuleChecks(NamedTuple):
+    """The checked rules of a file, and the state that they were checked on."""
+
+    path: Path
+    checked: Sequence[Checked]
+    state: DecisionState
+
+    @property
+    def broken(self) -> int:
+        """Return the number of broken rules."""
+        return sum(bool(each.broken_by) for each in self.checked)
+
+    def summary(self) -> str:
+        """Return the numbers of rules."""
+        holding = len(self.checked) - self.broken
+        return f"{len(self.checked)} rules: {holding} hold, {self.broken} broken"
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each rule, and counterexamples of the broken ones."""
+        for each in self.checked:
+            yield from _lines(self.path, each, self.state)
+
+    def markdown(self) -> Iterator[str]:
+        """Yield the numbers, and a block of the broken rules."""
+        yield f"**{self.summary()}**"
+        broken = (each for each in self.checked if each.broken_by)
+        lines = [line for each in broken for line in _lines(self.path, each, self.state)]
+        if lines:
+            yield from ("", *code_block(lines, "text"))
+
+    def record(self) -> list[dict[str, Any]]:
+        """Return the rules for JSON."""
+        return [_record(each, self.state) for each in self.checked]
+
+
+def read_rules(path: Path) -> Rules:
+    """Return the rules of a file; an error ends the process."""
+    try:
+        return Rules(path, read_assertions(path.read_text("utf-8")))
+    except OSError as error:
+        fail([f"{path}: {error.strerror}"])
+    except UnicodeDecodeError as error:
+        fail([f"{path}: byte {error.start} is not UTF-8"])
+    except FormatError as error:
+        fail([f"{path}: {error}"])
+
+
+def _lines(path: Path, checked: Checked, state: DecisionState) -> Iterator[str]:
+    word = paint("broken", "red", bold=True) if checked.broken_by else paint("holds", "green")
+    yield f"{word}: {printable(str(path))}, line {checked.line}: {rule_words(checked.rule)}"
+    if checked.broken_by and checked.rule.reason is not None:
+        yield f"  reason: {printable(checked.rule.reason)}"
+    for question in checked.broken_by[:_SHOWN_MAX]:
+        yield from _counterexample(question, state)
+    if len(checked.broken_by) > _SHOWN_MAX:
+        yield f"  and {len(checked.broken_by) - _SHOWN_MAX} more; --output json has all"
+
+
+def _counterexample(question: Question, state: DecisionState) -> Iterator[str]:
+    decision = explain(*state, question)
+    may = "may" if decision.allowed else "may not"
+    what = resource_words(question.resource_type, question.name)
+    who = printable(question.principal)
+    reason = because(*state, question, decision)
+    yield f"  {who} {may} {question.operation.name} {what} from {question.host}: {reason}"
+    if decision.binding is not None:
+        yield f"    {row(decision.binding)}"
+
+
+def _record(checked: Checked, state: DecisionState) -> dict[str, Any]:
+    rule = checked.rule
+    return {
+        "rule": rule.kind.value,
+        "line": checked.line,
+        "words": rule_words(rule),
+        "reason": rule.reason,
+        "holds": not checked.broken_by,
+        "counterexamples": [
+            {
+                "principal": each.principal,
+                "host": each.host,
+                "operation": each.operation.name,
+                "resourceType": each.resource_type.name,
+                "name": each.name,
+                **decision_record(explain(*state, each)),
+            }
+            for each in checked.broken_by
+        ],
+    }
+
+
+def rule_words(rule: Assertion) -> str:
+    """Return a rule as a sentence."""
+    principals = ", ".join(
+        "every principal" if each == WILDCARD_PRINCIPAL else printable(each)
+        for each in rule.principals
+    )
+    where = "" if rule.host == WILDCARD else f", from {rule.host}"
+    what = f"{_permissions(rule)}{where}"
+    if rule.kind is AssertionKind.NO_MORE:
+        whose = f" of {principals}" if principals else ""
+        return f"no more than before{whose}: {what}"
+    if rule.kind is AssertionKind.ONLY:
+        return f"only {principals} may {what}"
+    if rule.kind is AssertionKind.NEVER and WILDCARD_PRINCIPAL in rule.principals:
+        return f"no principal may {what}"
+    return f"{principals} may {rule.kind.value} {what}"
+
+
+def _permissions(rule: Assertion) -> str:
+    if len(rule.operations) == len(SUPPORTED_OPERATIONS) and rule.names == ALL_NAMES:
+        every = {each.name for _, operations in rule.operations for each in operations}
+        whole = {each.name for operations in SUPPORTED_OPERATIONS.values() for each in operations}
+        return "everything" if every == whole else ", ".join(sorted(every))
+    parts = []
+    for kind, operations in rule.operations:
+        is_all = operations == SUPPORTED_OPERATIONS[kind]
+        names = "the cluster" if kind is ResourceType.CLUSTER else extent_words(kind, rule.names)
+        words = "do anything with" if is_all else ", ".join(each.name for each in operations)
+        parts.append(f"{words} {names}")
+    return "; ".join(parts)
