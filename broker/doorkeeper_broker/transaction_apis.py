@@ -22,7 +22,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare, refuse_as
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.groups.plans import METADATA_MAX, Committer, check_committer
@@ -314,7 +314,7 @@ class TransactionApis:
             self._finish(found)
             return _end_response(found.producer)
         return Update(
-            "offsets",
+            UpdateOperation.OFFSETS,
             1,
             partial(self._commit, found, context),
             lambda _values: _end_response(found.producer),

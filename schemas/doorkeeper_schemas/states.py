@@ -14,6 +14,7 @@ A file declares one kind. All keys are required but those in brackets:
 A column has name, type (string, int, float, bytes, strings, map), meaning, [secret], [default].
 """
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from doorkeeper_schemas.reading import FileReader, load
+from doorkeeper_schemas.reading import FileReader, SchemaError, load
 
 _KIND_KEYS = {"kind", "meaning", "since", "field", "audit", "row", "key", "values"}
 _COLUMN_KEYS = {"name", "type", "meaning", "secret", "default"}
@@ -73,8 +74,23 @@ class StateKind:
         return self.key + self.values
 
 
-def read_states(folder: Path) -> tuple[StateKind, ...]:
-    """Read all kinds, sorted by name.
+def store_version(root: Path) -> int:
+    """Return the schema version of the embedded store: no kind is newer.
+
+    It is read from the source, because the generator must run when the server's modules cannot.
+
+    Raises:
+        SchemaError: it is not there.
+    """
+    path = root / "server/doorkeeper/storage/schema.py"
+    found = re.search(r"^VERSION: Final = (\d+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None:
+        raise SchemaError(f"{path}: expected a line 'VERSION: Final = NUMBER'")
+    return int(found[1])
+
+
+def read_states(folder: Path, newest: int) -> tuple[StateKind, ...]:
+    """Read all kinds, sorted by name; ``newest`` is the schema version of the store.
 
     Raises:
         SchemaError: naming the file and the place in it.
@@ -82,22 +98,26 @@ def read_states(folder: Path) -> tuple[StateKind, ...]:
     kinds: list[StateKind] = []
     for path in sorted(folder.glob("*.yaml")):
         taken = {kind.field: kind.name for kind in kinds}
-        kinds.append(_Reader(str(path)).kind(load(path), path.stem, taken))
+        kinds.append(_Reader(str(path)).kind(load(path), path.stem, taken, newest))
     return tuple(kinds)
 
 
 class _Reader(FileReader):
     """Reads the file of one kind."""
 
-    def kind(self, content: object, name: str, taken: Mapping[str, str]) -> StateKind:
+    def kind(self, content: object, name: str, taken: Mapping[str, str], newest: int) -> StateKind:
         """Return the kind; ``taken`` are the fields of other kinds."""
         top = self._mapping(content, name)
         self._only(top, _KIND_KEYS, name)
         if self._text(top, "kind", name) != name:
             raise self._error(name, f"{top['kind']} belongs into {top['kind']}.yaml")
         since = self._int(top, "since", name)
-        if not since:
-            raise self._error(name, "since must be a number from 1, found 0")
+        if not 1 <= since <= newest:
+            raise self._error(
+                name,
+                f"since must be a schema version of the store, from 1 to {newest} (VERSION in"
+                f" server/doorkeeper/storage/schema.py), found {since}",
+            )
         field = self._identifier(top, "field", name)
         if field in taken:
             raise self._error(name, f"field {field} is that of the kind {taken[field]}")

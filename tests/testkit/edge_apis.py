@@ -26,7 +26,7 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.api.declaration import Api
-from doorkeeper.api.node import ACL_UPDATE, ApiRange, Node, Outcome, Response, Services, Update
+from doorkeeper.api.node import ApiRange, Node, Outcome, Response, Services, Update, UpdateOperation
 from doorkeeper.descriptions.rows import AclRows, Description
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
@@ -120,7 +120,7 @@ def _create(request: CreateAclsRequest, context: RequestContext, node: Node) -> 
             raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
         return await authorizer.create(context.authorizable, bindings, services.update_timeout_s)
 
-    return Update(ACL_UPDATE, len(bindings), apply, _respond_created)
+    return Update(UpdateOperation.ACLS, len(bindings), apply, _respond_created)
 
 
 def _respond_created(results: Sequence[AclCreateResult]) -> Response:
@@ -153,7 +153,7 @@ def _delete_topics(request: DeleteTopicsRequest, context: RequestContext, node: 
             )
         )
 
-    return Update("topics", 1, apply, respond, wait=request.timeout_ms != 0)
+    return Update(UpdateOperation.TOPICS, 1, apply, respond, wait=request.timeout_ms != 0)
 
 
 def _refuse_delete_topics(request: Any, version: int, error: BaseException) -> Response:

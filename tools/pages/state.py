@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper_schemas.states import read_states
+from doorkeeper_schemas.states import read_states, store_version
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ the log of changes.
 
 def page() -> str:
     """Return the text of docs/reference/state.md."""
-    kinds = read_states(SOURCE)
+    kinds = read_states(SOURCE, store_version(ROOT))
     rows = "".join(
         f"| [{kind.name}](#{kind.name}) | {kind.meaning} | {kind.since} | {_audit(kind)} |\n"
         for kind in kinds

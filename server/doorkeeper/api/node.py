@@ -7,7 +7,8 @@ builds the response from its results. To wait for an event it returns a ``Delaye
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -200,19 +201,17 @@ class Node(Protocol):
         ...
 
 
-ACL_UPDATE: Final = "acl-update"
+class UpdateOperation(StrEnum):
+    """What an update changes: its label in metrics. That of ACLs is KIP-504's name."""
 
-OPERATIONS: Final = (
-    ACL_UPDATE,
-    "topics",
-    "configs",
-    "credentials",
-    "tokens",
-    "quotas",
-    "nodes",
-    "offsets",
-)
-"""Labels of updates in metrics; that of ACLs is KIP-504's name."""
+    ACLS = "acl-update"
+    TOPICS = "topics"
+    CONFIGS = "configs"
+    CREDENTIALS = "credentials"
+    TOKENS = "tokens"
+    QUOTAS = "quotas"
+    NODES = "nodes"
+    OFFSETS = "offsets"
 
 
 class TokenChanges(Protocol):
@@ -285,12 +284,11 @@ class Update(NamedTuple):
     values. An ``ApiError`` of ``apply`` is the error of the whole request.
 
     ``items`` is the number of results: one for each ACL, one for any other change, whose items
-    succeed or fail together. They count under ``operation``, one of ``OPERATIONS``. ``wait`` is
-    false where the response does not depend on the outcome: ``respond`` is then called at once,
-    with no values.
+    succeed or fail together. They count under ``operation``. ``wait`` is false where the response
+    does not depend on the outcome: ``respond`` is then called at once, with no values.
     """
 
-    operation: str
+    operation: UpdateOperation
     items: int
     apply: Callable[[Services], Awaitable[Results]]
     respond: Callable[[Sequence[Any]], Response]

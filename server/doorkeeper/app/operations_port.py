@@ -6,7 +6,7 @@ import asyncio
 import platform
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.api.node import ACL_UPDATE
+from doorkeeper.api.node import UpdateOperation
 from doorkeeper.construction.errors import StartError
 from doorkeeper.http.checks import CheckResult, Readiness
 from doorkeeper.http.exposition import Exposition
@@ -195,7 +195,9 @@ def read_edge(meters: Meters, edge: Server, limits: Limits) -> None:
     )
     meters.read(table.DELAYED_OPERATIONS, lambda: _with_labels(edge.waiting()[0]))
     meters.read(table.PURGATORY_SIZE, lambda: _with_labels(edge.waiting()[1]))
-    meters.read(table.PURGATORY_SIZE_MAX, lambda: {(ACL_UPDATE,): limits.updates_waiting_max})
+    meters.read(
+        table.PURGATORY_SIZE_MAX, lambda: {(UpdateOperation.ACLS,): limits.updates_waiting_max}
+    )
     read_counts(meters, edge.counts)
 
 

@@ -660,7 +660,10 @@ class Connection:
     ) -> AnyBytes:
         """Record an answer for metrics and the request log."""
         if self.answer_codes is not None:
-            self.answer_codes.append((header.api_key, error_code_of(response)))
+            try:
+                self.answer_codes.append((header.api_key, error_code_of(response)))
+            except Exception as fault:  # noqa: BLE001 - a change may be made: its answer counts more
+                self.events.append(LogEvent("an answer cannot be counted", {}, fault))
         if self.request_records is not None:
             # Without the four bytes of the size, as the request's size is.
             sizes = self._request_bytes, len(answer) - 4

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import DEFAULT_MESSAGES, answer_of
 from doorkeeper.quotas.alteration import QuotaAlteration
@@ -52,7 +52,7 @@ def handle(request: AlterClientQuotasRequest, context: RequestContext, node: Nod
     if not alterations:
         return _respond(())
     apply = partial(_alter, context, alterations, request.validate_only)
-    return Update("quotas", len(alterations), apply, _respond)
+    return Update(UpdateOperation.QUOTAS, len(alterations), apply, _respond)
 
 
 async def _alter(

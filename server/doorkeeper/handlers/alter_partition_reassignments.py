@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.topics.reassignment import Reassignment
@@ -57,7 +57,7 @@ def handle(
     ]
     respond = partial(_respond, request)
     brokers = node.registered_brokers(context.authorizable.listener_name)
-    return Update("topics", 1, partial(_reassign, context, wanted, brokers), respond)
+    return Update(UpdateOperation.TOPICS, 1, partial(_reassign, context, wanted, brokers), respond)
 
 
 async def _reassign(

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import answer_of
 from doorkeeper.updates.users import alter_credentials
@@ -56,7 +56,7 @@ def handle(
     if not users:
         return respond(())
     apply = partial(_alter, context, deletions, upsertions)
-    return Update("credentials", 1, apply, respond)
+    return Update(UpdateOperation.CREDENTIALS, 1, apply, respond)
 
 
 async def _alter(

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from doorkeeper.acl.model import CLUSTER_NAME
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.configs import operations
 from doorkeeper.configs.broker import OurRefusal, alter_values
@@ -91,7 +91,12 @@ def alter(
     changed = tuple(each for each in judged if isinstance(each, AlteredResource))
     if not changed:
         return respond_in_order(())
-    return Update("configs", 1, partial(_apply, context, changed, validate_only), respond_in_order)
+    return Update(
+        UpdateOperation.CONFIGS,
+        1,
+        partial(_apply, context, changed, validate_only),
+        respond_in_order,
+    )
 
 
 def respond(

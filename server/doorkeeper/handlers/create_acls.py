@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, PatternType, ResourceType
 from doorkeeper.api.codes import UnknownElements, binding_of, unknown_of_entry
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import ACL_UPDATE, Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.runtime.slices import next_turn
@@ -69,7 +69,9 @@ def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> U
         # The list is filled while the update runs, and read when the response is built.
         refusals: list[ApiError | None] = []
         create = partial(_create_many, context.authorizable, request.creations, refusals)
-        return Update(ACL_UPDATE, len(request.creations), create, partial(_respond, refusals))
+        return Update(
+            UpdateOperation.ACLS, len(request.creations), create, partial(_respond, refusals)
+        )
     bindings = list(map(binding_of, request.creations))
     refusals = list(map(_refusal_of, bindings))
     # Rows that pass are created although others are refused.
@@ -77,7 +79,7 @@ def handle(request: CreateAclsRequest, context: RequestContext, node: Node) -> U
         pairs = zip(bindings, refusals, strict=True)
         bindings = [binding for binding, refusal in pairs if refusal is None]
     apply = partial(_create, context.authorizable, bindings)
-    return Update(ACL_UPDATE, len(bindings), apply, partial(_respond, refusals))
+    return Update(UpdateOperation.ACLS, len(bindings), apply, partial(_respond, refusals))
 
 
 def _check_codes(creations: Sequence[AclCreation]) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.acl.validation import text_fault
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.handlers.token_alteration import change_token
@@ -67,7 +67,9 @@ def handle(request: CreateDelegationTokenRequest, context: RequestContext, node:
         raise ApiError(ErrorCode.INVALID_REQUEST)
 
     wish = NewToken(owner, requester, renewers, request.max_lifetime_ms)
-    return Update("tokens", 1, partial(change_token, wish, context), partial(_respond, named))
+    return Update(
+        UpdateOperation.TOKENS, 1, partial(change_token, wish, context), partial(_respond, named)
+    )
 
 
 def _respond(

@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.topics.partitions import WantedPartitions, plan_partitions
@@ -64,7 +64,7 @@ def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node
     # Planned on the visible state; nothing is submitted.
     if request.validate_only:
         return respond(plan_partitions(node.topics, wanted, brokers)[1])
-    return Update("topics", 1, partial(_add, context, wanted, brokers), respond)
+    return Update(UpdateOperation.TOPICS, 1, partial(_add, context, wanted, brokers), respond)
 
 
 def _wanted_partitions(topic: CreatePartitionsTopic) -> WantedPartitions:

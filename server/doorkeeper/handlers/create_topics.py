@@ -25,7 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
@@ -90,7 +90,7 @@ def handle(request: CreateTopicsRequest, context: RequestContext, node: Node) ->
     # No transaction, and so no sync of the disk.
     if request.validate_only or not created:
         return respond([None] * len(created))
-    return Update("topics", 1, partial(_create, context, created), respond)
+    return Update(UpdateOperation.TOPICS, 1, partial(_create, context, created), respond)
 
 
 async def _create(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.codes import check_filters, filter_of, filter_result
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import ACL_UPDATE, Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.messages.delete_acls import (
@@ -51,7 +51,7 @@ def handle(request: DeleteAclsRequest, context: RequestContext, node: Node) -> U
         raise ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
     filters = list(map(filter_of, request.filters))
     apply = partial(_delete, context.authorizable, filters)
-    return Update(ACL_UPDATE, len(filters), apply, _respond)
+    return Update(UpdateOperation.ACLS, len(filters), apply, _respond)
 
 
 def _delete(

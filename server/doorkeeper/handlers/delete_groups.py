@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.state.outcome import Results
@@ -45,7 +45,7 @@ def handle(request: DeleteGroupsRequest, context: RequestContext, node: Node) ->
         return respond(())
     if node.coordinator_id != node.node_id:
         return respond([ErrorCode.NOT_COORDINATOR] * len(wanted))
-    return Update("offsets", 1, partial(_delete, context, wanted), respond)
+    return Update(UpdateOperation.OFFSETS, 1, partial(_delete, context, wanted), respond)
 
 
 async def _delete(context: RequestContext, group_ids: Sequence[str], services: Services) -> Results:

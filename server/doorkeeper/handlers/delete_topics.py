@@ -23,7 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.updates.topics import change_topics
@@ -182,7 +182,7 @@ def _deletion(
     if not topics:
         return respond(())
     names = [topic.name for topic in topics]
-    return Update("topics", 1, partial(_delete, context, names), respond)
+    return Update(UpdateOperation.TOPICS, 1, partial(_delete, context, names), respond)
 
 
 async def _delete(context: RequestContext, names: Sequence[str], services: Services) -> Results:

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import (
     OPERATIONS_NOT_COMPUTED,
     allowed_names,
@@ -128,7 +128,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
         return response
     apply = partial(_create, context, created)
     # The response says 3 either way, so the client does not wait for the store.
-    return Update("topics", 1, apply, partial(_respond, response), wait=False)
+    return Update(UpdateOperation.TOPICS, 1, apply, partial(_respond, response), wait=False)
 
 
 async def _create(

@@ -23,7 +23,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.groups.plans import Committer
@@ -103,7 +103,7 @@ def handle(request: OffsetCommitRequest, context: RequestContext, node: Node) ->
         context.authorizable.request_version,
     )
     offsets = [_offset(request.group_id, row, topic) for _, row, topic in wanted]
-    return Update("offsets", 1, partial(_commit, context, member, offsets), respond)
+    return Update(UpdateOperation.OFFSETS, 1, partial(_commit, context, member, offsets), respond)
 
 
 def _offset(group_id: str, asked: OffsetCommitRequestPartition, topic: Topic) -> StoredOffset:

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare, refuse_as
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.updates.groups import delete_offsets
@@ -60,7 +60,7 @@ def handle(request: OffsetDeleteRequest, context: RequestContext, node: Node) ->
             else:
                 refused.append((asked.name, index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     return Update(
-        "offsets",
+        UpdateOperation.OFFSETS,
         1,
         partial(_delete, context, request.group_id, wanted),
         partial(_respond, refused, wanted),

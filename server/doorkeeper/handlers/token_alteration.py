@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.tokens.model import may_ask
 
@@ -37,7 +37,9 @@ def alter_token(
         return response(error_code=code.value, expiry_timestamp_ms=-1)
     if not node.tokens.is_enabled:
         return response(error_code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED.value)
-    return Update("tokens", 1, partial(change_token, wish, context), partial(_respond, response))
+    return Update(
+        UpdateOperation.TOKENS, 1, partial(change_token, wish, context), partial(_respond, response)
+    )
 
 
 async def change_token(wish: TokenWish, context: RequestContext, services: Services) -> Results:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare, refuse_as
-from doorkeeper.api.node import Update
+from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.state.outcome import Results
 from doorkeeper_wire.messages.unregister_broker import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def handle(request: UnregisterBrokerRequest, context: RequestContext, node: Node) -> Update:
     require_on_cluster(node, context, _ALTER)
-    return Update("nodes", 1, partial(_unregister, request.broker_id), _respond)
+    return Update(UpdateOperation.NODES, 1, partial(_unregister, request.broker_id), _respond)
 
 
 async def _unregister(broker_id: int, services: Services) -> Results:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from doorkeeper.api.node import ACL_UPDATE
+from doorkeeper.api.node import UpdateOperation
 from doorkeeper.authn.contract import Failure
 from doorkeeper.authorizer.awaitables import as_future, forget
 from doorkeeper.connection.exchange import (
@@ -321,7 +321,7 @@ class Channel(Accepted):
         if self._requests is not None:
             self._count_answered(began_s)
         if connection.events:
-            log_events(connection, self._server)
+            self._observe(log_events, connection, self._server)
         if not self._authenticated:
             self._authenticated = connection.session.is_open
             is_over = is_over and connection.buffered_bytes > 0
@@ -334,7 +334,8 @@ class Channel(Accepted):
         """Count answers since the last call; all answers of a turn have one end time."""
         answered = self._connection.answer_codes
         if self._requests is not None and answered:
-            self._requests.record_answers(answered, self._clock() - began_s, waited)
+            total_s = self._clock() - began_s
+            self._observe(self._requests.record_answers, tuple(answered), total_s, waited)
             answered.clear()
 
     def _log_completed(self, began_s: float, waited: Waited | None = None) -> float:
@@ -344,9 +345,18 @@ class Channel(Accepted):
         remote_s = 0.0 if waited is None else waited.remote_s
         if log is not None and completed:
             for each in completed:
-                log.log(self._connection, each, now_s - began_s - remote_s, remote_s)
+                local_s = now_s - began_s - remote_s
+                self._observe(log.log, self._connection, each, local_s, remote_s)
             completed.clear()
         return now_s
+
+    def _observe(self, report: Callable[..., object], *arguments: Any) -> None:  # noqa: ANN401
+        """Call a function that counts or logs: its fault must not cost a client its answer."""
+        try:
+            report(*arguments)
+        except Exception as fault:  # noqa: BLE001 - the change, if any, is made
+            message = "a request could not be counted or logged"
+            self._server.loop.call_exception_handler({"message": message, "exception": fault})
 
     def _take(self, result: Advance, began_s: float) -> bytes | None:
         """Start the work that a request waits for; return an answer that is ready at once."""
@@ -376,21 +386,27 @@ class Channel(Accepted):
     def _start_update(self, pending: PendingUpdate, began_s: float) -> bytes | None:
         """Start the task of an update; return an answer that is ready at once."""
         server, update = self._server, pending.update
-        # Before the change, not after: what cannot be recorded must not happen.
-        refusal = None if server.audit_log is None else server.audit_log.refusal()
         in_flight, operation = server.updates, update.operation
-        if operation == ACL_UPDATE and refusal is None and in_flight.items[operation]:
-            refusal = self._overload(update)
+        refusal: Exception | None
+        try:
+            # Before the change, not after: what cannot be recorded must not happen.
+            refusal = None if server.audit_log is None else server.audit_log.refusal()
+            if operation == UpdateOperation.ACLS and refusal is None and in_flight.items[operation]:
+                refusal = self._overload(update)
+            if refusal is None:
+                in_flight.updates[operation] += 1
+                in_flight.items[operation] += update.items
+        except Exception as fault:  # noqa: BLE001 - answered, and nothing has begun
+            refusal = fault
         if refusal is not None:
             return self._take(self._connection.complete(pending, (), refusal), began_s)
         timing = _Timing(began_s)
-        # The event loop has only weak references to tasks.
+        # Last, because nothing after it may fail: the change begins. The event loop has only weak
+        # references to tasks.
         in_flight.tasks.add(server.loop.create_task(self._update(pending, timing)))
         if self._requests is not None or server.request_log is not None:
             # The loop calls it after the first step of the task, which ends where it first waits.
             server.loop.call_soon(self._begin_wait, timing)
-        in_flight.updates[operation] += 1
-        in_flight.items[operation] += update.items
         if not update.wait:
             return self._take(self._connection.complete(pending, ()), began_s)
         self._pending = pending
@@ -405,7 +421,7 @@ class Channel(Accepted):
         in_flight, operation = server.updates, update.operation
         task = cast("asyncio.Task[None]", asyncio.current_task())
         timeout_s = server.limits.update_timeout_ms / 1000
-        if operation == ACL_UPDATE:
+        if operation == UpdateOperation.ACLS:
             timeout_s += GRACE_S
         # A timer and not ``asyncio.timeout``: the task must go on after the client has its answer.
         timeout = server.loop.call_later(timeout_s, self._time_out, pending, timing)
@@ -441,7 +457,7 @@ class Channel(Accepted):
             return
         if error is not None and not isinstance(error, ApiError):
             results = Results((), (error,))
-        log_failures(results, pending, self.peer_id, server, answered=update.wait)
+        self._log_failures(results, pending, answered=update.wait)
         if update.wait and self._requests is not None and server.loop.time() < timeout.when():
             self._requests.record_abandoned(pending.api.key, self._wait_times(timing))
 
@@ -463,8 +479,7 @@ class Channel(Accepted):
     ) -> None:
         waited = self._wait_times(timing)
         self._pending = None
-        if results.errors or results.timed_out:
-            log_failures(results, pending, self.peer_id, self._server, answered=True)
+        self._log_failures(results, pending, answered=True)
         answer = self._connection.complete(pending, results.values, error)
         self._resume(answer, timing.began_s, waited)
 
@@ -472,14 +487,18 @@ class Channel(Accepted):
         """Answer the request of an update that takes too long; its task goes on."""
         results = Results((), timed_out=pending.update.items)
         if self._pending is not pending:
-            answered = pending.update.wait
-            log_failures(results, pending, self.peer_id, self._server, answered=answered)
+            self._log_failures(results, pending, answered=pending.update.wait)
             return
         self._answer_update(pending, results, ApiError(ErrorCode.REQUEST_TIMED_OUT), timing)
 
+    def _log_failures(self, results: Results, pending: PendingUpdate, *, answered: bool) -> None:
+        if results.errors or results.timed_out:
+            log = partial(log_failures, answered=answered)
+            self._observe(log, results, pending, self.peer_id, self._server)
+
     def _overload(self, update: Update) -> ApiError | None:
         """Refuse an update where too many ACL changes wait; one alone is never refused."""
-        waiting = self._server.updates.items[ACL_UPDATE]
+        waiting = self._server.updates.items[UpdateOperation.ACLS]
         most = self._server.limits.updates_waiting_max
         # Called only while others wait: a single update is bounded by its frame (limits.py).
         if waiting + update.items <= most:

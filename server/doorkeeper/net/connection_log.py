@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.api.node import ACL_UPDATE
+from doorkeeper.api.node import UpdateOperation
 from doorkeeper.connection.exchange import Login
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ def log_failures(
 
     ``answered`` says that a client waited for the update, so that its request can be named.
     """
-    if not results.errors and not results.timed_out:
-        return
     operation, items = pending.update.operation, pending.update.items
     if results.timed_out and server.requests is not None:
         server.requests.record_timeout(operation, results.timed_out)
@@ -50,7 +48,7 @@ def log_failures(
     if answered:
         fields["api"] = pending.api.name
         fields["correlation_id"] = pending.header.correlation_id
-        if operation == ACL_UPDATE and server.authorizer:
+        if operation == UpdateOperation.ACLS and server.authorizer:
             fields["authorizer"] = server.authorizer.name
     if results.timed_out:
         server.logger.warning("items of an update timed out", timed_out=results.timed_out, **fields)

@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from doorkeeper.api.node import OPERATIONS
+from doorkeeper.api.node import UpdateOperation
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -67,7 +67,7 @@ class AuditLog(Protocol):
 class PendingUpdates:
     """The updates in flight, including those whose clients have left.
 
-    ``updates`` counts them by operation, one of ``OPERATIONS``, and ``items`` their items.
+    ``updates`` counts them by operation, and ``items`` their items.
     ``tasks`` keeps their tasks alive (the event loop does not); ``none`` is set by the last one.
     """
 
@@ -75,8 +75,8 @@ class PendingUpdates:
 
     def __init__(self) -> None:
         self.tasks: set[asyncio.Task[None]] = set()
-        self.updates = dict.fromkeys(OPERATIONS, 0)
-        self.items = dict.fromkeys(OPERATIONS, 0)
+        self.updates = dict.fromkeys(UpdateOperation, 0)
+        self.items = dict.fromkeys(UpdateOperation, 0)
         self.none = asyncio.Event()
 
     def __len__(self) -> int:

@@ -253,8 +253,9 @@ class StateLog:
 
         Without fields, publish the same state as another object, which invalidates caches.
         """
+        # The state first: a field that it does not have must not be in the next ones either.
+        self.state = self.state._replace(**fields)
         self._local.update(fields)
-        self._publish(self.state)
 
     def declare(self, topics: Layer) -> None:
         """Replace the topics that the catalog declares."""
@@ -538,11 +539,14 @@ class StateLog:
         if state.revision > self.state.revision:
             self._publish(state)
         self._in_flight = []
-        for each in batch.items:
-            if each.change and not self._subscribed_kinds.isdisjoint(each.change):
-                self._notify(Committed(each.revision, each.change, each.origin))
-        for each in batch.items:
-            each.complete()
+        try:
+            for each in batch.items:
+                if each.change and not self._subscribed_kinds.isdisjoint(each.change):
+                    self._notify(Committed(each.revision, each.change, each.origin))
+        finally:
+            # Whatever a subscriber raises: the changes are durable and visible.
+            for each in batch.items:
+                each.complete()
 
     def _notify(self, committed: Committed) -> None:
         for subscriber, kinds in self._subscribers:
@@ -550,7 +554,10 @@ class StateLog:
                 continue
             try:
                 subscriber(committed)
-            except Exception as error:  # noqa: BLE001 - the other subscribers still run
+            except BaseException as error:
+                # The other subscribers still run, and the task of the log goes on.
+                if _is_cancelled() or isinstance(error, KeyboardInterrupt):
+                    raise
                 self._loop.call_exception_handler(
                     {"message": "a subscriber of the state log failed", "exception": error}
                 )

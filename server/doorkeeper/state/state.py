@@ -30,10 +30,11 @@ from doorkeeper.topics.table import Topics
 from doorkeeper.users.table import ScramUsers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from doorkeeper.cluster.model import Group, Member
     from doorkeeper.kinds.change import Change
+    from doorkeeper.kinds.kind import Kind
     from doorkeeper.runtime.slices import Slices
 
 # About a millisecond of work for ACLs.
@@ -68,7 +69,22 @@ class State(NamedTuple):
 
 EMPTY: Final = State()
 
-assert {kind.field for kind in KINDS.values()} <= set(State._fields)
+
+def check_fields(kinds: Iterable[Kind], state: State) -> None:
+    """Check that each kind has its table in the state.
+
+    Raises:
+        TypeError: naming the kind and its field.
+    """
+    for kind in kinds:
+        if not hasattr(getattr(state, kind.field, None), "with_changes"):
+            raise TypeError(
+                f"the kind {kind.name} (schemas/state/{kind.name}.yaml) has its rows in the field"
+                f" {kind.field}; State (doorkeeper/state/state.py) has no table of this name"
+            )
+
+
+check_fields(KINDS.values(), EMPTY)
 
 
 def apply(state: State, change: Change, revision: int | None = None) -> State | Slices[State]:

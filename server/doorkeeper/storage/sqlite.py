@@ -412,8 +412,8 @@ class _Writer(Lease):
             finally:
                 self._files.written_ns = time.time_ns()
                 self._files.writes += 1
+            took_s = self._clock() - began_s
             self._stored_hash = write.hash
-            self._meter.record_commit(write.revisions, self._clock() - began_s)
         except Exception as error:  # noqa: BLE001 - the thread must survive any change
             with suppress(apsw.Error):  # the next commit tries again
                 self._leave_transaction()
@@ -421,7 +421,12 @@ class _Writer(Lease):
             if not isinstance(error, StorageError):
                 error = StorageError(f"{self._path}: {reason(error)}")
             return error
-        self._identity_file.acknowledge(write.last)
+        # The change is durable: nothing from here on may look like its failure.
+        try:
+            self._identity_file.acknowledge(write.last)
+            self._meter.record_commit(write.revisions, took_s)
+        except Exception:  # noqa: BLE001 - as above
+            self._log.exception("store_commit_not_counted", file=str(self._path))
         return None
 
     def _leave_transaction(self) -> None:

@@ -10,7 +10,9 @@ import pytest
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.limits import Limits
+from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
+from doorkeeper.net.request_log import DEBUG
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
@@ -111,6 +113,62 @@ async def test_an_authorizer_that_miscounts_is_refused(awaitables: int) -> None:
     line = world.log.one("a request failed")
     assert (line.level, line.fields["correlation_id"]) == ("error", 1)
     assert line.fields["authorizer"] == "testkit.edge.HandAuthorizer"
+
+
+class Faulty:
+    """A meter, log or audit log of which every call raises, but ``refusal`` before a change."""
+
+    threshold = LoggerThreshold(DEBUG)
+
+    def refusal(self) -> None:
+        """Let changes begin."""
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*_arguments: object, **_fields: object) -> None:
+            raise RuntimeError(name)
+
+        return call
+
+
+@pytest.mark.parametrize(
+    ("part", "code"),
+    [("requests", 0), ("request_log", 0), ("audit_log", -1), ("logger", 0)],
+)
+async def test_a_change_that_is_made_is_answered_whatever_fails_after_it(
+    part: str, code: int
+) -> None:
+    """What counts and logs reports its fault elsewhere; an unrecorded change is error -1."""
+    reported: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+    authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult())] * len(bindings))
+    world = World(authorizer=authorizer)
+    world.context = world.context._replace(**{part: Faulty()})
+    channel, transport = world.connect()
+
+    channel.data_received(create(["a"]) + describe("behind"))
+    await until(lambda: len(transport.answers()) == 2)
+
+    changed, behind = transport.answers()
+    assert answer(changed, CreateAclsResponse, 3)[1].results[0].error_code == code
+    assert answer(behind, DescribeAclsResponse, 3)[1].error_message == "behind"
+    assert len(authorizer.asked) == 1
+    assert not transport.closing
+    assert bool(reported) is (part in ("requests", "request_log"))
+
+
+async def test_an_update_of_an_unknown_operation_does_not_begin() -> None:
+    """The request is refused; nothing is changed, and what is behind it is answered."""
+    authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult())] * len(bindings))
+    world = World(authorizer=authorizer)
+    world.context.updates.updates.clear()
+    channel, transport = world.connect()
+
+    channel.data_received(create(["a"]) + describe("behind"))
+
+    refused, _behind = transport.answers()
+    assert answer(refused, CreateAclsResponse, 3)[1].results[0].error_code == -1
+    assert world.log.one("a request failed")
+    assert (authorizer.asked, len(world.context.updates)) == ([], 0)
 
 
 async def test_a_change_that_is_not_waited_for_is_answered_at_once() -> None:

@@ -6,7 +6,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.api.node import ACL_UPDATE
+from doorkeeper.api.node import UpdateOperation
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.connection.exchange import LogEvent, Login
 from doorkeeper.errors import ApiError, ErrorCode
@@ -243,14 +243,14 @@ async def test_refused_and_timed_out_updates_are_counted() -> None:
     first, second = world.channel(), world.channel()
 
     first.data_received(create(["a", "b", "c"]))
-    assert world.context.updates.items[ACL_UPDATE] == 3
+    assert world.context.updates.items[UpdateOperation.ACLS] == 3
     second.data_received(create(["d"]))
     await until(lambda: bool(world.authorizer.futures))
     world.authorizer.futures[1].set_result(OK)
     await until(lambda: not world.context.updates)
 
     assert world.meters.counter(table.UPDATES_REFUSED).value == 1
-    assert world.values(table.ITEMS_TIMED_OUT) == {(ACL_UPDATE,): 2}
+    assert world.values(table.ITEMS_TIMED_OUT) == {(UpdateOperation.ACLS,): 2}
     assert world.requests() == {
         ("CreateAcls", "THROTTLING_QUOTA_EXCEEDED"): 1,
         ("CreateAcls", "REQUEST_TIMED_OUT"): 1,

@@ -33,7 +33,7 @@ values:
 
 def kinds_of(folder: Path, content: str = ODD) -> tuple[StateKind, ...]:
     (folder / "odd.yaml").write_text(content, encoding="utf-8")
-    return read_states(folder)
+    return read_states(folder, 3)
 
 
 def module_of(kinds: tuple[StateKind, ...]) -> Any:
@@ -61,7 +61,8 @@ def test_the_generated_kind(tmp_path: Path) -> None:
     ("before", "after", "text"),
     [
         ("kind: odd", "kind: even", "odd: even belongs into even.yaml"),
-        ("since: 3", "since: 0", "odd: since must be a number from 1, found 0"),
+        ("since: 3", "since: 0", "odd: since must be a schema version of the store, from 1 to 3"),
+        ("since: 3", "since: 99", "storage/schema.py), found 99"),
         ("since: 3", "since: 3\ncolor: red", "odd: unknown keys color; there are audit, field"),
         ("field: odds", "field: odd-s", "odd: field must be a name as Python has it, found odd-s"),
         ("subject: oddities, ", "", "odd.audit: subject must be a text, found None"),

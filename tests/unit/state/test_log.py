@@ -239,7 +239,8 @@ async def test_subscribers_hear_of_each_change_once() -> None:
     ]
 
 
-async def test_a_subscriber_that_fails_stops_nobody() -> None:
+@pytest.mark.parametrize("error", [RuntimeError("x"), asyncio.CancelledError(), SystemExit(1)])
+async def test_a_subscriber_that_fails_stops_nobody(error: BaseException) -> None:
     """Its exception goes to the loop's handler; other subscribers and the submitter are told."""
     log, _ = await alone()
     reported: list[object] = []
@@ -247,7 +248,6 @@ async def test_a_subscriber_that_fails_stops_nobody() -> None:
     asyncio.get_running_loop().set_exception_handler(
         lambda _, context: reported.append(context["exception"])
     )
-    error = RuntimeError("subscriber")
 
     def failing(_committed: Committed) -> None:
         raise error
@@ -256,8 +256,9 @@ async def test_a_subscriber_that_fails_stops_nobody() -> None:
     log.subscribe(lambda each: heard.append(each.revision))
 
     assert (await submit(log, "a")).revision == 1
-    assert reported == [error]
-    assert heard == [1]
+    assert (await submit(log, "b")).revision == 2
+    assert reported == [error, error]
+    assert heard == [1, 2]
 
 
 async def test_a_subscriber_may_submit() -> None:

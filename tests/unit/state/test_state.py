@@ -31,7 +31,8 @@ from doorkeeper.kinds.declared import (
     StoredTopic,
 )
 from doorkeeper.kinds.features import release_change
-from doorkeeper.state.state import EMPTY, ROWS_PER_SLICE, State, apply, apply_at_once
+from doorkeeper.kinds.kind import Kind
+from doorkeeper.state.state import EMPTY, ROWS_PER_SLICE, State, apply, apply_at_once, check_fields
 from doorkeeper.topics.table import Topics
 from testkit.acl import READ, allow, topic
 from testkit.state_logs import keys_of, row
@@ -66,6 +67,27 @@ def test_one_change_may_set_rows_of_every_kind() -> None:
     assert [token.token_id for token in state.tokens] == ["t"]
     assert state.topics.names() == ("t",)
     assert [row.offset for row in state.offsets] == [5]
+
+
+@pytest.mark.parametrize("field", ["oddities", "revision"])
+def test_each_kind_has_its_table(field: str) -> None:
+    """A kind whose field is missing, or is no table, ends the start with a text."""
+    kind = Kind(
+        "odd",
+        field=field,
+        subject="odd",
+        since=1,
+        row=StoredFeature,
+        key=1,
+        columns=FEATURE.columns,
+        audit_name="name",
+    )
+    check_fields(KINDS.values(), EMPTY)
+
+    with pytest.raises(
+        TypeError, match=rf"state/odd\.yaml.* in the field {field}; State .* no tab"
+    ):
+        check_fields([kind], EMPTY)
 
 
 def test_the_release_decides_whether_networks_match() -> None:

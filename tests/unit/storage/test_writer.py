@@ -189,6 +189,24 @@ async def test_a_change_that_cannot_be_encoded_fails_alone(data_dir: Path) -> No
     assert numbers_in(data_dir) == [2]
 
 
+async def test_a_change_that_is_stored_and_not_counted(data_dir: Path) -> None:
+    """A fault behind the COMMIT does not look like a change that failed."""
+
+    class Faulty(StoreMeter):
+        def record_commit(self, changes: int, took_s: float) -> None:
+            raise RuntimeError
+
+    store = open_store(data_dir, meter=Faulty())
+    store.start(asyncio.get_running_loop())
+
+    with capture_logs() as lines:
+        assert [await commit(store, adding(number)) for number in (1, 2)] == [1, 2]
+        store.close()
+
+    assert {line["event"] for line in lines} == {"store_commit_not_counted"}
+    assert numbers_in(data_dir) == [1, 2]
+
+
 async def test_a_failed_commit_behind_one_without_a_waiter(data_dir: Path) -> None:
     """What is chained to a revision that was not stored is not stored; later changes are."""
     store = started_store(data_dir)

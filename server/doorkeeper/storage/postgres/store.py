@@ -442,7 +442,10 @@ class PostgresStore(Store):
             raise OutcomeUnknown(f"{self._name}: connection lost during the commit") from error
         lease.is_committed = True
         self.note(entries[-1].revision)
-        self._meter.record_commit(len(entries), clock() - begin_s)
+        try:
+            self._meter.record_commit(len(entries), clock() - begin_s)
+        except Exception:  # noqa: BLE001 - the change is durable: it must not look like a failure
+            self._log.exception("store_commit_not_counted", store=self._name)
 
     async def _reach_always(self) -> None:
         """Retry the lease after a failure, so that the node notices when writes work again."""
