@@ -1,8 +1,9 @@
 r"""An authorizer that asks a policy server over HTTP, and answers from what it has heard.
 
-``authorize`` must not wait, so it never asks by itself: it answers from a cache, which a thread
-fills. A question that nobody has asked before is denied, and asked for the next time; clients of
-Kafka try again by themselves. An answer is asked for again when half of its time is over.
+``authorize`` must not block, so it never asks by itself: it answers from a cache, which a thread
+fills. With a question that is not in the cache it raises ``DecisionPending``: the request waits for
+the thread, and is then handled again. After five seconds without an answer the client gets an error
+that it retries. An answer is asked for again when half of its time is over.
 
 Try it, in the project's folder; the second command is a policy server that allows alice and
 ANONYMOUS everything:
@@ -29,6 +30,7 @@ import queue
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -38,6 +40,7 @@ from doorkeeper.authorizer import (
     ApiError,
     AuthorizationResult,
     Authorizer,
+    DecisionPending,
     ErrorCode,
     completed,
 )
@@ -60,7 +63,10 @@ log = logging.getLogger("http_policy")
 ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
 
 QUESTIONS_MAX = 10_000
-"""How many questions may wait for the thread; one more is denied and forgotten."""
+"""How many questions may wait for the thread; one more is not asked."""
+
+PAUSE_S = 0.1
+"""How long the thread pauses when the policy server gives no answer."""
 
 ANSWERS_MAX = 100_000
 """How many answers are kept; with one more the cache begins anew."""
@@ -95,7 +101,7 @@ class HttpPolicy(Authorizer):
         self._age_s = int(configs.get("http.policy.age.ms", "60000")) / 1000
         self._timeout_s = int(configs.get("http.policy.timeout.ms", "2000")) / 1000
         self._answers: dict[Question, Answer] = {}
-        self._asked: set[Question] = set()
+        self._asked: dict[Question, Future[None]] = {}
         self._questions: queue.Queue[Question | None] = queue.Queue(QUESTIONS_MAX)
         self._closing = False
         self._thread = threading.Thread(target=self._ask_all, name="http-policy")
@@ -113,18 +119,35 @@ class HttpPolicy(Authorizer):
     ) -> list[AuthorizationResult]:
         """Answer from the cache; never from the network."""
         now_s = time.monotonic()
-        return [self._cached(_question(context, action), now_s) for action in actions]
+        answers: list[AuthorizationResult] = []
+        waits: Future[None] | None = None
+        for action in actions:
+            question = _question(context, action)
+            answer = self._answers.get(question)
+            age_s = self._age_s if answer is None else now_s - answer.heard_s
+            asked = self._asked_for(question) if age_s >= self._age_s / 2 else None
+            if answer is not None and age_s < self._age_s:
+                answers.append(answer.result)
+            elif asked is not None:
+                # The thread asks in order: when it has the last answer, it has all of them.
+                waits = asked
+        if waits is not None:
+            raise DecisionPending(waits)
+        return answers
 
-    def _cached(self, question: Question, now_s: float) -> AuthorizationResult:
-        answer = self._answers.get(question)
-        age_s = self._age_s if answer is None else now_s - answer.heard_s
-        if age_s >= self._age_s / 2 and question not in self._asked:
+    def _asked_for(self, question: Question) -> Future[None]:
+        """Let the thread ask, if it does not yet; return the future of its answer."""
+        future = self._asked.get(question)
+        if future is None:
+            future = Future()
             try:
+                self._asked[question] = future
                 self._questions.put_nowait(question)
-                self._asked.add(question)
-            except queue.Full:
+            except queue.Full as error:
+                del self._asked[question]
+                future.set_exception(error)
                 log.warning("too many questions wait for the policy server")
-        return DENIED if answer is None or age_s >= self._age_s else answer.result
+        return future
 
     # --- the thread
 
@@ -133,13 +156,22 @@ class HttpPolicy(Authorizer):
             try:
                 result = ALLOWED if self._ask(question) else DENIED
             except (OSError, http.client.HTTPException, ValueError) as error:
-                # The old answer counts until its time is over; then the question is unknown.
+                # The old answer counts until its time is over; then requests wait for the next.
                 log.warning("the policy server gives no answer: %s", error)
-            else:
-                if len(self._answers) >= ANSWERS_MAX:
-                    self._answers = {}
-                self._answers[question] = Answer(result, time.monotonic())
-            self._asked.discard(question)
+                self._ask_again(question, error)
+                continue
+            if len(self._answers) >= ANSWERS_MAX:
+                self._answers = {}
+            self._answers[question] = Answer(result, time.monotonic())
+            self._asked.pop(question).set_result(None)
+
+    def _ask_again(self, question: Question, error: Exception) -> None:
+        """Put a question behind the others; with too many of them, its requests fail."""
+        time.sleep(PAUSE_S)
+        try:
+            self._questions.put_nowait(question)
+        except queue.Full:
+            self._asked.pop(question).set_exception(error)
 
     def _ask(self, question: Question) -> bool:
         connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout_s)
@@ -184,6 +216,8 @@ class HttpPolicy(Authorizer):
         with contextlib.suppress(queue.Full):  # the thread looks at _closing after each question
             self._questions.put_nowait(None)
         thread.join()
+        for future in self._asked.values():
+            future.cancel()
 
 
 def _question(context: AuthorizableRequestContext, action: Action) -> Question:

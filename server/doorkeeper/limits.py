@@ -79,6 +79,12 @@ class Limits(Value):
         " rather than nothing.",
         key="doorkeeper.update.timeout.ms",
     )
+    decision_timeout_ms: int = _limit(
+        5_000,
+        "How long a request waits for an authorizer that must ask elsewhere (`DecisionPending`)."
+        " Then the client gets an error that it retries: well within the 30 s after which clients"
+        " give a request up, and several attempts fit into the time of an admin client's call.",
+    )
     updates_waiting_max: int = _limit(
         500_000,
         "Items of ACL changes that wait for the authorizer, over all connections: fifty of the"

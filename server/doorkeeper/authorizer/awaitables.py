@@ -61,6 +61,24 @@ async def _wait(futures: Sequence[asyncio.Future[Any]], ends_s: float) -> None:
             await asyncio.wait((future,), timeout=min(left_s, LOOK_AGAIN_S))
 
 
+async def wait_for_decision(known: Any, timeout_s: float) -> None:  # noqa: ANN401 - see ``as_future``
+    """Wait for the awaitable of a ``DecisionPending``, which goes on if this wait ends.
+
+    Raises:
+        TimeoutError: it is not complete in time.
+        Exception: raised by the awaitable.
+    """
+    loop = asyncio.get_running_loop()
+    future = as_future(known, loop)
+    await _wait((future,), loop.time() + timeout_s)
+    if not future.done():
+        forget(future)
+        raise TimeoutError
+    if future.cancelled():
+        raise RuntimeError("the decision was cancelled")
+    future.result()
+
+
 def _results(
     futures: Sequence[asyncio.Future[Any]],
     refused: Callable[[ApiError], T],

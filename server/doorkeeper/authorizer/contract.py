@@ -4,8 +4,9 @@ The server calls, in this order: ``configure`` once, ``start`` once, then the ot
 number of times, then ``close`` once. All calls come from the event loop's thread, but for updates
 where ``doorkeeper.authorizer.updates.thread`` is set. Reads
 (``authorize``, ``acls``, ``acl_count``, ``authorize_by_resource_type``, ``authorized_operations``)
-answer at once and from local memory. Updates return one awaitable per item, in the order of the
-items; the refusal of an item is a value inside its result, never an exception.
+answer at once and from local memory, or raise ``DecisionPending``. Updates return one awaitable
+per item, in the order of the items; the refusal of an item is a value inside its result, never an
+exception.
 
 Plug-ins import from ``doorkeeper.authorizer``; ``docs/reference/authorizer-contract.md`` states the
 compatibility guarantee.
@@ -20,7 +21,7 @@ import concurrent.futures
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from doorkeeper.acl.model import (
     AccessControlEntryFilter,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from doorkeeper.errors import ApiError
     from doorkeeper.request_context import AuthorizableRequestContext
 
-CONTRACT_VERSION = (1, 1)
+CONTRACT_VERSION = (1, 2)
 """The version of the contract: (incompatible changes, compatible additions)."""
 
 T = TypeVar("T")
@@ -70,6 +71,20 @@ class AuthorizationResult(Enum):
 
     ALLOWED = "ALLOWED"
     DENIED = "DENIED"
+
+
+class DecisionPending(Exception):
+    """Raised by ``authorize`` and other reads whose answer must come from elsewhere first.
+
+    The request waits for ``known``, without holding up other clients, and is then handled again:
+    all of its questions are asked again, and answered from memory. ``known`` may be shared by many
+    requests; its result is not used. If it fails, or the request has waited for five seconds, the
+    request is answered with an error that clients retry; an ``ApiError`` is answered as it is.
+    """
+
+    def __init__(self, known: Eventually[Any]) -> None:
+        super().__init__("the decision is not known yet")
+        self.known = known
 
 
 class Endpoint(NamedTuple):
@@ -147,7 +162,11 @@ class Authorizer(ABC):
     def authorize(
         self, context: AuthorizableRequestContext, actions: Sequence[Action]
     ) -> list[AuthorizationResult]:
-        """Decide on each action, in order, from local memory."""
+        """Decide on each action, in order, from local memory.
+
+        Raises:
+            DecisionPending: the answer must come from elsewhere first.
+        """
 
     @abstractmethod
     def create_acls(

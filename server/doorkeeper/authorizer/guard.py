@@ -2,8 +2,9 @@
 
 It validates all results of a plug-in: an exception, a wrong number of results or a wrong type is an
 ``AuthorizerFault`` with the authorizer's name, which the server answers as an error and logs with
-the request. A fault never allows anything. An ``ApiError`` keeps its code on the way to the client.
-ACLs too long for a response are refused without asking the authorizer.
+the request. A fault never allows anything. An ``ApiError`` keeps its code on the way to the
+client, and ``DecisionPending`` passes: the request waits. ACLs too long for a response are refused
+without asking the authorizer.
 
 Calls run on the event loop, which serves nothing else meanwhile: slow ones are counted, and logged
 at most once a minute for each method. Updates of a plug-in may have a thread of their own, in which
@@ -27,6 +28,7 @@ from doorkeeper.authorizer.contract import (
     AclDeleteResult,
     AuthorizationResult,
     Authorizer,
+    DecisionPending,
     completed,
 )
 from doorkeeper.authorizer.result_checks import is_binding, is_create_result, is_delete_result
@@ -381,6 +383,8 @@ class GuardedAuthorizer(Authorizer):
         except AuthorizerFault as fault:
             _LOG.error("%s", fault, exc_info=fault.cause)
             return -1
+        except DecisionPending:
+            return -1  # nobody waits for a count
         # -1 is also the contract's value for an unknown number; bool is a subclass of int.
         return count if type(count) is int else -1
 
@@ -477,7 +481,7 @@ class GuardedAuthorizer(Authorizer):
         return found
 
     def _fail(self, method: str, error: BaseException) -> NoReturn:
-        if isinstance(error, (KeyboardInterrupt, MemoryError)):
+        if isinstance(error, (KeyboardInterrupt, MemoryError, DecisionPending)):
             raise error
         if isinstance(error, AuthorizerFault):
             self.faults += 1

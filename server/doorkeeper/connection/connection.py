@@ -6,6 +6,7 @@
         PendingUpdate     a change must be made first: ``complete`` builds the answer
         PendingResponse   an event must happen first: ``complete`` builds the answer
         PendingDecoding   a large request is decoded first: ``complete_decoding`` handles it
+        PendingDecision   the authorizer asks elsewhere: ``complete_decision`` handles it again
         ChunkedResponse   the body is built in chunks: ``complete_chunked`` builds the answer
         Authenticating    a mechanism verifies a token: ``complete_authentication`` answers
         Refused           an authentication failed: answer and close, both after the delay
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.api.node import DelayedResponse, Update
 from doorkeeper.authn.contract import AuthenticationContext
+from doorkeeper.authorizer.contract import DecisionPending
 from doorkeeper.config.plug_ins import one_line
 from doorkeeper.connection.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.connection.exchange import (
@@ -36,6 +38,7 @@ from doorkeeper.connection.exchange import (
     Decoded,
     LogEvent,
     Login,
+    PendingDecision,
     PendingDecoding,
     PendingResponse,
     PendingUpdate,
@@ -50,6 +53,7 @@ from doorkeeper.connection.responses import (
     unencodable,
 )
 from doorkeeper.connection.session import Reply, Session, SessionAction, SessionState
+from doorkeeper.connection.undecided import undecided
 from doorkeeper.connection.unreadable import (
     body_fault,
     disabled_api,
@@ -267,6 +271,20 @@ class Connection:
         self._end()
         return fault
 
+    def complete_decision(self, pending: PendingDecision, error: BaseException | None) -> Advance:
+        """Handle a request again once its decision is known; else answer the error."""
+        decision, api, request, header, body = pending
+        if error is None:
+            decoded = Decoded(api, request, len(body.frame))
+            return self._resume(lambda: self._serve(header, body, decoded))
+        if isinstance(error, TimeoutError):
+            error = decision
+        elif not isinstance(error, ApiError):
+            decision.__cause__ = error
+            error = decision
+        fault = error
+        return self._resume(lambda: self._error_answer(api, request, header, fault))
+
     def _resume(self, work: Callable[[], Advance]) -> Advance:
         """Continue a request that has waited."""
         try:
@@ -432,7 +450,12 @@ class Connection:
             # The body is well-formed, but what it says is refused where a broker parses it.
             raise body_fault(header, self.session.principal, error) from None
         except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
-            return self._error_answer(api, request, header, error)
+            return (
+                # A handler changes nothing, so it can be called again.
+                PendingDecision(error, api, request, header, body)
+                if isinstance(error, DecisionPending)
+                else self._error_answer(api, request, header, error)
+            )
         finally:
             if cache is not None and recording is not None:
                 effects = cache.end(recording)
@@ -558,6 +581,8 @@ class Connection:
             raise error
         if not isinstance(error, ApiError):
             self.events.append(self._failure_event(header, error))
+        if isinstance(error, DecisionPending):
+            error = undecided(api.key)
         response = api.refuse(request, header.api_version, error)
         if response is None:
             raise End(
@@ -570,6 +595,10 @@ class Connection:
         fields = request_fields(header, self.session.principal)
         if isinstance(error, Unencodable):
             return LogEvent("a response does not fit", {**fields, "cause": one_line(error)})
+        if isinstance(error, DecisionPending):
+            cause = error.__cause__
+            fields["cause"] = "it took too long" if cause is None else one_line(cause)
+            return LogEvent("the authorizer did not decide a request", fields)
         if isinstance(error, AuthorizerFault):
             fields["authorizer"] = error.authorizer
             if isinstance(error.cause, ApiError):

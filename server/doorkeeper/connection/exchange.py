@@ -2,8 +2,8 @@
 
 Peer              the two ends of a connection
 Advance           the result of a frame: an answer, a ``PendingUpdate``, a ``PendingResponse``, a
-                  ``PendingDecoding``, a ``ChunkedResponse``, ``Authenticating``, ``Refused``,
-                  ``Closed``, or None
+                  ``PendingDecoding``, a ``PendingDecision``, a ``ChunkedResponse``,
+                  ``Authenticating``, ``Refused``, ``Closed``, or None
 LogEvent          an event for the log
 SideEffects       the effects of handling a request beside its response
 CompletedRequest  a request and its answer, for the request log
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Response, Update
     from doorkeeper.authn.contract import Step
+    from doorkeeper.authorizer.contract import DecisionPending
     from doorkeeper.authorizer.guard import RecordedDecision
     from doorkeeper.descriptions.rows import Description
     from doorkeeper.runtime.slices import Slices
@@ -119,6 +120,16 @@ class PendingDecoding(NamedTuple):
         """
         frame, offset = self.body
         return Decoded(self.api, *self.api.request.decode(frame, offset, self.header.api_version))
+
+
+class PendingDecision(NamedTuple):
+    """A request that is handled again once its authorizer knows the decision."""
+
+    decision: DecisionPending
+    api: Api
+    request: Any
+    header: RequestHeader
+    body: Body
 
 
 class ChunkedResponse(NamedTuple):
@@ -227,6 +238,7 @@ Advance = (
     | PendingUpdate
     | PendingResponse
     | PendingDecoding
+    | PendingDecision
     | ChunkedResponse
     | Authenticating
     | Refused

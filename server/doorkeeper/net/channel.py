@@ -7,6 +7,7 @@ connection is held, and not read from once it has bytes that wait, while
     an update is in flight          its answer comes before the next request's
     a response is delayed           as an update
     a large request is decoded      as an update
+    an authorizer asks elsewhere    as an update
     a chunked response is built     as an update
     a mechanism verifies a token    as an update
     its peer does not take answers  the write buffer is not empty
@@ -23,11 +24,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from doorkeeper.api.node import UpdateOperation
 from doorkeeper.authn.contract import Failure
-from doorkeeper.authorizer.awaitables import as_future, forget
+from doorkeeper.authorizer.awaitables import as_future, forget, wait_for_decision
 from doorkeeper.connection.exchange import (
     Authenticating,
     ChunkedResponse,
     Closed,
+    PendingDecision,
     PendingDecoding,
     PendingResponse,
     PendingUpdate,
@@ -83,6 +85,7 @@ class Channel(Accepted):
         "_clock",
         "_connection",
         "_counted",
+        "_deciding",
         "_decoding",
         "_delayed",
         "_delayed_response",
@@ -116,6 +119,7 @@ class Channel(Accepted):
         self._pending: PendingUpdate | None = None
         self._authenticating: asyncio.Future[Step] | None = None
         self._building: ResponseBuild | None = None
+        self._deciding: asyncio.Task[None] | None = None
         self._decoding: asyncio.Future[Decoded] | None = None
         self._delayed: asyncio.TimerHandle | None = None
         self._delayed_response: asyncio.Future[Any] | None = None
@@ -223,10 +227,11 @@ class Channel(Accepted):
             self._delayed_response,
             self._in_turn,
             self._building,
+            self._deciding,
             self._decoding,
         )
         self._authenticating = self._delayed = self._delayed_response = self._in_turn = None
-        self._building = self._decoding = None
+        self._building = self._deciding = self._decoding = None
         for each in begun:
             if each is not None:
                 each.cancel()
@@ -275,6 +280,7 @@ class Channel(Accepted):
             or self._delayed_response is not None
             or self._authenticating is not None
             or self._building is not None
+            or self._deciding is not None
             or self._decoding is not None
             or self._end is not None
         )
@@ -372,6 +378,11 @@ class Channel(Accepted):
         elif isinstance(result, PendingDecoding):
             self._decoding = self._server.loop.run_in_executor(None, result.decode)
             self._decoding.add_done_callback(partial(self._complete_decoding, result, began_s))
+        elif isinstance(result, PendingDecision):
+            left_s = began_s + self._server.limits.decision_timeout_ms / 1000 - self._clock()
+            waiting = wait_for_decision(result.decision.known, left_s)
+            self._deciding = self._server.loop.create_task(waiting)
+            self._deciding.add_done_callback(partial(self._complete_decision, result, began_s))
         elif isinstance(result, Authenticating):
             step = self._authenticating = as_future(result.step, self._server.loop)
             step.add_done_callback(partial(self._complete_authentication, result, began_s))
@@ -560,6 +571,19 @@ class Channel(Accepted):
         error = done.exception()
         decoded = done.result() if error is None else cast("Exception", error)
         result = self._connection.complete_decoding(pending, decoded)
+        self._resume(None if result is None else self._take(result, began_s), began_s)
+
+    def _complete_decision(
+        self, pending: PendingDecision, began_s: float, done: asyncio.Task[None]
+    ) -> None:
+        """Handle a request again, then continue with the next ones."""
+        if self._deciding is not done:
+            # The client has left.
+            forget(done)
+            return
+        self._deciding = None
+        error = asyncio.CancelledError() if done.cancelled() else done.exception()
+        result = self._connection.complete_decision(pending, error)
         self._resume(None if result is None else self._take(result, began_s), began_s)
 
     def _complete_chunked(

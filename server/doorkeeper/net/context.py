@@ -75,8 +75,8 @@ class PendingUpdates:
 
     def __init__(self) -> None:
         self.tasks: set[asyncio.Task[None]] = set()
-        self.updates = dict.fromkeys(UpdateOperation, 0)
-        self.items = dict.fromkeys(UpdateOperation, 0)
+        self.updates: dict[str, int] = dict.fromkeys(UpdateOperation, 0)
+        self.items: dict[str, int] = dict.fromkeys(UpdateOperation, 0)
         self.none = asyncio.Event()
 
     def __len__(self) -> int:

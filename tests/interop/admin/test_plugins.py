@@ -1,6 +1,10 @@
 """Authorizers of others as real clients meet them: Kafka's tools and AdminClient, kafka-python."""
 
+import http.server
 import os
+import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -13,13 +17,14 @@ from doorkeeper_wire.messages.metadata import (
     MetadataResponse,
 )
 from testkit.checkout import ROOT
-from testkit.clients import CLIENTS
+from testkit.clients import CLIENTS, DRIVERS
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.frames import FrameClient
 from testkit.kafka_acl_rows import allow, deny, listed
 from testkit.kafka_broker import free_port, jaas
 from testkit.kafka_target import USERS
 from testkit.kafka_tools import CallFailed, Done, KafkaTools
+from testkit.load import scaled
 from testkit.or_skip import or_skip
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -163,3 +168,58 @@ def _code(client: FrameClient) -> int:
     )
     code: int = client.ask(request, MetadataResponse, 9).topics[0].error_code
     return code
+
+
+class PolicyServer(http.server.BaseHTTPRequestHandler):
+    """Allows everything, but has no answer before a time."""
+
+    opens_s = 0.0
+
+    def do_GET(self) -> None:
+        """Answer one question of ``examples/authorizers/http_policy.py``."""
+        known = time.monotonic() >= self.opens_s
+        self.send_response(200 if known else 503)
+        self.end_headers()
+        self.wfile.write(b'{"allowed": true}')
+
+    def log_message(self, *_: Any) -> None:
+        """Stay quiet."""
+
+
+@pytest.mark.parametrize(
+    ("client", "program"),
+    [
+        ("confluent-kafka", "confluent_kafka_waits.py"),
+        ("kafka-python-3", "kafka_python_3_waits.py"),
+    ],
+)
+@pytest.mark.parametrize("away_s", [0.0, 6.0])
+def test_clients_wait_for_a_decision(
+    monkeypatch: pytest.MonkeyPatch, client: str, program: str, away_s: float
+) -> None:
+    """Nobody is refused while the policy server is asked, nor while it is away."""
+    policies = http.server.ThreadingHTTPServer(("127.0.0.1", 0), PolicyServer)
+    threading.Thread(target=policies.serve_forever, args=(0.05,), daemon=True).start()
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "examples" / "authorizers"), prepend=os.pathsep)
+    (library,) = (each for each in CLIENTS if each.name == client)
+    command = or_skip(lambda: library.command(DRIVERS / program))
+    keys = {
+        "http_policy_url": f"http://127.0.0.1:{policies.server_port}/allowed",
+        "doorkeeper_test_broker": "true",
+    }
+    try:
+        with served(
+            monkeypatch, "http_policy.HttpPolicy", {"PLAINTEXT": "PLAINTEXT"}, **keys
+        ) as addresses:
+            monkeypatch.setattr(PolicyServer, "opens_s", time.monotonic() + away_s)
+            done = subprocess.run(
+                [*command, addresses["PLAINTEXT"]],
+                capture_output=True,
+                text=True,
+                timeout=scaled(60),
+                check=False,
+            )
+    finally:
+        policies.shutdown()
+        policies.server_close()
+    assert (done.stdout, done.returncode) == ("sent\nread b'x'\n", 0), done.stderr[-2000:]

@@ -142,7 +142,8 @@ async def test_a_change_that_is_made_is_answered_whatever_fails_after_it(
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
     authorizer = HandAuthorizer(lambda bindings: [done(AclCreateResult())] * len(bindings))
     world = World(authorizer=authorizer)
-    world.context = world.context._replace(**{part: Faulty()})
+    faulty: dict[str, Any] = {part: Faulty()}
+    world.context = world.context._replace(**faulty)
     channel, transport = world.connect()
 
     channel.data_received(create(["a"]) + describe("behind"))
