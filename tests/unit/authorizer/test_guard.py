@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 import threading
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,7 @@ from doorkeeper.authorizer.contract import (
     Action,
     AuthorizationResult,
     Authorizer,
+    DecisionPending,
     completed,
 )
 from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision, name_of
@@ -171,6 +173,25 @@ def test_an_interrupt_is_not_the_plug_ins() -> None:
     """Ctrl-C in the middle of a call still ends the process."""
     with pytest.raises(KeyboardInterrupt):
         guarded(raises(KeyboardInterrupt())).authorize(ALICE, TWO)
+
+
+def test_a_decision_that_is_not_known_yet_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    """It passes from every read, so that the request waits; a count is unknown meanwhile."""
+    pending = DecisionPending(Future[None]())
+    guard = guarded(raises(pending))
+
+    reads: tuple[Callable[[], object], ...] = (
+        lambda: guard.authorize(ALICE, TWO),
+        lambda: guard.authorized_operations(ALICE, [ORDERS]),
+        lambda: guard.authorize_by_resource_type(ALICE, READ, ResourceType.TOPIC),
+        lambda: guard.acls(ANY_BINDING),
+    )
+    for read in reads:
+        with pytest.raises(DecisionPending) as caught:
+            read()
+        assert caught.value is pending
+    assert guard.acl_count() == -1
+    assert (guard.faults, caplog.records) == (0, [])
 
 
 def test_acls_are_read_once() -> None:
