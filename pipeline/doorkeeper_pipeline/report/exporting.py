@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper.acl.formats.csv import FORMULA
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper_pipeline.report.frames import Frames
-
-_FORMULA = r"^[=+\-@\t\r]"
 
 
 def export(frames: Frames, folder: Path) -> list[str]:
@@ -31,7 +31,7 @@ def export(frames: Frames, folder: Path) -> list[str]:
         flat = frame.with_columns(pl.col(column).list.join("; ") for column in lists)
         texts = [column for column, kind in flat.schema.items() if kind == pl.String]
         safe = flat.with_columns(
-            pl.when(pl.col(column).str.contains(_FORMULA))
+            pl.when(pl.col(column).str.contains(FORMULA))
             .then(pl.lit("'") + pl.col(column))
             .otherwise(pl.col(column))
             .alias(column)

@@ -144,6 +144,8 @@ def checks_of(parts: Parts, store_age_max_s: float) -> Mapping[str, Check]:
             f"{state}; revision {status.revision} of {status.head_revision},"
             f" {status.age_s:.1f} s old"
         )
+        if parts.log.state.stale:
+            return CheckResult(ok=False, detail=f"{detail}: too old, access is denied")
         # A shared store may return: until the state is too old, the node stays ready.
         return CheckResult(not parts.log.store.is_lost and status.age_s <= store_age_max_s, detail)
 

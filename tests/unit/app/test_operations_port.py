@@ -13,6 +13,7 @@ from doorkeeper.http.checks import Readiness
 from doorkeeper.limits import Limits
 from doorkeeper.metrics.hooks import StoreStatus
 from doorkeeper.metrics.series import Meters
+from doorkeeper.state.state import EMPTY
 from testkit.edge import Log
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class World:
         self.store = self
         self.unavailable: str | None = None
         self.is_lost = False
+        self.state = EMPTY
         self.is_loaded, self.is_draining = True, False
         self.authorizer: Any = object()
         self.notice = ""
@@ -95,6 +97,18 @@ def test_a_shared_store_that_is_away_is_tolerated_for_a_time() -> None:
     world.sight_now = world.sight_now._replace(age_s=60.1)
 
     assert world.wrong() == ["store"]
+
+
+def test_a_node_that_denies_everybody_is_not_ready() -> None:
+    """Its maximum age may be shorter than the one of readiness."""
+    world = World()
+    world.sight_now = StoreStatus(reachable=False, revision=4, head_revision=4, age_s=5.0)
+    world.state = EMPTY._replace(stale=True)
+
+    assert world.verdicts()["store"] == (
+        False,
+        "reachable; revision 4 of 4, 5.0 s old: too old, access is denied",
+    )
 
 
 def test_an_own_store_that_is_lost_is_not_tolerated() -> None:

@@ -4,13 +4,17 @@
     User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
 
 kafka-ui names the first column ``Principal``. Columns may be in any order.
+
+A spreadsheet would run a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
+return, and names come from outside: such a cell begins with an apostrophe, which reading removes.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.formats.names import FormatError, binding_of
 
@@ -28,6 +32,11 @@ SECURITY_MANAGER = (
     "PermissionType",
     "Host",
 )
+FORMULA: Final = r"^'*[=+\-@\t\r]"
+"""Cells that get an apostrophe. Those that have some get one more: so reading finds each again."""
+
+_FORMULA = re.compile(FORMULA)
+
 KAFKA_UI = ("Principal", *SECURITY_MANAGER[1:])
 _HEADERS = {frozenset(SECURITY_MANAGER), frozenset(KAFKA_UI)}
 
@@ -70,14 +79,22 @@ def cells_of(binding: AclBinding) -> tuple[str, ...]:
     """Return a binding's row: a cell for each column of ``SECURITY_MANAGER``."""
     (resource_type, name, pattern_type), entry = binding
     return (
-        entry.principal,
+        _escaped(entry.principal),
         resource_type.name,
         pattern_type.name,
-        name,
+        _escaped(name),
         entry.operation.name,
         entry.permission_type.name,
-        entry.host,
+        _escaped(entry.host),
     )
+
+
+def _escaped(cell: str) -> str:
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _unescaped(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def _header(row: list[str], line: int) -> list[str]:
@@ -94,7 +111,7 @@ def _header(row: list[str], line: int) -> list[str]:
 def _binding(header: list[str], row: list[str], line: int, *, bare_principals: bool) -> AclBinding:
     if len(row) != len(header):
         raise FormatError(f"found {len(row)} cells; expected are {len(header)}", line)
-    cells = dict(zip(header, row, strict=True))
+    cells = dict(zip(header, map(_unescaped, row), strict=True))
     try:
         return binding_of(
             resource=cells["ResourceType"],

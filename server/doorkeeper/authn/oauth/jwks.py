@@ -77,10 +77,18 @@ def parse(data: bytes) -> KeySet:
         raise ValueError(f"no JSON Web Key Set: {error}") from None
     if not isinstance(members, list) or len(members) > KEYS_MAX:
         raise ValueError(f'no JSON Web Key Set: "keys" must be a list of at most {KEYS_MAX} keys')
-    keys, left_out = [], []
+    keys: list[VerificationKey] = []
+    left_out: list[str] = []
     for number, member in enumerate(members, 1):
         try:
-            keys.append(_key(member))
+            key = _key(member)
+            # RFC 7517, 4.5: distinct, but for equivalent keys of different types. As a broker does,
+            # the first one counts.
+            if key.kid is not None and any(
+                key.kid == other.kid and key.algorithms & other.algorithms for other in keys
+            ):
+                raise ValueError("its kid is that of an earlier key")  # noqa: TRY301 - as the others
+            keys.append(key)
         except ValueError as error:
             left_out.append(f"key {number}: {error}")
     if not keys:

@@ -151,6 +151,9 @@ def _header(part: str) -> tuple[str | None, str]:
         raise TokenRefused("the id of the key is no text")
     if "crit" in header or "b64" in header:
         raise TokenRefused("the token has a critical header")
+    # A header of encrypted tokens (RFC 7516): whoever set it expects another payload.
+    if "zip" in header:
+        raise TokenRefused("the token has the header zip, which a signed one cannot have")
     return kid, algorithm
 
 

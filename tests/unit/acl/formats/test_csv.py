@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv as rows_of_csv
+import io
+
 import pytest
 
 from doorkeeper.acl.formats import csv
-from testkit.acl import READ, allow, topic
+from testkit.acl import READ, allow, group, topic
 
 BINDING = allow('a "b", c', READ, topic("orders"))
 
@@ -25,3 +28,17 @@ def test_both_headers(header: tuple[str, ...]) -> None:
     )
     assert csv.read(text) == [BINDING]
     assert csv.read(reordered) == [allow("alice", READ, topic("orders"))]
+
+
+@pytest.mark.parametrize(
+    "name", ["=HYPERLINK(1)", "+1", "-1", "@a", "\t=1", "\r=1", "'=1", "''-", "'a"]
+)
+def test_no_name_is_a_formula_of_a_spreadsheet(name: str) -> None:
+    """Such a cell begins with an apostrophe; it is read back as the same name."""
+    binding = allow("alice", READ, group(name))
+
+    text = csv.write([binding])
+
+    _, row = rows_of_csv.reader(io.StringIO(text, newline=""))
+    assert row[3] == (name if name == "'a" else f"'{name}")
+    assert csv.read(text) == [binding]

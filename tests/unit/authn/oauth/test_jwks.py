@@ -61,6 +61,20 @@ def test_other_keys_are_left_out(member: Any) -> None:
     assert [reason.partition(":")[0] for reason in found.left_out] == ["key 1"]
 
 
+def test_of_keys_with_one_id_the_first_counts() -> None:
+    """A second one of its type is left out; one of another type may be an equivalent (RFC 7517)."""
+    first = public(key_of("EC", "k"))
+    members = [first, public(key_of("EC", "k")), public(key_of("RSA", "k"))]
+    members += [public(key_of("EC")), public(key_of("EC"))]
+
+    found = parse(json.dumps({"keys": members}).encode())
+
+    assert [each.kid for each in found.keys] == ["k", "k", None, None]
+    assert found.left_out == ("key 2: its kid is that of an earlier key",)
+    alone = parse(json.dumps({"keys": [first]}).encode())
+    assert found.keys[0].key.as_dict() == alone.keys[0].key.as_dict()
+
+
 def test_a_small_key_is_left_out() -> None:
     """1024 bits are too few, as Kafka finds."""
     with pytest.raises(ValueError, match="no key that can be used; key 1: it is no RSA key"):

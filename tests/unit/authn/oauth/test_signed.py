@@ -93,6 +93,7 @@ FORGED = {
     "a key that is not here": signed(CLAIMS, key_of("EC"), "ES256", kid="other"),
     "a key of another kind": signed(CLAIMS, key_of("RSA", "k"), "RS256"),
     "a critical header": signed(CLAIMS, key_of("EC", "k"), "ES256", crit=["exp"], exp=1),
+    "a compressed payload": signed(CLAIMS, key_of("EC", "k"), "ES256", zip="DEF"),
     "an id that is no text": signed(CLAIMS, key_of("EC"), "ES256", kid="7").replace(
         encoded({"alg": "ES256", "kid": "7"}), encoded({"alg": "ES256", "kid": 7})
     ),
