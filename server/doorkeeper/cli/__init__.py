@@ -72,14 +72,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from doorkeeper.cli.interrupts import end_interrupted  # noqa: PLC0415  as above
 
         end_interrupted()
-    except OSError as error:
-        if serves or error.errno != errno.ENOSPC:
+    except (ImportError, MemoryError, OSError, RuntimeError) as error:
+        if _is_of_memory(error):
+            from doorkeeper.cli.terminal import fail  # noqa: PLC0415  as above
+
+            text = str(error) or "MemoryError"
+            fail([f"not enough memory: {text}; raise the limit (ulimit -v, that of the cgroup)"])
+        if serves or not isinstance(error, OSError) or error.errno != errno.ENOSPC:
             raise
         from doorkeeper.cli.terminal import fail  # noqa: PLC0415  as above
 
         # Python flushes stdout at its exit, fails again, and would print a second message.
         os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
         fail([f"{error.filename or 'standard output'}: {error.strerror}"])
+
+
+def _is_of_memory(error: Exception) -> bool:
+    """Return whether memory, or room for a thread, is what the process lacks."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    # Python has no class for the last two: a thread, and the code of a library.
+    texts = ("can't start new thread", "failed to map segment", "cannot allocate memory")
+    return isinstance(error, MemoryError) or any(text in str(error).lower() for text in texts)
 
 
 def _fill_standard_descriptors() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import pytest
 from click.testing import CliRunner
 
+from doorkeeper.cli import main
 from doorkeeper.cli.commands import doorkeeper
 from testkit.load import scaled
 
@@ -95,3 +99,38 @@ def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
 
     assert ended.returncode == 1
     assert ended.stderr == "doorkeeper: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (MemoryError(), "MemoryError"),
+        (RuntimeError("can't start new thread"), "can't start new thread"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "[Errno 12] Cannot allocate memory"),
+        (ImportError("x.so: failed to map segment from shared object"), "x.so: failed to map"),
+    ],
+)
+@pytest.mark.parametrize("words", [["serve"], ["acls", "list"]])
+def test_too_little_memory_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    text: str,
+    words: list[str],
+) -> None:
+    """In a server too; any other fault of the program keeps its traceback."""
+
+    def fails(*_arguments: object, **_options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(doorkeeper, "main", fails)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+    with pytest.raises(SystemExit) as end:
+        main(words)
+
+    assert end.value.code == 1
+    assert capsys.readouterr().err.startswith(f"doorkeeper: not enough memory: {text}")
+    error = RuntimeError("a fault")
+    with pytest.raises(RuntimeError, match="a fault"):
+        main(words)
