@@ -16,6 +16,7 @@ from doorkeeper.acl.formats import choosing
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
 from doorkeeper_pipeline.evaluation.evidence import describe_doubt
+from doorkeeper_pipeline.evaluation.unread import describe_unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,6 +85,7 @@ def summary_of(proposal: Proposal) -> list[str]:
         *(f"stays, as accepted: {text_of(each)}" for each in proposal.accepted),
         *_covered_names(proposal),
         *([ascii(doubt)[1:-1]] if (doubt := describe_doubt(proposal.doubtful)) else []),
+        *(ascii(each)[1:-1] for each in describe_unread(proposal.unread)),
         *_risks(proposal),
     ]
 

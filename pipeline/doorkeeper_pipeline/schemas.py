@@ -927,6 +927,18 @@ FILES = Table(
             nullable=True,
             meaning="The days of UTC with decisions that were allowed, as 2026-11-22; null in rows of a release that did not know them.",
         ),
+        Column(
+            name="unread_principals",
+            type=ListOf("string"),
+            nullable=True,
+            meaning="The principals that its lines in quarantine may be about, and other readings of those of its decisions, sorted: their grants may be in use. Null in rows of a release that did not know them.",
+        ),
+        Column(
+            name="nameless",
+            type="int64",
+            nullable=True,
+            meaning="Pieces in quarantine whose principal cannot be read either; null in rows of a release that did not know them.",
+        ),
         Column(name="run_id", type="string", meaning="The run that read it last."),
     ),
     partitioned_by=(),

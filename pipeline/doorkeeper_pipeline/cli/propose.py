@@ -118,6 +118,7 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper acls apply changes.json kafka://b:9092 --plan --other-address
       doorkeeper-pipeline propose --out access --kind least-privilege --principal User:alice
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
+    from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.agreement import evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep, logs_of  # noqa: PLC0415  heavy
@@ -143,7 +144,11 @@ def command(  # noqa: PLR0913  one for each option
         proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
         check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
         tell("looking for what was used, and what is redundant")
-        asked = replace(asked, doubtful=frozenset() if accept_lost_access else proof.doubtful)
+        asked = (
+            replace(asked, unread=NOTHING_UNREAD)
+            if accept_lost_access
+            else replace(asked, doubtful=proof.doubtful)
+        )
         wanted = replace(wanted, accepted=asked.acls.with_ids(accepted))
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
     keep(out, tables_of(proposal, kinds), cluster)

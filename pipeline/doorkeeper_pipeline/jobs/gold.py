@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL
+from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -71,6 +72,7 @@ class GoldInput:
             history.
         lacking: Why the evidence is not enough to recommend a removal; empty where it is.
         doubtful: The principals with decisions that contradict the ACLs.
+        unread: The lines that could not be read for certain, which may be uses.
         indexes: The indexes that were compiled already.
 
     """
@@ -86,6 +88,7 @@ class GoldInput:
     since: dt.datetime | None = None
     lacking: tuple[str, ...] = ()
     doubtful: frozenset[str] = frozenset()
+    unread: UnreadLines = NOTHING_UNREAD
     indexes: Indexes = field(default_factory=Indexes, repr=False, compare=False)
 
     @property
@@ -105,10 +108,11 @@ class GoldInput:
     def is_doubtful(self, binding: AclBinding) -> bool:
         """Return whether a binding must stay because it applies to a doubtful principal.
 
-        A binding of ``User:*`` applies to each of them.
+        Such are those of lines that were not read, too: these may be uses. A binding of ``User:*``
+        applies to each of them.
         """
-        principal = binding.entry.principal
-        return bool(self.doubtful) and principal in (*self.doubtful, WILDCARD_PRINCIPAL)
+        principals = self.doubtful | self.unread.principals
+        return bool(principals) and binding.entry.principal in principals | {WILDCARD_PRINCIPAL}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +147,7 @@ class Proposal:
         doubtful: The principals for whom nothing is proposed, since their decisions contradict the
             ACLs; sorted.
         accepted: The bindings that stay since their owners accepted them, sorted.
+        unread: The lines that could not be read for certain, whose principals get no proposal.
         closing: The removed bindings without which no ACL is about their names. They are open to
             all then, if ``allow.everyone.if.no.acl.found`` is set on the cluster after all.
 
@@ -157,6 +162,7 @@ class Proposal:
     doubtful: tuple[str, ...] = ()
     accepted: tuple[AclBinding, ...] = ()
     closing: tuple[AclBinding, ...] = ()
+    unread: UnreadLines = NOTHING_UNREAD
 
 
 class GoldJob(NamedTuple):
@@ -201,7 +207,7 @@ GOLD_JOBS: tuple[GoldJob, ...] = (
     GoldJob(
         "grants:grants",
         ("grant_usage", "unused_grants", "overbroad_grants"),
-        (*_DECIDED, "lacking", "doubtful"),
+        (*_DECIDED, "lacking", "doubtful", "unread"),
     ),
     GoldJob("denied:denied_accesses", ("denied",), _DECIDED),
     GoldJob("least_privilege:least_privilege", ("least_privilege",), _DECIDED),

@@ -8,6 +8,7 @@ import polars as pl
 
 from doorkeeper_pipeline.columns import CLUSTER
 from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.evaluation.unread import unread_in_files
 from doorkeeper_pipeline.jobs import sums
 from doorkeeper_pipeline.jobs.belonging import cluster_in
 from doorkeeper_pipeline.jobs.broker_logs import broker_logs
@@ -56,6 +57,7 @@ def history(
             f" {out}"
         )
     bindings = acl_sets.read(acls) if acls else chosen.own(tables.read("bindings"))
+    files = tables.read("files").to_dicts()
     days = chosen.own(tables.read("days")).drop(CLUSTER.name)
     return GoldInput(
         engine=engine,
@@ -65,6 +67,7 @@ def history(
         bindings=bindings.to_arrow(),
         policy=policy,
         networks=networks,
+        unread=unread_in_files(files, chosen.name),
     )
 
 

@@ -75,6 +75,7 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         least_privilege=table_of(privileges, table),
         backtest=table,
         doubtful=tuple(sorted(asked.doubtful)),
+        unread=asked.unread,
         accepted=tuple(sorted(wanted.accepted & set(acls.bindings))),
         # No log proves that the option is off: without it the resources are shut, else open.
         closing=tuple(sorted(closing(proposed, removed, Policy(allow_everyone=True)))),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from doorkeeper_pipeline.errors import PipelineError, Unreadable
+from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines, sum_unread
 from doorkeeper_pipeline.sources import (
     authorizer_log,
     cloudevents,
@@ -27,6 +28,7 @@ from doorkeeper_pipeline.sources import (
 from doorkeeper_pipeline.sources.files import identify
 from doorkeeper_pipeline.sources.parsed import sum_parts
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
+from doorkeeper_pipeline.sources.unread import unread_in
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
 
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.tables.source_file import SourceFile
     from doorkeeper_pipeline.topics.lines import RecordLines
     from doorkeeper_pipeline.topics.ranges import RecordRange
+
+NORMALISED = "lines whose principal is printed as an object, of which type and name were taken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +81,7 @@ class ReadResult:
     hours: tuple[str, ...] = ()
     allowed_days: frozenset[str] = frozenset()
     clusters: frozenset[str] = frozenset()
+    unread: UnreadLines = NOTHING_UNREAD
     parts: tuple[DataFile, ...] = ()
     warnings: tuple[tuple[str, int], ...] = ()
     failure: str = ""
@@ -178,6 +183,7 @@ def _sum_results(file_id: str, results: Sequence[ReadResult], failure: str) -> R
         hours=tuple(sorted({hour for result in results for hour in result.hours})),
         allowed_days=frozenset().union(*(result.allowed_days for result in results)),
         clusters=frozenset().union(*(result.clusters for result in results)),
+        unread=sum_unread(result.unread for result in results),
         parts=tuple(part for result in results for part in result.parts),
         warnings=tuple(warnings.items()),
         failure=failure,
@@ -265,6 +271,8 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
     warnings = contents.check("lines", lines)
     if parsed.damaged:
         warnings["compressed files that break off: what follows in them is missing"] = 1
+    if parsed.normalised:
+        warnings[NORMALISED] = parsed.normalised
     if not lines.is_empty():
         parts.append(write_part(task.out, "lines", lines, name))
     if not parsed.quarantine.is_empty():
@@ -292,6 +300,7 @@ def _write_rows(task: ReadTask, parsed: Parsed, number: int = 0) -> ReadResult:
         hours=tuple(hours),
         allowed_days=frozenset(allowed["minute"].dt.strftime("%Y-%m-%d").unique()),
         clusters=frozenset(lines["cluster"].unique()) - {""},
+        unread=unread_in(parsed.quarantine, lines["principal"].unique()),
         parts=tuple(parts),
         warnings=tuple(warnings.items()),
     )

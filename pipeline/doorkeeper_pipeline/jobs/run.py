@@ -19,6 +19,12 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.columns import CLUSTER
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds, describe_doubt
+from doorkeeper_pipeline.evaluation.unread import (
+    NOTHING_UNREAD,
+    describe_unread,
+    sum_unread,
+    unread_in_files,
+)
 from doorkeeper_pipeline.jobs import gold, sums
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from doorkeeper_pipeline.jobs.belonging import (
@@ -173,6 +179,7 @@ class _Run:
         self._warnings: dict[str, int] = {}
         self._copied = 0
         self._texts: list[str] = []
+        self._unread_lines = NOTHING_UNREAD
         self._empty_set = False
         self._asked: dict[str, Any] = {}
         self._digests: dict[str, str] = {}
@@ -199,6 +206,7 @@ class _Run:
         if not any(row["clusters"] for row in files.values()):
             check_name(known_name(self._tables), self._request.cluster)
         self._write_bindings(bindings)
+        self._unread_lines = unread_in_files(files.values(), self._cluster.name)
         self._decisions(self._hours(work, files), files)
         rows = {"decisions files": len(self._change.parts("decisions"))}
         gold_rows, proof = self._gold(bindings, broker_logs(files.values()))
@@ -405,6 +413,7 @@ class _Run:
     ) -> dict[str, Any]:
         first = [result.first_ts for result in results if result.first_ts is not None]
         last = [result.last_ts for result in results if result.last_ts is not None]
+        unread = sum_unread(result.unread for result in results)
         return {
             "file_id": file_id,
             "path": file.path,
@@ -428,6 +437,8 @@ class _Run:
             "end_offset": file.records and file.records.end,
             "allowed_days": sorted(frozenset().union(*(result.allowed_days for result in results))),
             "hours": sorted({hour for result in results for hour in result.hours}),
+            "unread_principals": sorted(unread.principals),
+            "nameless": unread.nameless,
             "run_id": self._around.run_id,
         }
 
@@ -533,7 +544,11 @@ class _Run:
         if self._empty_set:
             # As a listing is that failed: then nothing is known about grants.
             proof = proof._replace(causes=(EMPTY_SET, *proof.causes), contradicts=True)
-        values.update(lacking=proof.lacking, doubtful=sorted(proof.doubtful))
+        values.update(
+            lacking=proof.lacking,
+            doubtful=sorted(proof.doubtful),
+            unread=sorted(self._unread_lines.principals),
+        )
         for_gold = cache(
             lambda: replace(
                 for_basis(),
@@ -541,6 +556,7 @@ class _Run:
                 undated=(),
                 lacking=proof.lacking,
                 doubtful=proof.doubtful,
+                unread=self._unread_lines,
             )
         )
         for job in gold.GOLD_JOBS:
@@ -628,6 +644,7 @@ class _Run:
         self._texts += proof.causes
         if doubt := describe_doubt(proof.doubtful):
             self._texts.append(doubt)
+        self._texts += describe_unread(self._unread_lines)
         self._texts += (f"not enough evidence to remove an ACL: {each}" for each in proof.lacking)
 
     def _row(self, work: manifest.Work, results: dict[str, list[ReadResult]]) -> dict[str, Any]:

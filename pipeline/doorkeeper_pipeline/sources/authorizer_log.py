@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from doorkeeper.acl.formats import authorizer_message
+from doorkeeper.acl.formats import authorizer_message, logged_principals
 from doorkeeper.acl.formats.authorizer_message import (
     BEGIN,
     END,
@@ -100,8 +100,9 @@ _TYPES = {
     "User": "USER",
 }
 _PLAIN = (
-    r"^(?P<level>[A-Z]+) Principal = (?P<principal>(?:[^ ]| [^i])+) is (?P<outcome>Allowed|Denied)"
-    rf" operation = (?P<operation>{'|'.join(OPERATIONS)}) from host = (?P<host>[^ ]+)"
+    rf"^(?P<level>[A-Z]+) Principal = (?P<principal>{logged_principals.PLAIN}(?:[^ ]| [^i])+)"
+    r" is (?P<outcome>Allowed|Denied)"
+    rf" operation = (?P<operation>{'|'.join(OPERATIONS)}) from host = (?P<host>[^ /\\][^ ]*)"
     rf" on resource = (?P<resource_type>{'|'.join(_TYPES)}):LITERAL:(?P<resource_name>[^ \n]+)"
     r" for request = (?P<api>[A-Za-z]+) with resourceRefCount = (?P<references>[0-9]+)"
     r" based on rule (?:(?P<rule>SuperUser|DefaultAllow|DefaultDeny)"
@@ -128,7 +129,14 @@ _AGREES = (
 """As ``authorizer_message.agrees``; the others are read one by one, and become bad."""
 
 _NOTHING = (None,) * len(_FIELDS)
-_MESSAGES = {"rest": pl.String(), "kind": pl.Int8(), "reason": pl.String(), **_FIELDS}
+_NORMALISED = "normalised"
+_MESSAGES = {
+    "rest": pl.String(),
+    "kind": pl.Int8(),
+    "reason": pl.String(),
+    _NORMALISED: pl.Boolean(),
+    **_FIELDS,
+}
 _ODD = {
     "minute": pl.String(),
     "lines": pl.Int64(),
@@ -393,12 +401,14 @@ def _parse(frame: _Frame, odd: Parsed, zone: str) -> Parsed:
     timed = decisions.filter(pl.col("first_ts").is_not_null()).select(list(DECISIONS))
     ignored = read_ones.filter(pl.col("kind") == IGNORED)["time"].list.len().sum()
     regular = pl.concat(broken).unique("byte_offset")
+    normalised = messages.filter(_NORMALISED)["time"].list.len().sum()
     return Parsed(
         decisions=sum_decisions(pl.concat([timed, odd.decisions])) if len(odd.decisions) else timed,
         quarantine=pl.concat([regular, odd.quarantine]).sort("byte_offset"),
         lines=frame.physical,
         ignored=int(ignored) + odd.ignored,
         quarantined=len(regular) + odd.quarantined,
+        normalised=int(normalised) + odd.normalised,
         damaged=odd.damaged,
     )
 
@@ -414,13 +424,18 @@ def _messages(rests: pl.DataFrame) -> pl.DataFrame:
         found = authorizer_message.read(level, text)
         match found:
             case Message():
-                rows.append((rest, MESSAGE, None, *found))
+                rows.append((rest, MESSAGE, None, is_normalised(text, found), *found))
             case Bad(reason):
-                rows.append((rest, BAD, reason, *_NOTHING))
+                rows.append((rest, BAD, reason, False, *_NOTHING))
             case _:
-                rows.append((rest, IGNORED, None, *_NOTHING))
+                rows.append((rest, IGNORED, None, False, *_NOTHING))
     others = pl.DataFrame(rows, schema=_MESSAGES, orient="row")
     return pl.concat([_plain_messages(plain), others])
+
+
+def is_normalised(text: str, message: Message) -> bool:
+    """Say whether a text has another principal than its message: an object, taken apart."""
+    return not text.removeprefix("Principal = ").startswith(f"{message.principal} is ")
 
 
 def _plain_messages(groups: pl.DataFrame) -> pl.DataFrame:
@@ -428,6 +443,7 @@ def _plain_messages(groups: pl.DataFrame) -> pl.DataFrame:
     return groups.with_columns(
         kind=pl.when(pl.col("references") == "0").then(IGNORED).otherwise(MESSAGE).cast(pl.Int8),
         reason=pl.lit(None, pl.String),
+        normalised=pl.lit(value=False),
         resource_type=pl.col("resource_type").replace_strict(
             _TYPES, default=None, return_dtype=pl.String
         ),
@@ -521,6 +537,10 @@ def _odd(pieces: list[tuple[int, bytes]], zone: str) -> Parsed:
         quarantine=quarantine_frame(bad),
         ignored=ignored,
         quarantined=quarantined + int(untimed["lines"].sum()),
+        normalised=sum(
+            is_normalised(piece.decode("utf-8", "replace").partition("Principal = ")[2], message)
+            for _, piece, (_, message) in records
+        ),
     )
 
 

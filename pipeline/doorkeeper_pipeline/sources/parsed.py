@@ -88,6 +88,8 @@ class Parsed:
         lines: How many lines, or events, the piece has.
         ignored: How many of them are known and say no decision.
         quarantined: How many of them are in quarantine, where a piece may have several.
+        normalised: How many lines have a principal that is printed as an object, see
+            ``doorkeeper.acl.formats.logged_principals``.
         missing: Decisions that the source itself says are missing.
         damaged: How many files break off in it: the rest of each is unknown.
 
@@ -98,6 +100,7 @@ class Parsed:
     lines: int = 0
     ignored: int = 0
     quarantined: int = 0
+    normalised: int = 0
     missing: int = 0
     damaged: int = 0
 
@@ -116,6 +119,7 @@ def join_pieces(pieces: Iterable[Parsed]) -> Parsed:
         lines=sum(each.lines for each in found),
         ignored=sum(each.ignored for each in found),
         quarantined=sum(each.quarantined for each in found),
+        normalised=sum(each.normalised for each in found),
         missing=sum(each.missing for each in found),
         damaged=sum(each.damaged for each in found),
     )

@@ -9,7 +9,8 @@ Nothing in it is escaped, and names hold spaces, ``=``, line breaks and whole me
 fixed head is read from the left (its first occurrence counts), the fixed tail from the right, and
 the name of the resource is the rest. Where a tail can be read in two ways, because the rule
 holds a name too, the reading counts whose ACL fits the request; of several, the one furthest right.
-If none fits, the line is no decision of a broker.
+If none fits, the line is no decision of a broker. The principal is the one that ACLs have, see
+``logged_principals``; the slash with which Java prints an address is not part of the host.
 
     era  releases          operation  pattern  tail
     A    0.9 - 1.1         Read       no       none
@@ -28,7 +29,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from doorkeeper.acl.formats import request_words
+from doorkeeper.acl.formats import logged_principals, request_words
 
 MESSAGES_MAX = 1 << 18
 """Distinct messages that a process keeps parsed: some 100 MB. A day of a real cluster has fewer."""
@@ -74,9 +75,16 @@ END = " (kafka.authorizer.logger)"
 BEGIN = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
 """The beginning of a record of any logger."""
 
-OTHER_RECORD = re.compile(BEGIN.pattern + r".* \((?!kafka\.authorizer\.logger)[\w.$-]+\)\Z")
-"""A record of another logger."""
+FOREIGN = r"\[(?:ALLOW|DENY)\] Auth request "
+"""How messages of Aiven's authorizer begin, and of others made after it."""
 
+OTHER_RECORD = re.compile(
+    BEGIN.pattern + rf"(?!{FOREIGN}).* \((?!kafka\.authorizer\.logger)[\w.$-]+\)\Z"
+)
+"""A record of another logger that says no decision."""
+
+_FOREIGN_RECORD = re.compile(BEGIN.pattern + FOREIGN)
+_FOREIGN = "a decision of another authorizer, which has rules of its own: only Kafka's are read"
 _INNER = re.compile(r"\n" + BEGIN.pattern)
 _RECORD = re.compile(
     r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ([A-Z]+) (.*) \(kafka\.authorizer\.logger\)\Z",
@@ -109,6 +117,8 @@ def read_record(text: str) -> Record | Ignored | Bad:
     if not text.strip() or OTHER_RECORD.match(text):
         return Ignored("a line of another logger")
     found = _RECORD.match(text)
+    if _FOREIGN_RECORD.match(text):
+        return Bad(_FOREIGN)
     if found is None:
         return Bad("no record: expected is '[time] LEVEL message (kafka.authorizer.logger)'")
     if _INNER.search(text):
@@ -132,7 +142,11 @@ def read(level: str, text: str) -> Message | Ignored | Bad:
 
 
 def _message(level: str, head: re.Match[str], rest: str) -> Message | Ignored:
-    principal, outcome, letter, operation, host, resource_type = head.groups()
+    logged, outcome, letter, operation, host, resource_type = head.groups()
+    principal = logged_principals.read(logged).principal
+    if not principal:
+        raise ValueError("the principal cannot be told from the text: expected is Type:name")
+    host = host.removeprefix("\\").removeprefix("/")
     tail = _standard_tail(rest, resource_type, principal, host) if letter == "o" else None
     if letter == "o" and tail is None:
         raise ValueError("the end is missing: expected is '... based on rule ...'")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pytest
 
 LINE = (
-    "[2026-11-22 07:10:00,000] INFO Principal = odd is Denied Operation = Read from host = h on"
+    "[2026-11-22 07:10:00,000] INFO Principal = User:o is Denied Operation = Read from host = h on"
     " resource = Topic:x (kafka.authorizer.logger)\n"
 )
 

@@ -1,0 +1,62 @@
+"""Lines that could not be read for certain, and whose grants they may have used.
+
+Absence from a log is no evidence against a grant while lines of its principal were not read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+LISTED_MAX = 5
+
+
+class UnreadLines(NamedTuple):
+    """The principals that such lines may be about, and how many lines say nothing of theirs."""
+
+    principals: frozenset[str] = frozenset()
+    nameless: int = 0
+
+
+NOTHING_UNREAD = UnreadLines()
+
+
+def sum_unread(parts: Iterable[UnreadLines]) -> UnreadLines:
+    """Return the lines of several pieces together."""
+    found = list(parts)
+    principals = frozenset[str]().union(*(each.principals for each in found))
+    return UnreadLines(principals, sum(each.nameless for each in found))
+
+
+def unread_in_files(files: Iterable[Mapping[str, Any]], cluster: str) -> UnreadLines:
+    """Return the lines of a cluster by rows of the table files.
+
+    Of files that an earlier release read, all lines in quarantine are nameless.
+    """
+    return sum_unread(
+        UnreadLines(
+            frozenset(file["unread_principals"] or ()),
+            file["quarantined"] if file["nameless"] is None else file["nameless"],
+        )
+        for file in files
+        if not file["clusters"] or cluster in file["clusters"]
+    )
+
+
+def describe_unread(unread: UnreadLines) -> Iterator[str]:
+    """Yield what lines that were not read mean for proposals."""
+    names = sorted(unread.principals)
+    if names:
+        more = f" and {len(names) - LISTED_MAX:,} more" if len(names) > LISTED_MAX else ""
+        yield (
+            f"nothing is proposed for {', '.join(names[:LISTED_MAX])}{more}, nor for User:*: lines"
+            " that could not be read for certain may be theirs (table quarantine)"
+        )
+    if unread.nameless:
+        lines = "line names" if unread.nameless == 1 else "lines name"
+        yield (
+            f"{unread.nameless:,} quarantined {lines} no principal: any grant may have been used"
+            " there"
+        )

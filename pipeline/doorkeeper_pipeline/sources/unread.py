@@ -1,0 +1,93 @@
+"""Principals that lines which are not certain may be about: their grants may be in use.
+
+Such are the lines in quarantine, and decisions whose principal has another reading, see
+``doorkeeper.acl.formats.logged_principals``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from doorkeeper.acl.formats import logged_principals
+from doorkeeper_pipeline.evaluation.unread import UnreadLines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+READINGS_MAX = 8
+"""Ends of a principal that are tried in a line: a name may hold what follows it."""
+
+_BEGIN = "Principal = "
+_END = " is "
+_NEXT_RECORD = re.compile(r"\n\[?\d{4}-\d\d-\d\d")
+_CUT_LINE = re.compile(rf"\s*({logged_principals.PLAIN}.*?) is (?:Allowed|Denied) ", re.DOTALL)
+_OTHER_AUTHORIZER = re.compile(r"\bAuth request \w+ on .* by (\w+) (\S+)")
+_FIELD = re.compile(r'"principal"\s*:\s*"((?:[^"\\]|\\.)*)"')
+_USER = re.compile(r'"user"\s*:\s*\{[^{}]*?"name"\s*:\s*"((?:[^"\\]|\\.)*)"')
+
+
+def unread_in(quarantine: pl.DataFrame, principals: Iterable[str]) -> UnreadLines:
+    """Return those of the rows of a quarantine, and of the principals of decisions.
+
+    A compressed file that breaks off has a row without a text, which is no line.
+    """
+    lines = quarantine.filter(pl.col("text") != "")
+    # Without its time a line is the same as others.
+    texts = lines.select(text=pl.col("text").str.replace(r"(?s)\A.*?(Principal = )", "${1}"))
+    found: set[str] = set()
+    nameless = 0
+    for text, count in texts.group_by("text").len().iter_rows():
+        named = principals_of(text)
+        found |= named.principals
+        nameless += named.nameless * count
+    for principal in principals:
+        found |= logged_principals.read(principal).alternatives
+    return UnreadLines(frozenset(found), nameless)
+
+
+def principals_of(text: str) -> UnreadLines:
+    """Return the principals that a line which cannot be read may be about.
+
+    It is nameless if it has none, or another line is torn in it whose principal is cut. A name may
+    hold what looks like its end.
+    """
+    readings, is_nameless = _readings(text)
+    found: set[str] = set()
+    for each in readings:
+        for text_of in {each, _unescaped(each)}:
+            principal = logged_principals.read(text_of)
+            found |= principal.alternatives | {principal.principal}
+    found.discard("")
+    return UnreadLines(frozenset(found), int(is_nameless or not found))
+
+
+def _readings(text: str) -> tuple[set[str], bool]:
+    """Return the texts that may be principals, and whether one is cut."""
+    pieces = text.split(_BEGIN)[1:]
+    readings: set[str] = set()
+    is_cut = False
+    for piece in pieces:
+        parts = _NEXT_RECORD.split(piece)[0].split(_END)[:READINGS_MAX]
+        readings.update(_END.join(parts[:count]) for count in range(1, len(parts)))
+        is_cut = is_cut or len(parts) == 1
+    if not pieces:
+        cut = _CUT_LINE.match(text)
+        readings.update([cut[1]] if cut else ())
+        readings.update(f"{each[1]}:{each[2]}" for each in _OTHER_AUTHORIZER.finditer(text))
+        readings.update(each[1] for each in _FIELD.finditer(text))
+        readings.update(f"User:{each[1]}" for each in _USER.finditer(text))
+    return readings, is_cut
+
+
+def _unescaped(text: str) -> str:
+    """Return the text of a JSON string, in case it is a part of one."""
+    if "\\" not in text:
+        return text
+    try:
+        return msgspec.json.decode(f'"{text}"', type=str)
+    except msgspec.DecodeError:
+        return text

@@ -1,0 +1,175 @@
+"""Lines that were not read for certain may be uses: what they may be about is not removed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper_pipeline.cli.commands import pipeline
+from doorkeeper_pipeline.evaluation.unread import UnreadLines, describe_unread, unread_in_files
+from doorkeeper_pipeline.tables import delta
+from testkit.histories import NO_THRESHOLDS
+from testkit.pipeline_runs import Output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host\n"
+ACLS = (
+    HEAD
+    + "User:app,TOPIC,LITERAL,events,READ,ALLOW,*\n"
+    + "User:svc,TOPIC,LITERAL,orders,READ,ALLOW,*\n"
+    + "User:*,TOPIC,LITERAL,idle,READ,ALLOW,*\n"
+    + "User:idle,TOPIC,LITERAL,idle,READ,ALLOW,*\n"
+)
+DAYS, USUAL = 4, 12
+SVC = (
+    "[2026-11-{day:02} 20:00:00,000] DEBUG Principal = User:svc is Allowed Operation = Read from"
+    " host = 10.1.2.3 on resource = Topic:LITERAL:orders for request = Fetch with"
+    " resourceRefCount = 1 (kafka.authorizer.logger)\n"
+)
+APP = SVC.replace("20:00:00", "00:{minute:02}:00").replace("svc", "app").replace("orders", "events")
+OAUTH = "OAuthKafkaPrincipal(User:svc, session:{day}, token:eyJh**8V6A)"
+
+
+class Month(Output):
+    """A log with many lines of app each day, and one line of another form at the end of it."""
+
+    def __init__(self, folder: Path, line: str) -> None:
+        """Write the log and the listing."""
+        text = "".join(
+            "".join(APP.format(day=day, minute=minute) for minute in range(USUAL))
+            + line.format(day=day)
+            for day in range(1, DAYS + 1)
+        )
+        (folder / "a.log").write_text(text)
+        self.listing = folder / "acls.csv"
+        self.listing.write_text(ACLS)
+        super().__init__(folder / "out", str(folder / "a.log"))
+
+    def proposals(self) -> dict[str, str]:
+        """Return what a run proposes for the unused grants of each principal."""
+        self.summary = self.run(
+            acls=(str(self.listing),), thresholds=NO_THRESHOLDS, max_quarantined=50
+        )
+        rows = delta.read(self.out, "unused_grants")
+        return dict(rows.select("principal", "proposal").rows())
+
+
+def test_without_the_lines_the_grant_goes(tmp_path: Path) -> None:
+    """It was never used then: the tests below would notice nothing otherwise."""
+    found = Month(tmp_path, "").proposals()
+
+    assert found["User:svc"] == found["User:*"] == "REMOVE"
+
+
+@pytest.mark.parametrize(
+    "principal",
+    [
+        OAUTH,
+        "OAuthKafkaPrincipal(User:svc, groups: [a, b], session:{day}, token:x)",
+        "OAuthKafkaPrincipal(User:svc, groups: null, session: {day}, token: x)",
+    ],
+)
+def test_a_principal_printed_as_an_object_is_one_principal(tmp_path: Path, principal: str) -> None:
+    """Type and name are what ACLs have: its reads are uses, and each day's are the same."""
+    month = Month(tmp_path, SVC.replace("User:svc", principal))
+
+    found = month.proposals()
+
+    assert "User:svc" not in found
+    assert month.summary.evidence.agreement == 100
+    assert found["User:*"] == "REMOVE"
+    assert set(delta.read(month.out, "decisions")["principal"]) == {"User:app", "User:svc"}
+    normalised = [each for each in month.summary.run["warnings"] if "as an object" in each]
+    assert [each.rpartition(": ")[2] for each in normalised] == [str(DAYS)]
+
+
+def test_objects_in_json_messages(tmp_path: Path) -> None:
+    """A layout of JSON is no different."""
+    text = SVC.replace("User:svc", OAUTH).format(day=7)
+    message = text[text.index("Principal") : text.rindex(" (")]
+    line = {"level": "DEBUG", "loggerName": "kafka.authorizer.logger", "message": message}
+    (tmp_path / "a.json").write_text(json.dumps({"timeMillis": 1793959200123, **line}) + "\n")
+    output = Output(tmp_path / "out", str(tmp_path / "a.json"))
+
+    output.run()
+
+    assert delta.read(output.out, "decisions")["principal"].to_list() == ["User:svc"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        SVC.replace("= Read", "= READX"),
+        SVC.replace("host = 10.1.2.3", "host = "),
+        SVC.replace("is Allowed", "is Permitted"),
+        SVC.replace("User:svc", OAUTH).replace("= Read", "= READX"),
+        SVC.replace("User:svc", "CustomPrincipal{{token=x}} User:svc"),
+        SVC.replace("User:svc", "OAuthKafkaPrincipal(User:svc, session:1, session:2, token:x)"),
+        SVC.replace("User:svc", "user:svc"),
+        SVC.replace("User:svc", "User:svc\u200b"),
+        SVC.replace("User:svc", "User:svc,Roles:a"),
+        SVC.replace(" is Allowed", " is a name is Permitted"),
+        SVC.partition("Principal")[0]
+        + "[ALLOW] Auth request Read on Topic:orders by User svc (io.aiven.kafka.auth.Acl)\n",
+        " User:svc is Allowed Operation = Read from host = 10.1.2.3 on resource = Topic:LIT\n",
+    ],
+)
+def test_lines_that_may_be_uses(tmp_path: Path, line: str) -> None:
+    """Nothing of their principal is proposed for removal, nor of User:*; of others it is."""
+    month = Month(tmp_path, line)
+
+    found = month.proposals()
+
+    assert found.get("User:svc", "KEEP") == "NOT_ENOUGH_EVIDENCE"
+    assert found["User:*"] == "NOT_ENOUGH_EVIDENCE"
+    assert found["User:idle"] == "REMOVE"
+    assert any("User:svc" in each for each in month.summary.run["warnings"])
+
+
+def proposed(month: Month, *options: str) -> str:
+    """Return what propose prints after a run."""
+    limits = ["--min-days", "0", "--min-coverage", "0", "--min-agreement", "0"]
+    usual = ["--out", str(month.out), "--kind", "unused", "--engine", "local", "--quiet"]
+    result = CliRunner().invoke(pipeline, ["propose", *usual, *limits, *options])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_lines_without_a_principal_are_counted(tmp_path: Path) -> None:
+    """A torn line names nobody; propose says so beside its proposals."""
+    month = Month(tmp_path, "[2026-11-{day:02} 20:00:00,000] DEBUG Principal = User:s\n")
+
+    month.proposals()
+
+    told = f"{DAYS} quarantined lines name no principal"
+    assert any(told in each for each in month.summary.run["warnings"])
+    assert told in proposed(month)
+
+
+def test_proposals_leave_out_whom_unread_lines_may_be_about(tmp_path: Path) -> None:
+    """Propose uses the tables of the run."""
+    month = Month(tmp_path, SVC.replace("= Read", "= READX"))
+    month.proposals()
+
+    careful = proposed(month)
+
+    assert "nothing is proposed for User:svc, nor for User:*" in careful
+    assert "principal=User:svc" not in careful
+    assert "principal=User:svc" in proposed(month, "--accept-lost-access")
+
+
+def test_unread_lines_of_files() -> None:
+    """Files of other clusters do not matter; of earlier releases each line is nameless."""
+    files: list[dict[str, object]] = [
+        {"clusters": [], "quarantined": 3, "nameless": 1, "unread_principals": ["User:a"]},
+        {"clusters": ["x"], "quarantined": 2, "nameless": None, "unread_principals": None},
+        {"clusters": ["y"], "quarantined": 9, "nameless": 9, "unread_principals": ["User:y"]},
+    ]
+
+    assert unread_in_files(files, "x") == UnreadLines(frozenset({"User:a"}), 3)
+    assert list(describe_unread(UnreadLines())) == []
