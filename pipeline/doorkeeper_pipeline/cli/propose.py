@@ -144,11 +144,8 @@ def command(  # noqa: PLR0913  one for each option
         proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
         check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
         tell("looking for what was used, and what is redundant")
-        asked = (
-            replace(asked, unread=NOTHING_UNREAD)
-            if accept_lost_access
-            else replace(asked, doubtful=proof.doubtful)
-        )
+        held = {"unread": NOTHING_UNREAD} if accept_lost_access else {"doubtful": proof.doubtful}
+        asked = replace(asked, **held)
         wanted = replace(wanted, accepted=asked.acls.with_ids(accepted))
         proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
     keep(out, tables_of(proposal, kinds), cluster)

@@ -16,6 +16,7 @@ denied     refused accesses, and the smallest grant for each
 needs      the accesses that each principal had
 privileges the smallest set of bindings that allows these
 agreement  recorded outcomes beside those that the bindings lead to
+unread     lines that could not be read for certain, and may be uses
 evidence   whether a history is enough for recommendations, and its contradictions
 literals   ids, texts and commands of many bindings, and the literal grants for many needs
 backtest   the decisions that another set of ACLs would change

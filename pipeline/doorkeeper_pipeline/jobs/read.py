@@ -27,8 +27,8 @@ from doorkeeper_pipeline.sources import (
 )
 from doorkeeper_pipeline.sources.files import identify
 from doorkeeper_pipeline.sources.parsed import sum_parts
+from doorkeeper_pipeline.sources.possible_principals import unread_in
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
-from doorkeeper_pipeline.sources.unread import unread_in
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
 

@@ -9,6 +9,8 @@ records           records of a log in another layout than Kafka's
 reading           bytes of a file, compressed or not, in pieces
 slices            ranges of a large file for tasks, cut where a record ends
 parsed            the result of a source: decisions, quarantine, counts
+possible_principals
+                  principals that lines which are not certain may be about
 authorizer_log    the log, columnar
 json_lines        files with one JSON object a line
 trail             Doorkeeper's own audit log

@@ -17,5 +17,6 @@ lines     the lines of the parts of a document, for errors
 choosing  detects the format of a text by its name or its first words
 names     parses resource types, operations and so on, for all formats
 authorizer_message  records of kafka-authorizer.log, of present and old releases
+logged_principals   principals as authorizers print them
 request_words       operations and resource types of requests, as all logs spell them
 """
