@@ -113,6 +113,8 @@ class RemovalLimits(NamedTuple):
 
     number: int = 100
     share: float = 0.5
+    scope: int | None = None
+    """How many ACLs the share is of; None is for all that are present."""
 
 
 class Stage(NamedTuple):
@@ -255,8 +257,9 @@ class _Judgement:
     def _size(self) -> None:
         if self._limits is None:
             return
-        number, share = self._limits
-        count, whole = len(self._removed), len(self._present)
+        number, share, scope = self._limits
+        count = len(self._removed)
+        whole = len(self._present) if scope is None else scope
         if count > number:
             self._hold(
                 Rule.SIZE, self._removed, f"{count} ACLs would be removed; the limit is {number}"

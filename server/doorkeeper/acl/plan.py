@@ -1,8 +1,7 @@
 """Plans the change from one set of ACLs to another, within an owned part.
 
 Bindings outside the ``Selector`` are never touched, and must not be wanted either; where nothing is
-owned, a plan only adds. A plan adds before it removes, so that permissions in both sets are never
-interrupted.
+owned, a plan only adds. ``live_changes`` has the order in which its changes are made.
 """
 
 from __future__ import annotations
@@ -27,10 +26,6 @@ class PlanError(ValueError):
 
 class NotOwned(PlanError):
     """A wanted binding is not owned."""
-
-
-class TooManyRemovals(PlanError):
-    """More bindings would be removed than is allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,14 +103,11 @@ def plan(
     present: Iterable[AclBinding],
     wanted: Iterable[AclBinding],
     owned: Selector | SelectorUnion = EVERYTHING,
-    *,
-    removals_max: int | None = None,
 ) -> Plan:
     """Return the necessary changes.
 
     Raises:
         NotOwned: a wanted binding is not owned.
-        TooManyRemovals: more than ``removals_max`` would be removed.
     """
     goal = set(wanted)
     outside = sorted(binding for binding in goal if not owned.selects(binding))
@@ -129,8 +121,7 @@ def plan(
     there = set(present)
     mine = {binding for binding in there if owned.selects(binding)}
     removed = tuple(sorted(mine - goal))
-    found = Plan(tuple(sorted(goal - mine)), removed, len(mine & goal), len(there) - len(mine))
-    return found if removals_max is None else within(found, removals_max)
+    return Plan(tuple(sorted(goal - mine)), removed, len(mine & goal), len(there) - len(mine))
 
 
 def plan_additions(present: Iterable[AclBinding], wanted: Iterable[AclBinding]) -> Plan:
@@ -138,16 +129,3 @@ def plan_additions(present: Iterable[AclBinding], wanted: Iterable[AclBinding]) 
     # Present bindings that are not wanted count as foreign: they may be of another team.
     there, goal = set(present), set(wanted)
     return Plan(tuple(sorted(goal - there)), (), len(there & goal), len(there - goal))
-
-
-def within(found: Plan, removals_max: int) -> Plan:
-    """Return the plan unchanged.
-
-    Raises:
-        TooManyRemovals: it removes more than ``removals_max`` bindings.
-    """
-    if len(found.removed) > removals_max:
-        raise TooManyRemovals(
-            f"{len(found.removed)} ACLs would be removed; allowed: {removals_max}"
-        )
-    return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
-from doorkeeper.cli.terminal import fail
+from doorkeeper.cli.terminal import NOTHING_CHANGED, fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +53,22 @@ def confirm(question: str) -> bool:
         # Behind the question, which the input has not ended with a line break.
         sys.stderr.write("\n")
         return False
+
+
+def require_yes(question: str) -> None:
+    """Ask on stderr; end the process if the answer is not yes.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C is the answer.
+
+    """
+    if not confirm(question):
+        fail_without_yes()
+
+
+def fail_without_yes() -> NoReturn:
+    """End the process because a question was not answered with yes: no question, no change."""
+    fail([f"{NOTHING_CHANGED}: the answer was no"])
 
 
 def is_interrupt(abort: click.Abort) -> bool:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 FAILED: Final = 1
 """The status of a command that failed."""
 
+NOTHING_CHANGED: Final = "nothing was changed"
+"""The end of a command that asked, or was refused, before its first change."""
+
 T = TypeVar("T")
 
 

@@ -30,7 +30,10 @@ class ClientConfig:
 
     ``bootstrap`` are addresses ``host:port``, separated by commas: of brokers or, with
     ``controllers``, of controllers. Without ``login`` a client is anonymous, without ``tls`` it
-    uses plaintext. ``request_timeout_ms`` bounds one response, ``timeout_ms`` a call with its
+    uses plaintext. ``certificate_name`` is the subject of the certificate in ``tls``, in Java's
+    form; empty without one.
+
+    ``request_timeout_ms`` bounds one response, ``timeout_ms`` a call with its
     retries; ``retry_ms`` is the first pause, which doubles up to ``retry_max_ms``. A ``patient``
     client waits for servers that are not up yet; otherwise its first call fails at once if no
     address answers. ``answer_bytes_max`` bounds one response: the default is more than any list of
@@ -41,6 +44,7 @@ class ClientConfig:
     controllers: bool = False
     login: Login | None = None
     tls: SSLContext | None = field(default=None, repr=False)
+    certificate_name: str = ""
     client_id: str = "doorkeeper"
     patient: bool = False
     request_timeout_ms: int = 30_000

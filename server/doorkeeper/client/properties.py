@@ -82,11 +82,14 @@ def _client_config(bootstrap: str, values: Mapping[str, str], *, controllers: bo
         raise CommandConfigError(
             f"security.protocol: found {protocol}; allowed: {', '.join(PROTOCOLS)}"
         )
+    login = _login(values) if protocol.startswith("SASL_") else None
+    tls, certificate_name = _tls(values, protocol) if protocol.endswith("SSL") else (None, "")
     return ClientConfig(
         bootstrap=bootstrap,
         controllers=controllers,
-        login=_login(values) if protocol.startswith("SASL_") else None,
-        tls=_tls(values, protocol) if protocol.endswith("SSL") else None,
+        login=login,
+        tls=tls,
+        certificate_name=certificate_name,
         client_id=values.get("client.id") or "doorkeeper",
         **_times(values),
     )
@@ -174,8 +177,11 @@ def _bearer(options: Mapping[str, str], values: Mapping[str, str]) -> Login:
         raise CommandConfigError(str(error)) from None
 
 
-def _tls(values: Mapping[str, str], protocol: str) -> ssl.SSLContext:
-    """Return the client's TLS context: Java's stores or PEM, and the host name check."""
+def _tls(values: Mapping[str, str], protocol: str) -> tuple[ssl.SSLContext, str]:
+    """Return the client's TLS context and the subject of its certificate, empty without one.
+
+    The context has Java's stores or PEM, and the host name check.
+    """
     from doorkeeper.config.tls_keys import TLS  # noqa: PLC0415  TLS only
     from doorkeeper.tls.settings import TlsError, TlsSettings  # noqa: PLC0415  as above
 
@@ -190,19 +196,19 @@ def _tls(values: Mapping[str, str], protocol: str) -> ssl.SSLContext:
     # An empty algorithm switches the check off, as in Java clients.
     context.check_hostname = bool(values.get("ssl.endpoint.identification.algorithm", "https"))
     try:
-        _load(context, settings)
+        return context, _load(context, settings)
     except TlsError as error:
         raise CommandConfigError(str(error)) from None
-    return context
 
 
-def _load(context: ssl.SSLContext, settings: TlsSettings) -> None:
+def _load(context: ssl.SSLContext, settings: TlsSettings) -> str:
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415  TLS only
         Encoding,
         NoEncryption,
         PrivateFormat,
     )
 
+    from doorkeeper.authn.distinguished_name import subject_of  # noqa: PLC0415  as above
     from doorkeeper.tls.sources import files_of, memory_file  # noqa: PLC0415  as above
     from doorkeeper.tls.stores import identity_of, trust_store_of  # noqa: PLC0415  as above
 
@@ -219,3 +225,5 @@ def _load(context: ssl.SSLContext, settings: TlsSettings) -> None:
         chain = b"".join(each.public_bytes(Encoding.PEM) for each in identity.chain)
         with memory_file(chain) as chain_name, memory_file(key) as key_name:
             context.load_cert_chain(chain_name, key_name)
+        return subject_of(identity.chain[0].public_bytes(Encoding.DER))
+    return ""

@@ -19,6 +19,7 @@ from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
+from doorkeeper.authorizer.standard_keys import read_policy
 from doorkeeper.config.audit import AuditSettings
 from doorkeeper.config.loading import with_stored_values
 from doorkeeper.construction.authorizer import (
@@ -40,6 +41,7 @@ from doorkeeper.state.store import StorageError, StoreInUse
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
+    from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
     from doorkeeper.config.settings import Settings
@@ -66,11 +68,14 @@ class OfflineAcls:
         *,
         keeps_elsewhere: bool = False,
         log: StateLog | None = None,
+        policy: Policy | None = None,
     ) -> None:
         """``authorizer`` has started; ``keeps_elsewhere``: its ACLs are not in the store.
 
-        ``log`` is the state log below it, not yet started.
+        ``log`` is the state log below it, not yet started; ``policy`` is that of the standard
+        authorizer.
         """
+        self.policy = policy
         self._log = log
         self._others: list[Committed] = []
         self._conflict = 0
@@ -210,7 +215,14 @@ async def _open(settings: Settings, *, make_store: bool) -> AsyncIterator[Offlin
         elsewhere = not isinstance(made, KeepsInStore)
         timeout_s = settings.update_timeout_ms / 1000
         # Before the start: from then on the log follows other nodes.
-        acls = OfflineAcls(authorizer, timeout_s, audit_log, keeps_elsewhere=elsewhere, log=log)
+        acls = OfflineAcls(
+            authorizer,
+            timeout_s,
+            audit_log,
+            keeps_elsewhere=elsewhere,
+            log=log,
+            policy=_policy(settings) if type(made) is StandardAuthorizer else None,
+        )
         try:
             # Such an authorizer may change the store during start(), before the first command.
             if _changes_unasked(made):
@@ -221,6 +233,10 @@ async def _open(settings: Settings, *, make_store: bool) -> AsyncIterator[Offlin
             # Submit changes that the authorizer has begun without awaiting them.
             await asyncio.sleep(0)
             close(authorizer, structlog.get_logger("doorkeeper.offline"))
+
+
+def _policy(settings: Settings) -> Policy:
+    return read_policy({entry.key: entry.value for entry in settings.entries})
 
 
 def _changes_unasked(authorizer: Authorizer) -> bool:

@@ -13,6 +13,7 @@ import asyncio
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
+from doorkeeper.acl.live_changes import LiveCluster
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.search import find
 from doorkeeper.app.config_changes import dynamic_values
@@ -41,9 +42,11 @@ from doorkeeper.storage.reading import StoredRows, read_acls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acl.plan import Plan
     from doorkeeper.config.settings import Settings
     from doorkeeper.errors import ApiError
     from doorkeeper.offline.acls import OfflineAcls
@@ -81,6 +84,12 @@ class StoreRepository(AclRepository):
 
         """
         return matching((await self.read()).bindings, filters)
+
+    async def read_live_cluster(self, contents: AclContents, plan: Plan) -> LiveCluster:
+        """Return what the rules of changes need to know; nobody logs in to a store."""
+        del plan
+        policy = contents.policy if contents.authorizer is None else None
+        return live_cluster_of(networks=contents.networks, policy=policy)
 
     @asynccontextmanager
     async def change(self, *, create: bool = False) -> AsyncIterator[AclSession]:
@@ -271,9 +280,10 @@ class StoreSession(AclSession):
         """Refuse further changes once another node has changed ACLs of a condition."""
         self._acls.refuse_after(revision, concerns)
 
-    async def matches_networks(self) -> bool | None:
-        """Say whether the standard authorizer matches networks; None of another one."""
-        return self._acls.matches_networks()
+    async def live_cluster(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveCluster:
+        """Return what the rules of changes need to know; nobody logs in to a store."""
+        del present, plan
+        return live_cluster_of(networks=self._acls.matches_networks(), policy=self._acls.policy)
 
     async def add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         """Create bindings; return the error of each, or None, in order."""
@@ -285,6 +295,18 @@ class StoreSession(AclSession):
             each.error or next((one.error for one in each.bindings if one.error), None)
             for each in await self._acls.remove(filters)
         ]
+
+
+def live_cluster_of(*, networks: bool | None, policy: Policy | None) -> LiveCluster:
+    """Return a store for the rules of changes; None is not known.
+
+    Other nodes may serve its ACLs while they change, or a server does after the next start. A class
+    of one's own has rules of its own for networks.
+    """
+    return LiveCluster(
+        matches_networks=networks is not False,
+        open_by_default=None if policy is None else policy.allow_everyone,
+    )
 
 
 @contextmanager

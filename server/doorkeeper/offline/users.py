@@ -31,7 +31,9 @@ _SALT_BYTES = 17
 
 
 class OfflineUsers:
-    """The SCRAM users of a store."""
+    """The SCRAM users of a store, in which nobody logs in."""
+
+    login = None
 
     def __init__(self, log: StateLog, audit_log: OfflineAuditLog, runner: asyncio.Runner) -> None:
         """``log`` has not started; ``runner`` has the event loop of both logs."""

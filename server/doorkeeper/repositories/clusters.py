@@ -5,10 +5,13 @@ from __future__ import annotations
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acl.live_changes import LiveCluster
+from doorkeeper.acl.model import ANY_BINDING, ResourceType
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
+from doorkeeper.client.identity import identity_of
+from doorkeeper.client.open_by_default import is_open_by_default
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.kinds.features import has_networks
 from doorkeeper.repositories.addresses import AddressKind
@@ -22,8 +25,11 @@ from doorkeeper.repositories.repository import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acl.plan import Plan
+    from doorkeeper.client.identity import ScramLogin
     from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.entities.model import Entity, EntitySet
     from doorkeeper.entities.plan import EntityChange
@@ -81,9 +87,25 @@ class ClusterRepository(AclRepository):
         """
         del create  # a cluster is there, or is not
         with self._translate_errors():
-            client = AdminClient(self._config(), on_retry=self._on_retry)
+            config = self._config()
+            client = AdminClient(config, on_retry=self._on_retry)
         async with client:
-            yield ClusterSession(client, self)
+            yield ClusterSession(client, config, self)
+
+    async def own_credential(self) -> ScramLogin | None:
+        """Return the credential of SCRAM that its sessions log in with; None without one."""
+        async with self.change() as session:
+            return await session.own_credential()
+
+    async def read_live_cluster(self, contents: AclContents, plan: Plan) -> LiveCluster:
+        """Return what the rules of changes need to know for a plan.
+
+        Raises:
+            RepositoryError: the cluster cannot be reached, or refuses.
+
+        """
+        async with self.change() as session:
+            return await session.live_cluster(set(contents.bindings), plan)
 
     async def entities(self, wanted: EntitySet) -> list[Entity] | None:
         """Return the present topics, credentials and quotas of the wanted or owned kinds.
@@ -128,9 +150,12 @@ class ClusterRepository(AclRepository):
 class ClusterSession(AclSession):
     """A client of a live cluster."""
 
-    def __init__(self, client: AdminClient, repository: ClusterRepository) -> None:
-        """Take an open client and the repository that it belongs to."""
+    def __init__(
+        self, client: AdminClient, config: ClientConfig, repository: ClusterRepository
+    ) -> None:
+        """Take an open client, its configuration, and the repository that it belongs to."""
         self._client = client
+        self._config = config
         self._is_controllers = repository.address.kind is AddressKind.CONTROLLERS
         self._translate_errors = repository._translate_errors  # noqa: SLF001  one module
 
@@ -153,6 +178,35 @@ class ClusterSession(AclSession):
         with self._translate_errors():
             level = await self._client.metadata_version()
         return has_networks(level) if level else None
+
+    async def live_cluster(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveCluster:
+        """Return what the rules of changes need to know for a plan; nothing else is asked for.
+
+        What the login may not read is not known.
+        """
+        found = LiveCluster()
+        changed = (*plan.added, *plan.removed)
+        if any("/" in each.entry.host for each in (*present, *plan.added)):
+            found = found._replace(matches_networks=await self.matches_networks())
+        administers = any(each.pattern.resource_type is ResourceType.CLUSTER for each in changed)
+        if plan.removed or administers:
+            found = found._replace(open_by_default=await self._open_by_default())
+        if administers:
+            identity = await identity_of(self._config)
+            logins = None if identity.principal is None else (identity.principal,)
+            found = found._replace(logins=logins, login_doubt=identity.doubt)
+        return found
+
+    async def own_credential(self) -> ScramLogin | None:
+        """Return the credential of SCRAM that this session logs in with; None without one."""
+        return (await identity_of(self._config)).scram
+
+    async def _open_by_default(self) -> bool | None:
+        # It is not worth failing for: the caller says that it is not known.
+        try:
+            return await is_open_by_default(self._client)
+        except ClientError:
+            return None
 
     async def entities(self, wanted: EntitySet) -> list[Entity] | None:
         """Return the present topics, credentials and quotas of the wanted or owned kinds."""

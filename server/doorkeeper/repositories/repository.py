@@ -15,18 +15,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.acl.live_changes import LiveCluster
 from doorkeeper.acl.model import exactly
 from doorkeeper.entities.model import EntitySet
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from contextlib import AbstractAsyncContextManager
 
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.formats.acceptances import Acceptance
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.acl.plan import Selector
+    from doorkeeper.acl.plan import Plan, Selector
+    from doorkeeper.client.identity import ScramLogin
     from doorkeeper.entities.model import Entity
     from doorkeeper.entities.plan import EntityChange
     from doorkeeper.errors import ApiError
@@ -98,8 +101,18 @@ class AclSession(ABC):
         del revision, concerns
         raise RepositoryError("only a store can tell what others have changed")
 
-    async def matches_networks(self) -> bool | None:
-        """Say whether hosts that are networks match the addresses in them; None if not known."""
+    async def live_cluster(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveCluster:
+        """Return what the rules of changes need to know of the cluster for a plan.
+
+        Raises:
+            RepositoryError: it cannot be read.
+
+        """
+        del present, plan
+        return LiveCluster()
+
+    async def own_credential(self) -> ScramLogin | None:
+        """Return the credential of SCRAM that this session logs in with; None without one."""
         return None
 
     async def entities(self, wanted: EntitySet) -> list[Entity] | None:
@@ -191,6 +204,20 @@ class AclRepository(ABC):
 
         """
         del wanted
+        return None
+
+    async def read_live_cluster(self, contents: AclContents, plan: Plan) -> LiveCluster | None:
+        """Return what the rules of changes need to know for a plan; None where nothing can change.
+
+        Raises:
+            RepositoryError: it cannot be read.
+
+        """
+        del contents, plan
+        return None
+
+    async def own_credential(self) -> ScramLogin | None:
+        """Return the credential of SCRAM that its sessions log in with; None without one."""
         return None
 
     @abstractmethod

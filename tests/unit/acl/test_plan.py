@@ -46,13 +46,6 @@ def test_what_is_wanted_must_be_owned() -> None:
         plan([], [A, B], Selector(prefixes=("team-a",)))
 
 
-def test_a_limit_on_removals() -> None:
-    """One more than allowed, and nothing is planned at all."""
-    assert plan([A, B], [], removals_max=2).removed == (A, B)
-    with pytest.raises(PlanError, match="2 ACLs would be removed; allowed: 1"):
-        plan([A, B], [], removals_max=1)
-
-
 def test_where_nothing_is_owned() -> None:
     """Only additions are planned; the other present ACLs are counted."""
     assert plan_additions([A, B], [B, C]) == Plan((C,), (), kept=1, foreign=1)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.acl import plan_application
+from doorkeeper.acl.live_changes import Rule
 from doorkeeper.acl.plan import plan
-from doorkeeper.acl.plan_application import Failed, Outcome, apply
+from doorkeeper.acl.plan_application import Failed, Outcome, Rules, apply
 from doorkeeper.errors import ApiError, ErrorCode
-from testkit.acl import READ, allow, topic
+from testkit.acl import READ, allow, deny, topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,9 @@ async def test_additions_come_first_in_portions(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(plan_application, "BATCH", 2)
     target, told = Hand(refused=B), []
 
-    outcome = await apply(plan([D], [A, B, C]), target, lambda *done: told.append(done))
+    outcome = await apply(
+        plan([D], [A, B, C]), target, [D], Rules(), lambda *done: told.append(done)
+    )
 
     assert target.asked == [("add", (A, B)), ("add", (C,)), ("remove", (D,))]
     assert outcome == Outcome(2, 1, (Failed(B, True, REFUSED),))
@@ -61,7 +64,37 @@ async def test_it_ends_where_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> No
     target = Hand(breaks=B)
 
     with pytest.raises(ConnectionError):
-        await apply(plan([D], [A, B]), target)
+        await apply(plan([D], [A, B]), target, [D], Rules())
 
     assert target.asked == [("add", (A,))]
-    assert (await apply(plan([D, A], [A, B]), Hand())) == Outcome(1, 1, ())
+    assert (await apply(plan([D, A], [A, B]), Hand(), [D, A], Rules())) == Outcome(1, 1, ())
+
+
+NOT_A = deny("a", READ, topic("t"))
+EVERYONE = allow("*", READ, topic("t"))
+
+
+@pytest.mark.parametrize(
+    ("present", "wanted", "refused", "asked"),
+    [
+        ([], [EVERYONE, NOT_A], None, [("add", NOT_A), ("add", EVERYONE)]),
+        ([], [EVERYONE, NOT_A], NOT_A, [("add", NOT_A)]),
+        ([EVERYONE, NOT_A], [], None, [("remove", EVERYONE), ("remove", NOT_A)]),
+        ([EVERYONE, NOT_A], [], EVERYONE, [("remove", EVERYONE)]),
+        ([EVERYONE], [NOT_A], None, [("add", NOT_A), ("remove", EVERYONE)]),
+    ],
+)
+async def test_nothing_is_wider_on_the_way(
+    present: list[AclBinding],
+    wanted: list[AclBinding],
+    refused: AclBinding | None,
+    asked: list[tuple[str, AclBinding]],
+) -> None:
+    """A DENY comes first and goes last; after a refusal what depends on it is not sent."""
+    target = Hand(refused=refused)
+
+    outcome = await apply(plan(present, wanted), target, present, Rules())
+
+    assert [(what, each) for what, some in target.asked for each in some] == asked
+    assert [each.binding for each in outcome.failed] == ([refused] if refused else [])
+    assert [each.rule for each in outcome.held] == ([Rule.ORDER] if refused else [])

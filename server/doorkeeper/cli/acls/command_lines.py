@@ -12,6 +12,7 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
+from doorkeeper.acl.live_changes import LiveCluster, judge
 from doorkeeper.acl.plan import Plan
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import Location
@@ -36,14 +37,15 @@ def commands_of(
 ) -> tuple[list[str], list[str]]:
     """Return the lines of kafka-acls.sh, and those of ours, that change ACLs at a location.
 
-    Additions come first, so that no principal loses a permission in between. For the past there are
-    none: it cannot be changed, and the ACLs of now are others.
+    They are in the order of ``live_changes``. For the past there are none: it cannot be changed,
+    and the ACLs of now are others.
     """
     if location.is_past:
         return [], []
     if location.address.kind is AddressKind.FILE:
         location = ANYWHERE
-    steps = [(each, True) for each in added] + [(each, False) for each in removed]
+    stages = judge(frozenset(removed), added, removed, LiveCluster()).stages
+    steps = [(each, stage.adds) for stage in stages for each in stage.bindings]
     kafkas = [kafka_acls_command(each, add=add, location=location) for each, add in steps]
     ours = [our_command(each, add=add, location=location) for each, add in steps]
     return [each for each in kafkas if each], [each for each in ours if each]

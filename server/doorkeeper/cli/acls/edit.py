@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.acl.model import ResourcePatternFilter
+from doorkeeper.acl.live_changes import LiveCluster
+from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acl.plan import Plan
+from doorkeeper.acl.plan_application import apply
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     at_option,
     location_options,
     refuse_file,
     take_location,
+    unknown_note,
 )
+from doorkeeper.cli.acls.change_rules import Acceptance, accept_option, judge, missing_authorizer
 from doorkeeper.cli.acls.options import (
     FAILED,
     KafkaCommand,
@@ -46,19 +51,24 @@ from doorkeeper.cli.acls.printing import (
     resource_text,
     table,
 )
+from doorkeeper.cli.interrupts import fail_without_yes
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.errors import ErrorCode
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
+from doorkeeper.repositories.repository import known_bindings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
     from typing import TypeVar
 
-    from doorkeeper.acl.model import AccessControlEntry, AclBinding
+    from doorkeeper.acl.live_changes import Rule
+    from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePatternFilter
+    from doorkeeper.acl.plan_application import Rules
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.errors import ApiError
+    from doorkeeper.repositories.repository import AclSession
 
     Request = TypeVar("Request")
     Result = TypeVar("Result")
@@ -131,7 +141,7 @@ Exit statuses: 0 done; 1 failed, or options that exclude each other, with the re
 
 
 _ADDING = "adding ACLs needs Alter on the cluster, which includes Describe to list them"
-_REMOVING = "removing ACLs needs Alter on the cluster"
+_REMOVING = "removing ACLs needs Alter on the cluster, which includes Describe to list them"
 _LISTING = "listing ACLs needs Describe on the cluster"
 
 
@@ -154,18 +164,26 @@ Examples:
 @entry_options()
 @no_principal_option
 @no_force_option
+@accept_option("networks", "lock-out")
 @location_options()
 @click.pass_context
-def add(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  those above
+def add(
+    context: click.Context,
+    /,
+    accepted: frozenset[Rule],
+    **options: Any,  # noqa: ANN401  those above
+) -> None:
     """Add ACLs at ADDRESS; existing ones are kept."""
     location, wanted = _take_request(context, options, additions, changes=True)
 
     # The tool compares with the present ACLs too, to print those that exist already.
     async def add_missing() -> None:
         async with location.repository().change(create=True) as session:
+            present = frozenset(await session.find([ANY_BINDING]))
+            added = dict.fromkeys(each for some in wanted.values() for each in some)
+            plan = Plan(tuple(each for each in added if each not in present), (), 0, 0)
+            rules = await _permitted(session, present, plan, accepted)
             for resource, bindings in wanted.items():
-                filters = filters_of(ResourcePatternFilter(*resource), ())
-                present = set(await session.find(filters))
                 for each in bindings:
                     if each in present:
                         click.echo(f"Acl {binding_text(each)} already exists.")
@@ -174,7 +192,7 @@ def add(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  tho
                     entries = entries_text(each.entry for each in missing)
                     shown = resource_text(resource)
                     click.echo(f"Adding ACLs for resource `{shown}`: \n {entries}\n")
-                    _fail_on_errors(location, await session.add(missing), _ADDING)
+            await _apply(plan, session, present, rules, location, _ADDING)
 
     _run(add_missing(), location, _ADDING)
 
@@ -196,9 +214,15 @@ Examples:
 @entry_options()
 @no_principal_option
 @force_option
+@accept_option("networks", "lock-out", "open")
 @location_options()
 @click.pass_context
-def remove(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  those above
+def remove(
+    context: click.Context,
+    /,
+    accepted: frozenset[Rule],
+    **options: Any,  # noqa: ANN401  those above
+) -> None:
     """Remove ACLs at ADDRESS, after a question for each resource."""
     location, wanted = _take_request(context, options, removals, changes=True)
     # All questions come before the first connection: a user who thinks about an answer keeps
@@ -210,13 +234,47 @@ def remove(context: click.Context, /, **options: Any) -> None:  # noqa: ANN401  
         for each in filters_of(resource, entries)
     ]
     if not filters:
-        return
+        fail_without_yes()
 
     async def remove_matching() -> None:
         async with location.repository().change() as session:
-            _fail_on_errors(location, await session.remove_matching(filters), _REMOVING)
+            found = await session.find([ANY_BINDING])
+            present = frozenset(known_bindings(found))
+            chosen = matching(found, filters)
+            removed = tuple(each for each in chosen if each in present)
+            if len(removed) != len(chosen):
+                say(unknown_note(len(chosen) - len(removed)))
+            plan = Plan((), removed, 0, 0)
+            rules = await _permitted(session, present, plan, accepted)
+            await _apply(plan, session, present, rules, location, _REMOVING)
 
     _run(remove_matching(), location, _REMOVING)
+
+
+async def _permitted(
+    session: AclSession,
+    present: frozenset[AclBinding],
+    plan: Plan,
+    accepted: frozenset[Rule],
+) -> Rules:
+    """Return the rules of a change that they permit; what they refuse ends the process."""
+    cluster = await session.live_cluster(present, plan) if plan else LiveCluster()
+    # Without limits: the command line has named what goes.
+    verdict = judge(Acceptance(accepted, any_number=True), cluster, present, plan)
+    verdict.require()
+    return verdict.rules
+
+
+async def _apply(
+    plan: Plan,
+    session: AclSession,
+    present: frozenset[AclBinding],
+    rules: Rules,
+    location: Location,
+    needs: str,
+) -> None:
+    outcome = await apply(plan, session, present, rules)
+    _fail_on_errors(location, [each.error for each in outcome.failed], needs)
 
 
 def _ask_to_remove(resource: ResourcePatternFilter, entries: Sequence[AccessControlEntry]) -> bool:
@@ -368,12 +426,12 @@ def _permission_lines(code: object, needs: str) -> list[str]:
     return [f"{needs}; the login does not have it"] if code == refused else []
 
 
-def _fail_on_errors(location: Location, errors: Iterable[ApiError | None], needs: str) -> None:
-    found = [each for each in errors if each is not None]
-    if not found:
+def _fail_on_errors(location: Location, errors: Sequence[ApiError], needs: str) -> None:
+    if not errors:
         return
     if location.address.is_live:
         # As in the tool, which stops at the first exception.
-        first = f"{FAILED}{java_text(found[0].code, found[0])}"
-        fail([first, *_permission_lines(found[0].code, needs)])
-    fail(dict.fromkeys(f"{each.code.name}: {each}" for each in found))
+        first = f"{FAILED}{java_text(errors[0].code, errors[0])}"
+        fault = missing_authorizer(errors)
+        fail([first, *_permission_lines(errors[0].code, needs), *([fault] if fault else [])])
+    fail(dict.fromkeys(f"{each.code.name}: {each}" for each in errors))

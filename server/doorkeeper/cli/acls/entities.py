@@ -18,6 +18,7 @@ import click
 
 from doorkeeper.acl.formats.entities import SECTIONS, entity_of_record, record_of_entity
 from doorkeeper.acl.formats.names import FormatError, check_words
+from doorkeeper.acl.live_changes import RemovalLimits
 from doorkeeper.cli.terminal import printable, say
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.entities.model import DEFAULT_NAME, Credential, EntitySet, Quota, TopicEntity
@@ -111,7 +112,9 @@ def normalize_config(name: str, text: str) -> str:
         return text
 
 
-def planner_of(wanted: EntitySet, removals_max: int, options: Mapping[str, Any]) -> EntityPlanner:
+def planner_of(
+    wanted: EntitySet, removals_max: int | None, options: Mapping[str, Any]
+) -> EntityPlanner:
     """Return the planner of entities of files; the options are those above.
 
     Raises:
@@ -140,7 +143,7 @@ def planner_of(wanted: EntitySet, removals_max: int, options: Mapping[str, Any])
     return EntityPlanner(wanted, make_plan)
 
 
-def planner_of_rest(saved: EntityPlan, removals_max: int) -> EntityPlanner:
+def planner_of_rest(saved: EntityPlan, removals_max: int | None) -> EntityPlanner:
     """Return the planner of those changes of a saved plan that are still to make."""
 
     def make_plan(present: list[Entity]) -> EntityPlan:
@@ -150,7 +153,8 @@ def planner_of_rest(saved: EntityPlan, removals_max: int) -> EntityPlanner:
     return EntityPlanner(EntitySet(tuple(each.entity for each in saved.changes)), make_plan)
 
 
-def _within(found: EntityPlan, removals_max: int) -> EntityPlan:
+def _within(found: EntityPlan, limit: int | None) -> EntityPlan:
+    removals_max = RemovalLimits().number if limit is None else limit
     if len(found.removals) > removals_max:
         raise EntityPlanError(
             f"{len(found.removals)} topics, users and quotas would be removed; allowed:"

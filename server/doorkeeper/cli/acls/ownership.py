@@ -43,9 +43,7 @@ class Ownership(NamedTuple):
         """Say whether a binding is owned."""
         return self.part is not None and self.part.selects(binding)
 
-    def plan(
-        self, present: Iterable[AclBinding], wanted: Iterable[AclBinding], removals_max: int
-    ) -> Plan:
+    def plan(self, present: Iterable[AclBinding], wanted: Iterable[AclBinding]) -> Plan:
         """Return the plan, after a line on stderr about other ACLs: how many stay, or go.
 
         Raises:
@@ -62,17 +60,16 @@ class Ownership(NamedTuple):
                 )
             return found
         if self.part == EVERYTHING:
-            # Before the plan: a long one scrolls its summary away, and --max-removals ends
-            # without one.
+            # Before the plan: a long one scrolls its summary away.
             surplus = len(present.difference(wanted))
             say(f"note: --whole removes {surplus} of the {len(present)} ACLs that are there")
         # All that is wanted must be owned then, as the options say.
         if not self.is_partial:
-            return plan(present, wanted, self.part, removals_max=removals_max)
+            return plan(present, wanted, self.part)
         # The ACLs of files without ownership are only added, and never removed.
         wanted = list(wanted)
         owned = [each for each in wanted if self.part.selects(each)]
-        own = plan(present, owned, self.part, removals_max=removals_max)
+        own = plan(present, owned, self.part)
         # Wanted ACLs that no file owns are added, and stay when they are not wanted any more.
         others = plan_additions(present, set(wanted).difference(owned))
         added = tuple(sorted((*own.added, *others.added)))

@@ -24,7 +24,7 @@ from doorkeeper.cli.terminal import fail, show, show_json
 from doorkeeper.entities.plan import NO_ENTITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import NoReturn
 
     from doorkeeper.acl.model import AclBinding
@@ -42,9 +42,9 @@ CHANGES: Final = 3
 """The status of a plan with changes, and of sets that differ."""
 
 PLAN_STATUSES: Final = """\b
-Exit statuses: 0 no changes; 1 failed, nothing to compare, a change of --fail-on, or a
-broken rule of --assert, with the reason on stderr; 2 wrong usage; 3 changes; 130 ended
-by Ctrl-C."""
+Exit statuses: 0 no changes; 1 failed, nothing to compare, a change of --fail-on or one that
+apply refuses, or a broken rule of --assert, with the reason on stderr; 2 wrong usage;
+3 changes; 130 ended by Ctrl-C."""
 
 plan_output_option = click.option(
     "--output",
@@ -159,12 +159,15 @@ def exit_with_status(
     failures: Collection[str],
     *,
     changes: bool | None = None,
+    refusals: Iterable[str] = (),
 ) -> NoReturn:
     """End the process with the status of a plan, after the reasons of a failure.
 
-    ``changes`` says whether there are changes of the kind that was asked for; None: those of ACLs.
+    ``refusals`` are the rules that ``apply`` would refuse the plan for. ``changes`` says whether
+    there are changes of the kind that was asked for; None: those of ACLs.
     """
-    plan, entities, reasons = report.plan, report.entities, []
+    plan, entities = report.plan, report.entities
+    reasons = [f"apply refuses this plan: {each}" for each in refusals]
     if "removal" in failures and plan.removed:
         reasons.append(f"--fail-on removal: {len(plan.removed)} ACLs are removed")
     if "removal" in failures and entities.removals:

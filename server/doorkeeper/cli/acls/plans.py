@@ -21,12 +21,13 @@ import click
 from doorkeeper.acl.formats.documents import document_of
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.formats.records import from_document, records
+from doorkeeper.acl.live_changes import LiveCluster
 from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.networks import network_of
-from doorkeeper.acl.plan import Plan, PlanError, TooManyRemovals
-from doorkeeper.acl.plan_application import apply
+from doorkeeper.acl.plan import Plan, PlanError
+from doorkeeper.acl.plan_application import Rules, apply
 from doorkeeper.acl.validation import check_binding
 from doorkeeper.cli.acls.addresses import report_unknown
+from doorkeeper.cli.acls.change_rules import Acceptance, Verdict, judge, missing_authorizer
 from doorkeeper.cli.acls.entities import (
     NO_PLANNER,
     EntityPlanner,
@@ -40,8 +41,8 @@ from doorkeeper.cli.acls.entities import (
 )
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.inspection import Examined
-from doorkeeper.cli.interrupts import confirm, end_interrupted
-from doorkeeper.cli.terminal import fail, paint, printable, progress, say
+from doorkeeper.cli.interrupts import end_interrupted, require_yes
+from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, paint, printable, progress, say
 from doorkeeper.entities.plan import NO_ENTITIES, EntityPlan
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.repository import AclContents, known_bindings
@@ -73,7 +74,7 @@ def lines(changes: Iterable[str], summary: str) -> Iterator[str]:
 def change_lines(
     plan: Plan, entities: EntityPlan = NO_ENTITIES, unowned: Iterable[AclBinding] = ()
 ) -> list[str]:
-    """Return a line for each change, in the order in which they are made.
+    """Return a line for each change: additions, then removals.
 
     They are followed by the ACLs that nobody owns, which are not changed.
     """
@@ -130,16 +131,10 @@ def examined(plan: Plan, entities: EntityPlan, present: Side, wanted: Side) -> E
 
 
 def say_host_notes(plan: Plan, *, networks: bool | None) -> None:
-    """Print what the rules of the target say of the hosts to add, a line for each ACL.
-
-    ``networks`` is whether its release matches networks; None if it is not known.
-    """
+    """Print the ACLs to add whose hosts a cluster that matches networks refuses."""
     for binding in plan.added:
-        host = binding.entry.host
         if networks and (error := check_binding(binding, networks=True)) is not None:
             say(f"note: Kafka 4.4 refuses {row(binding)}: {error.message}")
-        elif networks is False and network_of(host) is not None:
-            say(f"note: Kafka 4.3 compares hosts as texts: no client matches {row(binding)}")
 
 
 def record(plan: Plan) -> dict[str, Any]:
@@ -247,6 +242,7 @@ def plan_of(text: str) -> SavedPlan:
 def apply_plan(
     repository: AclRepository,
     make_plan: Callable[[list[AclBinding]], Plan],
+    acceptance: Acceptance,
     *,
     dry_run: bool,
     asks: bool,
@@ -255,7 +251,8 @@ def apply_plan(
 ) -> None:
     """Plan with the present ACLs, show the plan, and apply it.
 
-    ``planner`` plans the topics, users and quotas beside them.
+    ``planner`` plans the topics, users and quotas beside them. What the rules refuse changes
+    nothing, except for what ``acceptance`` accepts.
 
     ``precondition`` raises a RepositoryError where the plan must not be applied. It is called when
     the repository is open for changes, with the session.
@@ -271,7 +268,7 @@ def apply_plan(
             report_unknown(contents)
             entities = await planner.plan(repository)
             found = await _show_new_plan(make_plan, contents.bindings, precondition, None, entities)
-            say_host_notes(found, networks=contents.networks)
+            (await verdict_of(repository, contents, found, entities, acceptance)).require()
             return None
         # The session stays open during the question: in an embedded store no server starts
         # meanwhile, so that the plan that was shown is the plan that is applied.
@@ -281,15 +278,20 @@ def apply_plan(
             report_unknown(AclContents(known, unknown=len(present) - len(known)))
             entities = await planner.plan(session)
             found = await _show_new_plan(make_plan, known, precondition, session, entities)
-            await _say_notes_of(found, session)
             if not found and not entities:
                 return None
+            cluster = await session.live_cluster(frozenset(known), found)
+            scram = await session.own_credential() if entities.removals else None
+            say_host_notes(found, networks=cluster.matches_networks)
+            verdict = judge(acceptance, cluster, known, found, entities, scram)
+            verdict.require()
             # Before the question: a missing password is no reason to end halfway.
             passwords = passwords_of(entities)
-            if asks and not confirm("Apply this plan?"):
-                fail(["nothing was changed: the answer was no"])
+            if asks:
+                require_yes("Apply this plan?")
             progress_.start(found, entities)
-            return await _apply_all(found, entities, session, passwords, progress_)
+            work = _Work(found, entities, known, verdict.rules)
+            return await _apply_all(work, session, passwords, progress_)
 
     try:
         outcome = asyncio.run(apply_())
@@ -298,7 +300,7 @@ def apply_plan(
     except PlanError as error:
         fail_without_plan(error)
     except KeyboardInterrupt:
-        end_interrupted(*(progress_.lines() or ["nothing was changed"]))
+        end_interrupted(*(progress_.lines() or [NOTHING_CHANGED]))
     if outcome is not None:
         _report(outcome)
 
@@ -322,10 +324,16 @@ def _report(outcome: _Outcome) -> None:
         text += f"; {outcome.entities} topics, users and quotas created, changed or removed"
     say(text)
     problems = [f"{line_of(change)}: {error}" for change, error in outcome.failed]
-    problems += [
-        f"{'adding' if each.added else 'removing'} {row(each.binding)}: {each.error}"
-        for each in acls.failed
-    ]
+    # One fault of the cluster, not one of each row.
+    fault = missing_authorizer(each.error for each in acls.failed)
+    if fault is not None:
+        problems.append(f"{acls.failed[0].error} ({len(acls.failed)} ACLs): {fault}")
+    else:
+        problems += [
+            f"{'adding' if each.added else 'removing'} {row(each.binding)}: {each.error}"
+            for each in acls.failed
+        ]
+    problems += [f"not changed after that: {each.reason}" for each in acls.held]
     problems += [
         f"{line_of(change)}: not removed, because other changes failed"
         for change in outcome.held_back
@@ -334,14 +342,19 @@ def _report(outcome: _Outcome) -> None:
         fail(problems)
 
 
+class _Work(NamedTuple):
+    """A plan, the ACLs that it was made for, and the rules for its changes."""
+
+    plan: Plan
+    entities: EntityPlan
+    present: Sequence[AclBinding]
+    rules: Rules
+
+
 async def _apply_all(
-    found: Plan,
-    entities: EntityPlan,
-    session: AclSession,
-    passwords: Mapping[str, str],
-    progress_: _Progress,
+    work: _Work, session: AclSession, passwords: Mapping[str, str], progress_: _Progress
 ) -> _Outcome:
-    phases = Phases.of(entities)
+    phases = Phases.of(work.entities)
     failed: list[tuple[EntityChange, ApiError]] = []
 
     async def change(changes: Sequence[EntityChange]) -> None:
@@ -349,19 +362,41 @@ async def _apply_all(
         progress_.add(len(changes))
 
     await change(phases.first)
-    outcome = await apply(found, session, progress_.update, lambda: change(phases.quotas))
+    outcome = await apply(
+        work.plan,
+        session,
+        work.present,
+        work.rules,
+        progress_.update,
+        lambda: change(phases.quotas),
+    )
     # Records and passwords do not come back, so they go last, and only if all else was done.
     held_back = phases.removals if failed or outcome.failed else ()
     if not held_back:
         await change(phases.removals)
-    changed = len(entities.changes) - len(failed) - len(held_back)
+    changed = len(work.entities.changes) - len(failed) - len(held_back)
     return _Outcome(outcome, changed, tuple(failed), held_back)
 
 
-async def _say_notes_of(plan: Plan, session: AclSession) -> None:
-    # A live cluster is asked for its release: not without need.
-    if plan.added:
-        say_host_notes(plan, networks=await session.matches_networks())
+async def verdict_of(
+    repository: AclRepository,
+    contents: AclContents,
+    found: Plan,
+    entities: EntityPlan,
+    acceptance: Acceptance,
+) -> Verdict:
+    """Return what the rules say of a plan for a repository, after notes on stderr.
+
+    Raises:
+        RepositoryError: it cannot be asked.
+
+    """
+    cluster = await repository.read_live_cluster(contents, found) if found else LiveCluster()
+    if cluster is None:
+        return Verdict(Rules(), ())
+    say_host_notes(found, networks=cluster.matches_networks)
+    scram = await repository.own_credential() if entities.removals else None
+    return judge(acceptance, cluster, contents.bindings, found, entities, scram)
 
 
 async def _show_new_plan(
@@ -410,7 +445,4 @@ class _Progress:
 
 def fail_without_plan(error: PlanError) -> NoReturn:
     """End the process because there is no plan, with the options that permit one."""
-    options = "--own-prefix, --own-principal, --own-type"
-    if isinstance(error, TooManyRemovals):
-        options = "--max-removals"
-    fail([f"{error} ({options})"])
+    fail([f"{error} (--own-prefix, --own-principal, --own-type)"])

@@ -18,7 +18,7 @@ from doorkeeper.acl.formats.entities import records_of_entities
 from doorkeeper.acl.formats.names import FormatError, resource_type
 from doorkeeper.acl.formats.records import write_json, write_yaml
 from doorkeeper.acl.model import Principal, ResourceType
-from doorkeeper.acl.plan import EVERYTHING, PlanError, Selector, plan_additions, within
+from doorkeeper.acl.plan import EVERYTHING, PlanError, Selector, plan_additions
 from doorkeeper.acl.plan import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import (
@@ -34,6 +34,7 @@ from doorkeeper.cli.acls.addresses import (
     take_location,
     take_wanted,
 )
+from doorkeeper.cli.acls.change_rules import Acceptance, accept_option, removals_max_option
 from doorkeeper.cli.acls.effective import effective_options, take_states
 from doorkeeper.cli.acls.entities import (
     compare,
@@ -67,6 +68,7 @@ from doorkeeper.repositories.errors import RepositoryError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from doorkeeper.acl.live_changes import Rule
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
     from doorkeeper.cli.acls.entities import EntityPlanner
@@ -78,9 +80,6 @@ if TYPE_CHECKING:
     from doorkeeper.repositories.repository import AclContents
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
-
-# A wrong file, or an empty variable in a script, mostly means many removals.
-REMOVALS_MAX: Final = 100
 
 _STATUSES = """\b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage;
@@ -102,15 +101,6 @@ def _revision_or_plan(text: str) -> int:
     return int(text)
 
 
-_removals_max = click.option(
-    "--max-removals",
-    "removals_max",
-    metavar="COUNT",
-    type=click.IntRange(min=0),
-    default=REMOVALS_MAX,
-    show_default=True,
-    help="Refuse a plan with more removals.",
-)
 _format_option = click.option(
     "--format",
     "format_name",
@@ -408,7 +398,8 @@ Examples:
   doorkeeper acls plan team.csv kafka://localhost:9092 --own-prefix team- --out team.plan
 """
 )
-@_removals_max
+@removals_max_option
+@accept_option()
 @plan_output_option
 @effective_options
 @fail_on_option("removal", "widening", "unowned")
@@ -427,7 +418,8 @@ Examples:
 @location_options(has_wanted=True)
 @inspects
 def plan(
-    removals_max: int,
+    removals_max: int | None,
+    accepted: frozenset[Rule],
     output: str,
     out_file: Path | None,
     rules: Path | None,
@@ -451,8 +443,9 @@ def plan(
         owned = ownership_of(selector, goal.owned, whole=whole)
         planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
-        found = owned.plan(present.bindings, goal.bindings, removals_max)
-        entities = asyncio.run(planner.plan(location.repository()))
+        found = owned.plan(present.bindings, goal.bindings)
+        repository = location.repository()
+        entities = asyncio.run(planner.plan(repository))
         sides = side_of(location, present), side_of(source, goal)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
@@ -486,10 +479,16 @@ def plan(
         policy=states.policies[1] if states is not None else None,
     )
     report.show(output)
-    acl_plans.say_host_notes(found, networks=present.networks)
+    try:
+        acceptance = Acceptance(accepted, removals_max)
+        verdict = asyncio.run(
+            acl_plans.verdict_of(repository, present, found, entities, acceptance)
+        )
+    except RepositoryError as error:
+        fail(error.problems)
     if out_file is not None:
         say(f"the plan is written to {out_file}")
-    exit_with_status(report, present.bindings, options["failures"])
+    exit_with_status(report, present.bindings, options["failures"], refusals=verdict.refusals)
 
 
 @click.command(
@@ -522,7 +521,8 @@ Examples:
 )
 @_dry_run
 @click.option("--yes", is_flag=True, help="Do not ask before the changes.")
-@_removals_max
+@removals_max_option
+@accept_option()
 @delete_topics_option
 @new_password_option
 @selectors
@@ -536,7 +536,8 @@ def apply(
     if_revision: int | None,
     dry_run: bool,
     yes: bool,
-    removals_max: int,
+    removals_max: int | None,
+    accepted: frozenset[Rule],
     **options: Any,  # noqa: ANN401  those above
 ) -> None:
     """Change ADDRESS so that it has the ACLs of WANTED, after a question.
@@ -562,7 +563,7 @@ def apply(
         if len(wanted) > 1:
             raise click.UsageError("--plan takes the file of one plan")
         saved = _load_plan(wanted[0], None if is_anywhere else location.canonical())
-        make_plan = partial(_rest_within, saved.plan, removals_max)
+        make_plan = partial(rest_of, saved.plan)
         planner = planner_of_rest(saved.entities, removals_max)
         if if_revision == _PLANS_REVISION:
             if_revision = saved.revision
@@ -573,14 +574,24 @@ def apply(
         owned = ownership_of(selector, goal.owned, whole=whole)
         if not owned.only_adds:
             selects = owned.selects
-        make_plan = partial(owned.plan, wanted=goal.bindings, removals_max=removals_max)
+        make_plan = partial(owned.plan, wanted=goal.bindings)
         planner = planner_of(goal.entities, removals_max, options)
     if if_revision == _PLANS_REVISION:
         raise click.UsageError("--if-revision plan needs --plan")
     check = None
     if if_revision is not None:
         check = precondition_of(location, if_revision, selects)
-    _apply_at(location, make_plan, planner, dry_run=dry_run, asks=not yes, precondition=check)
+    # The share was judged when a plan was made, and its file names each removal.
+    acceptance = Acceptance(accepted, removals_max, any_share=is_plan)
+    _apply_at(
+        location,
+        make_plan,
+        acceptance,
+        planner,
+        dry_run=dry_run,
+        asks=not yes,
+        precondition=check,
+    )
 
 
 @click.command(
@@ -595,8 +606,9 @@ Examples:
 """,
 )
 @_dry_run
+@accept_option("networks", "lock-out")
 @location_options(has_wanted=True)
-def import_acls(*, dry_run: bool, **options: Any) -> None:  # noqa: ANN401  those above
+def import_acls(*, dry_run: bool, accepted: frozenset[Rule], **options: Any) -> None:  # noqa: ANN401  those above
     """Add the ACLs of WANTED, files or another address, to those at ADDRESS; remove none."""
     wanted = take_wanted(options)
     location = take_location(options, *wanted)
@@ -605,12 +617,13 @@ def import_acls(*, dry_run: bool, **options: Any) -> None:  # noqa: ANN401  thos
     make_plan = partial(plan_additions, wanted=goal.bindings)
     # Without owners: what is there stays as it is.
     planner = planner_of(goal.entities._replace(owned=()), 0, {})
-    _apply_at(location, make_plan, planner, dry_run=dry_run, asks=False)
+    _apply_at(location, make_plan, Acceptance(accepted), planner, dry_run=dry_run, asks=False)
 
 
 def _apply_at(
     location: Location,
     make_plan: Callable[[list[AclBinding]], Plan],
+    acceptance: Acceptance,
     planner: EntityPlanner,
     *,
     dry_run: bool,
@@ -624,15 +637,12 @@ def _apply_at(
     apply_plan(
         repository,
         make_plan,
+        acceptance,
         dry_run=dry_run,
         asks=asks,
         precondition=precondition,
         planner=planner,
     )
-
-
-def _rest_within(saved: Plan, removals_max: int, present: list[AclBinding]) -> Plan:
-    return within(rest_of(saved, present), removals_max)
 
 
 def rest_of(saved: Plan, present: list[AclBinding]) -> Plan:

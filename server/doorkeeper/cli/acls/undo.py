@@ -8,17 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.cli.acls.addresses import ADDRESSES, location_options, refuse_file, take_location
+from doorkeeper.cli.acls.addresses import (
+    ADDRESSES,
+    location_options,
+    past_moment,
+    refuse_file,
+    take_location,
+)
+from doorkeeper.cli.acls.change_rules import Acceptance, accept_option
 from doorkeeper.cli.acls.plans import apply_plan
+from doorkeeper.cli.addresses import address
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.history.commands import history_address, line_of, read_history
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.history.reading import revision_at
 from doorkeeper.history.undoing import read_undo
 from doorkeeper.repositories.clusters import ClusterRepository
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
+    from doorkeeper.acl.live_changes import Rule
+    from doorkeeper.history.moments import Moment
     from doorkeeper.history.undoing import Undo
     from doorkeeper.repositories.addresses import Address
     from doorkeeper.storage.portable import Portable
@@ -26,13 +37,45 @@ if TYPE_CHECKING:
 _RANGE = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
 
 
-def _revisions(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[int, int]:
+def _revisions(text: str) -> tuple[int, int]:
     found = _RANGE.fullmatch(text)
     first = int(found[1]) if found else 0
     last = int(found[2] or first) if found else 0
     if not 0 < first <= last:
-        raise click.BadParameter(f"found {text!r}; allowed: a revision, or FIRST..LAST")
+        raise click.BadParameter(
+            f"found {text!r}; allowed: a revision, FIRST..LAST, or --since MOMENT",
+            param_hint="'REVISION'",
+        )
     return first, last
+
+
+def _take_revisions(
+    word: str | None, since: Moment | None, options: dict[str, Any]
+) -> tuple[int, int] | None:
+    """Return the first and the last revision of the first word; None with ``--since``.
+
+    Raises:
+        click.UsageError: both are given, or none.
+
+    """
+    # The only word is ADDRESS then.
+    if since is not None and word is not None and options["address"] is None:
+        word, options["address"] = None, address(word)
+    if since is not None and word is not None:
+        raise click.UsageError("give REVISION or --since")
+    if since is None and word is None:
+        raise click.UsageError("name the changes: REVISION, FIRST..LAST, or --since MOMENT")
+    return None if word is None else _revisions(word)
+
+
+def _history_of(target: Address) -> Address:
+    if target.is_store:
+        return target
+    raise click.UsageError(
+        f"{target} tells no history; of a Doorkeeper, name its store: --history. A Kafka cluster"
+        " keeps none: apply a set of ACLs from before, such as an export or a file of Git, with"
+        " doorkeeper acls apply FILE ADDRESS"
+    )
 
 
 @click.command(
@@ -43,7 +86,8 @@ and principals are listed. Other kinds of changes (topics, users, ...) are named
 The plan is applied by CreateAcls and DeleteAcls, with the usual authorization, and is a change of
 its own in the history.
 
-A live cluster does not tell its history: --history names its store, which is read beside it.
+A live cluster does not tell its history: --history names the store of a Doorkeeper, which is read
+beside it. Other clusters keep none: doorkeeper acls apply can apply a set of ACLs from before.
 {ADDRESSES}
 \b
 Exit statuses: 0 done, or nothing to do; 1 failed, or the answer was no, with the reason on
@@ -52,10 +96,18 @@ stderr; 2 wrong usage; 130 ended by Ctrl-C.
 \b
 Examples:
   doorkeeper acls undo 1042 config:server.properties --dry-run
+  doorkeeper acls undo config:server.properties --since '2 hours ago'
   doorkeeper acls undo 1042..1050 kafka://localhost:9092 --history config:server.properties
 """
 )
-@click.argument("revisions", metavar="REVISION[..REVISION]", callback=_revisions)
+@click.argument("revisions", metavar="[REVISION[..REVISION]]", required=False)
+@click.option(
+    "--since",
+    metavar="MOMENT",
+    type=past_moment,
+    help="Take back all changes after a time such as 2026-11-26T14:30Z, after '2 hours ago', or"
+    " after a revision; instead of REVISION.",
+)
 @click.option(
     "--history",
     metavar="ADDRESS",
@@ -65,22 +117,23 @@ Examples:
 )
 @click.option("--dry-run", is_flag=True, help="Show the plan and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before the changes.")
+@accept_option()
 @location_options()
 def undo(
-    revisions: tuple[int, int],
+    revisions: str | None,
+    since: Moment | None,
     history: Address | None,
     *,
     dry_run: bool,
     yes: bool,
+    accepted: frozenset[Rule],
     **options: Any,  # noqa: ANN401  those above
 ) -> None:
-    """Take back the changes of ACLs by REVISION, or by a range of revisions."""
+    """Take back the changes of ACLs by REVISION, by a range of revisions, or since a moment."""
+    named = _take_revisions(revisions, since, options)
     location = take_location(options)
     refuse_file(location.address)
-    if history is None:
-        if not location.address.is_store:
-            raise click.UsageError(f"{location.address} has no history; name its store: --history")
-        history = location.address
+    history = history or _history_of(location.address)
 
     try:
         repository = location.repository()
@@ -90,18 +143,28 @@ def undo(
     except RepositoryError as error:
         fail(error.problems)
 
-    async def read(store: Portable) -> Undo:
+    async def read(store: Portable) -> Undo | None:
         own = (await store.header()).cluster_id if cluster_id else ""
         if own != cluster_id:
             raise StorageError(
                 f"{store.name} is the store of the cluster {own}, but {location.address} is the"
                 f" cluster {cluster_id}: give --history its store"
             )
-        return await read_undo(store, *revisions)
+        first, last = named or await _since(store, since)
+        return await read_undo(store, first, last) if first <= last else None
 
     found = read_history(history, read)
+    if found is None:
+        say(f"nothing to undo: no change since {since}")
+        return
     for kind in found.other_kinds:
         say(f"note: changes of the kind {kind} are not undone")
     for each in found.overlaps:
         say(f"note: a later change overlaps: {line_of(each)}")
-    apply_plan(repository, found.plan, dry_run=dry_run, asks=not yes)
+    apply_plan(repository, found.plan, Acceptance(accepted), dry_run=dry_run, asks=not yes)
+
+
+async def _since(store: Portable, moment: Moment | None) -> tuple[int, int]:
+    """Return the first revision after a moment, and the newest one."""
+    assert moment is not None
+    return await revision_at(store, moment) + 1, (await store.position()).revision

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
+from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
+from doorkeeper.cli.interrupts import require_yes
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.store.release import release
-from doorkeeper.cli.terminal import fail, progress, say
+from doorkeeper.cli.terminal import fail, progress, say, show
 from doorkeeper.config.errors import ConfigError
 from doorkeeper.construction.stores import identity_file_of
 from doorkeeper.offline import store_moves
@@ -25,15 +27,39 @@ from doorkeeper.repositories.addresses import STORES, Address, AddressKind
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.backup import backup as back_up
 from doorkeeper.storage.backup import restore as put_back
+from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.reading import read_acls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from doorkeeper.acl.model import AclBinding
     from doorkeeper.config.settings import Settings
 
 NS_PER_MS: Final = 1_000_000
 
 Result = TypeVar("Result")
+
+
+class RestoredAcls(NamedTuple):
+    """The ACLs of a backup that the store lacks, and those of the store that the backup lacks."""
+
+    back: tuple[AclBinding, ...]
+    gone: tuple[AclBinding, ...]
+
+    def __bool__(self) -> bool:
+        """Say whether any ACL changes."""
+        return bool(self.back or self.gone)
+
+
+def lines_of(found: RestoredAcls) -> list[str]:
+    """Return a line for each ACL that a restore brings back or removes, and their numbers."""
+    return [
+        *(f"+ {row(each)}" for each in found.back),
+        *(f"- {row(each)}" for each in found.gone),
+        f"Restore: {len(found.back)} ACLs come back, {len(found.gone)} go.",
+    ]
+
 
 _data_dir_option = click.option(
     "--data-dir",
@@ -138,10 +164,12 @@ def backup(target: Path, file: Path | None, data_dir: Path | None, *, overwrite:
 @command.command(
     epilog="""
 \b
-The server must be stopped. The previous store is kept beside it.
+The server must be stopped. The previous store is kept beside it. ACLs that were revoked or granted
+since the backup are listed, and the command asks: the server applies those of the backup from its
+next start on, also to the clusters of doorkeeper.clusters.file.
 
 \b
-Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage.
+Exit statuses: 0 done; 1 failed, or the answer was no, with the reason on stderr; 2 wrong usage.
 
 \b
 Examples:
@@ -152,9 +180,15 @@ Examples:
 @click.argument("source", type=click.Path(path_type=Path))
 @config_option
 @_data_dir_option
-def restore(source: Path, file: Path | None, data_dir: Path | None) -> None:
+@click.option("--yes", is_flag=True, help="Do not ask before ACLs change.")
+def restore(source: Path, file: Path | None, data_dir: Path | None, *, yes: bool) -> None:
     """Replace the store by the backup SOURCE."""
     settings = _settings(file, data_dir)
+    found = _difference(settings.data_dir, source)
+    if found:
+        show(lines_of(found))
+        if not yes:
+            require_yes("Restore this backup?")
     aside = _or_fail(
         lambda: put_back(
             source,
@@ -335,6 +369,25 @@ def copy(source: Address, target: Address, *, overwrite: bool) -> None:
         f"{places[1].display_name}: {sum(header.rows.values())} rows of"
         f" {places[0].display_name}, revision {header.revision}; compared{kept}"
     )
+
+
+def _difference(data_dir: Path, source: Path) -> RestoredAcls | None:
+    """Return the ACLs that a restore changes; None if they cannot be compared.
+
+    A store that cannot be read is the usual reason for a restore, and a backup that cannot be read
+    is reported by the restore.
+    """
+    if not (data_dir / DATABASE_NAME).exists() or not source.exists():
+        return None
+    sides = []
+    for path in (data_dir / DATABASE_NAME, source):
+        try:
+            sides.append(frozenset(each.binding for each in read_acls(path).bindings))
+        except StorageError as error:
+            say(f"warning: the ACLs that change are not known: {error}")
+            return None
+    present, restored = sides
+    return RestoredAcls(tuple(sorted(restored - present)), tuple(sorted(present - restored)))
 
 
 def _settings(file: Path | None, data_dir: Path | None) -> Settings:

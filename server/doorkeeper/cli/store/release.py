@@ -78,7 +78,7 @@ def release(
     except (StorageError, StartError) as error:
         fail([error])
     if changed is None:
-        fail(["nothing was changed"])
+        interrupts.fail_without_yes()
     if changed.before == changed.after:
         click.echo(f"the rules of Kafka {changed.after}")
     else:

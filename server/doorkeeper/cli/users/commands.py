@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 import click
 
+from doorkeeper.acl.live_changes import Rule
 from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
+from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refusal_of
 from doorkeeper.cli.options import (
     PROPERTIES_FILE,
     array_option,
@@ -19,7 +21,7 @@ from doorkeeper.cli.options import (
     override_option,
 )
 from doorkeeper.cli.profiles import profile_option
-from doorkeeper.cli.terminal import fail
+from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.config.properties import KeptInput
 from doorkeeper.repositories.addresses import AddressKind
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from doorkeeper.cli.profiles import Profile
+    from doorkeeper.client.identity import ScramLogin
     from doorkeeper.config.properties import PropertiesFile
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
@@ -40,6 +43,11 @@ _NAME = re.compile(r"[\x01-\x7F]+")
 
 class Users(Protocol):
     """The users of a store or of a live cluster."""
+
+    @property
+    def login(self) -> ScramLogin | None:
+        """Return the credential that the users are managed with; None for another login."""
+        ...
 
     def iterations(self) -> Mapping[str, Mapping[str, int]]:
         """Return the iterations of each user by mechanism."""
@@ -176,7 +184,8 @@ def add(
 
 @command.command(
     epilog=f"""
-The new password is needed for the next login; open sessions continue. The password is typed, or the
+The new password is needed for the next login, also in the file of --command-config if the user is
+that of the command; open sessions continue. The password is typed, or the
 first line of a file or of standard input.
 {_STATUSES}
 \b
@@ -211,7 +220,10 @@ def set_password(
             {each: iterations or has.get(each, ITERATIONS_MIN) for each in wanted},
             password,
         )
+        login = users.login
     click.echo(f"{name}: new password for {' and '.join(wanted)}")
+    if login is not None and login.user == name and login.mechanism in wanted:
+        say("note: this was the password of the login itself: --command-config needs the new one")
 
 
 @command.command(
@@ -226,10 +238,12 @@ Examples:
 )
 @click.argument("name")
 @_mechanisms_option
+@accept_option("lock-out")
 @_where_options
 def delete(
     name: str,
     mechanisms: tuple[str, ...],
+    accepted: frozenset[Rule],
     **options: Any,  # noqa: ANN401  those of the location
 ) -> None:
     """Delete the user NAME, or the credentials of NAME for a mechanism."""
@@ -242,6 +256,10 @@ def delete(
         if absent:
             raise ValueError(f"{name} has no credentials for {' and '.join(absent)}")
         gone = mechanisms or tuple(has)
+        login = users.login
+        is_own = login is not None and login.user == name and login.mechanism in gone
+        if login is not None and is_own and Rule.LOCK_OUT not in accepted:
+            fail([refusal_of(own_credential(login)), NOTHING_CHANGED])
         users.delete(name, gone)
     click.echo(f"{name}: deleted for {' and '.join(gone)}")
 

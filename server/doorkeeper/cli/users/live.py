@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.cli.terminal import say_once
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.errors import ClientError
+from doorkeeper.client.identity import identity_of
 from doorkeeper.client.scram import ScramDeletion, ScramPassword
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def open_users(config: ClientConfig) -> Iterator[LiveUsers]:
     with asyncio.Runner() as runner:
         client = AdminClient(config, on_retry=say_once(lambda error: f"{error}; trying again"))
         try:
-            yield LiveUsers(client, runner)
+            yield LiveUsers(client, config, runner)
         finally:
             runner.run(client.close())
 
@@ -36,10 +37,12 @@ def open_users(config: ClientConfig) -> Iterator[LiveUsers]:
 class LiveUsers:
     """The users of a live cluster."""
 
-    def __init__(self, client: AdminClient, runner: asyncio.Runner) -> None:
-        """Take a client and the event loop that it is used in."""
+    def __init__(self, client: AdminClient, config: ClientConfig, runner: asyncio.Runner) -> None:
+        """Take a client, its configuration, and the event loop that it is used in."""
         self._client = client
         self._runner = runner
+        self.login = runner.run(identity_of(config)).scram
+        """The credential that these users are managed with; None for another login."""
 
     def iterations(self) -> Mapping[str, Mapping[str, int]]:
         """Return the iterations of each user by mechanism; users are sorted.

@@ -62,7 +62,10 @@ def test_removing_asks(run: Run, answer: str, rest: str) -> None:
     run(f"add --topic t {A}")
 
     all_of_it = run("remove --topic t", answer=answer)
-    assert all_of_it.exit_code == 0
+    assert all_of_it.exit_code == (1 if rest else 0)
+    assert all_of_it.stderr == (
+        "doorkeeper: nothing was changed: the answer was no\n" if rest else ""
+    )
     assert all_of_it.stdout == (
         f"Are you sure you want to delete all ACLs for resource filter `{TOPIC}`? (y/n)\n"
     )

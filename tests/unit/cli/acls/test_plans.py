@@ -16,6 +16,7 @@ from doorkeeper.acl.model import AclOperation
 from doorkeeper.acl.plan import Plan
 from doorkeeper.acl.plan_application import BATCH
 from doorkeeper.cli.acls import plans as acl_plans
+from doorkeeper.cli.acls.change_rules import Acceptance
 from doorkeeper.cli.acls.entities import EntityPlanner
 from doorkeeper.cli.acls.plans import Side, apply_plan
 from doorkeeper.entities.model import EntitySet, TopicEntity
@@ -111,7 +112,7 @@ class FakeRepository(AclRepository, AclSession):
 
 
 def run(repository: FakeRepository, plan: Plan, *, dry_run: bool = False) -> None:
-    apply_plan(repository, lambda _present: plan, dry_run=dry_run, asks=False)
+    apply_plan(repository, lambda _present: plan, Acceptance(), dry_run=dry_run, asks=False)
 
 
 def test_ctrl_c_says_how_much_is_done(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,6 +164,7 @@ def test_nothing_is_removed_beside_acls_after_a_refusal(capsys: pytest.CaptureFi
         apply_plan(
             WithTopic(refused=MANY[0]),
             lambda _present: acls,
+            Acceptance(),
             dry_run=False,
             asks=False,
             planner=planner,
@@ -196,7 +198,8 @@ def test_acls_with_unknown_codes_are_no_part_of_a_plan(capsys: pytest.CaptureFix
         planned.append(present)
         return Plan((), (), 0, 0)
 
-    apply_plan(FakeRepository(present=[A, unknown]), make_plan, dry_run=False, asks=False)
+    target = FakeRepository(present=[A, unknown])
+    apply_plan(target, make_plan, Acceptance(), dry_run=False, asks=False)
 
     assert planned == [[A]]
     assert "1 ACLs of the cluster are left out and left alone" in capsys.readouterr().err

@@ -71,6 +71,19 @@ def test_a_revision_is_taken_back(config: str, tmp_path: Path) -> None:
     assert query(tmp_path / "data", "SELECT max(revision) FROM change_log") == [(5,)]
 
 
+def test_all_changes_since_a_moment_are_taken_back(config: str) -> None:
+    """Of a revision those after it, so that the ACLs are as they were then."""
+    nothing = run("undo", config, "--since", "3", "--yes")
+    assert (nothing.exit_code, nothing.output) == (
+        0,
+        "doorkeeper: nothing to undo: no change since revision 3\n",
+    )
+    assert run("undo", "1", config, "--since", "1").exit_code == 2
+    assert run("undo").exit_code == 2
+    assert run("undo", config, "--since", "1", "--yes").exit_code == 0
+    assert rows(config) == ["A"]
+
+
 def test_later_changes_that_overlap_are_named(config: str) -> None:
     """And what they have already taken back is no part of the plan."""
     found = run("undo", "1", config, "--dry-run")
@@ -82,9 +95,13 @@ def test_later_changes_that_overlap_are_named(config: str) -> None:
 @pytest.mark.parametrize(
     ("word", "text"),
     [
-        ("0", "allowed: a revision, or FIRST..LAST"),
-        ("3..2", "allowed: a revision, or FIRST..LAST"),
+        ("0", "allowed: a revision, FIRST..LAST, or --since"),
+        ("3..2", "allowed: a revision, FIRST..LAST, or --since"),
         ("9", "revisions 9 to 9 are not all in the log"),
+        ("--since=9", "there is no revision 9"),
+        ("--since=2001-01-01", "before the history that was kept"),
+        ("--since=2999-01-01", "in the future"),
+        ("--since=yesterday", "allowed: a revision, an ISO date"),
     ],
 )
 def test_other_revisions_are_refused(config: str, word: str, text: str) -> None:
@@ -100,7 +117,8 @@ def test_a_live_cluster_needs_its_store() -> None:
     found = run("undo", "1", "kafka://localhost:1")
 
     assert found.exit_code == 2
-    assert "name its store: --history" in found.output
+    assert "name its store: --history" in " ".join(found.output.split())
+    assert "A Kafka cluster keeps none" in " ".join(found.output.split())
 
 
 def test_the_history_is_that_of_the_cluster(config: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from testkit.stores import adding, fill, numbers_in, open_store
+from testkit.stores import adding, fill, numbers_in, open_store, removing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +25,18 @@ async def test_a_backup_comes_back(tmp_path: Path) -> None:
     data, copy = tmp_path / "data", tmp_path / "copy"
     await fill(data, adding(1, 2))
     assert run("store", "backup", copy, "--data-dir", data).exit_code == 0
-    await fill(data, adding(3))
+    await fill(data, adding(3), removing(1))
 
-    result = run("store", "restore", copy, "--data-dir", data)
+    asked = run("store", "restore", copy, "--data-dir", data)
+    result = run("store", "restore", copy, "--data-dir", data, "--yes")
+    again = run("store", "restore", copy, "--data-dir", data)
+
+    assert asked.exit_code == 1
+    assert "+ User:user-1," in asked.output
+    assert "- User:user-3," in asked.output
+    assert "Restore: 1 ACLs come back, 1 go.\n" in asked.output
+    assert asked.output.endswith("doorkeeper: nothing was changed: the answer was no\n")
+    assert (again.exit_code, "Restore:" in again.output) == (0, False)
 
     assert result.exit_code == 0, result.output
     assert "the previous one is" in result.output

@@ -1,0 +1,156 @@
+"""The rules of changes on the command line: their options, and what is refused.
+
+``acl.live_changes`` has the rules. Whatever they hold back of a change refuses it as a whole,
+before anything is sent. They hold for stores too, except for the one of the login: a server serves
+their ACLs, now or after its next start.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from doorkeeper.acl.live_changes import OVERRIDES, Held, LiveCluster, RemovalLimits, Rule
+from doorkeeper.acl.plan_application import Rules
+from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
+from doorkeeper.entities.model import Credential
+from doorkeeper.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from doorkeeper.acl.live_changes import LiveChange
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.plan import Plan
+    from doorkeeper.client.identity import ScramLogin
+    from doorkeeper.entities.plan import EntityPlan
+    from doorkeeper.errors import ApiError
+
+_NEVER_HELD: Final = Rule.OWNER
+"""No command changes a cluster for a store that the cluster belongs to."""
+
+_WORDS: Final = {each.value: risk for each, risk in OVERRIDES.items() if each is not _NEVER_HELD}
+
+
+def _accepted(
+    _context: click.Context, _parameter: click.Parameter, words: tuple[str, ...]
+) -> frozenset[Rule]:
+    return frozenset(map(Rule, words))
+
+
+def accept_option(*words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that accepts what rules refuse; all rules, or those of some words."""
+    chosen = words or tuple(_WORDS)
+    risks = "; ".join(f"{word}: {_WORDS[word]}" for word in chosen)
+    return click.option(
+        "--accept",
+        "accepted",
+        metavar="RULE",
+        type=click.Choice(chosen),
+        multiple=True,
+        callback=_accepted,
+        help=f"Change what this rule refuses; may be repeated. {risks}.",
+    )
+
+
+removals_max_option = click.option(
+    "--max-removals",
+    "removals_max",
+    metavar="COUNT",
+    type=click.IntRange(min=0),
+    help="Refuse more removals.  [default: 100, and half of the ACLs that are owned]",
+)
+
+
+class Acceptance(NamedTuple):
+    """What a command permits: how many removals, and the rules that do not apply.
+
+    ``removals_max`` of None stands for the defaults. With ``any_number`` the removals are named one
+    by one, or by the resources in a question.
+    """
+
+    accepted: frozenset[Rule] = frozenset()
+    removals_max: int | None = None
+    any_number: bool = False
+    any_share: bool = False
+
+    def rules(self, cluster: LiveCluster, plan: Plan) -> Rules:
+        """Return the rules for a plan."""
+        limits = None
+        if not self.any_number:
+            limits = RemovalLimits(scope=plan.kept + len(plan.removed))
+            if self.removals_max is not None:
+                limits = limits._replace(number=self.removals_max, share=1.0)
+            if self.any_share:
+                limits = limits._replace(share=1.0)
+        return Rules(cluster, limits, self.accepted)
+
+
+class Verdict(NamedTuple):
+    """The rules for a change, and why they refuse it: each a line."""
+
+    rules: Rules
+    refusals: tuple[str, ...]
+
+    def require(self) -> None:
+        """End the process where the change is refused."""
+        if self.refusals:
+            fail([*self.refusals, NOTHING_CHANGED])
+
+
+def judge(
+    acceptance: Acceptance,
+    cluster: LiveCluster,
+    present: Collection[AclBinding],
+    plan: Plan,
+    entities: EntityPlan | None = None,
+    scram: ScramLogin | None = None,
+) -> Verdict:
+    """Return what the rules say of a change, after its warnings on stderr.
+
+    ``scram`` is the credential that the login uses.
+    """
+    rules = acceptance.rules(cluster, plan)
+    change: LiveChange = rules.judge(frozenset(present), plan)
+    for each in change.warnings:
+        say(f"warning: {each}")
+    held = [*change.held]
+    if entities is not None and Rule.LOCK_OUT not in acceptance.accepted:
+        held += _own_credentials(entities, scram)
+    return Verdict(rules, tuple(map(refusal_of, held)))
+
+
+def _own_credentials(entities: EntityPlan, scram: ScramLogin | None) -> Iterator[Held]:
+    for each in entities.removals:
+        credential = each.entity
+        if isinstance(credential, Credential) and scram == (credential.user, credential.mechanism):
+            yield own_credential(scram)
+
+
+def own_credential(scram: ScramLogin) -> Held:
+    """Return why the credential of a login is not removed."""
+    reason = f"this login is the user {scram.user} by {scram.mechanism}, who would be deleted"
+    return Held(Rule.LOCK_OUT, frozenset(), reason)
+
+
+def refusal_of(held: Held) -> str:
+    """Return why a change is refused, and the option that makes it all the same."""
+    if held.rule not in OVERRIDES:
+        return held.reason
+    more = " or --max-removals" if held.rule is Rule.SIZE else ""
+    return f"{held.reason} (to {OVERRIDES[held.rule]}: --accept {held.rule.value}{more})"
+
+
+def missing_authorizer(errors: Iterable[ApiError]) -> str | None:
+    """Return what is wrong where brokers describe ACLs and controllers refuse to change them.
+
+    None if no error says so. The brokers answer DescribeAcls, the controllers CreateAcls and
+    DeleteAcls.
+    """
+    if all(each.code is not ErrorCode.SECURITY_DISABLED for each in errors):
+        return None
+    return (
+        "the brokers have an authorizer, and the controllers have none: authorizer.class.name is"
+        " missing in the configuration of the controllers"
+    )

@@ -1,0 +1,300 @@
+"""What every command that changes a cluster refuses, and the option that does it all the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.acl.filters import matches
+from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acl.model import CLUSTER_NAME, AclOperation
+from doorkeeper.cli.commands import doorkeeper
+from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
+from doorkeeper.client.errors import ClientError
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.repositories import clusters
+from testkit.acl import READ, allow, deny, topic
+from testkit.acl import cluster as cluster_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from click.testing import Result
+
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+
+CLUSTER = cluster_pattern(CLUSTER_NAME)
+OPS = allow("ops", AclOperation.ALTER, CLUSTER)
+OTHER = allow("other", AclOperation.ALTER, CLUSTER)
+T = allow("a", READ, topic("t"))
+EVERYONE = allow("*", READ, topic("t"))
+NOT_A = deny("a", READ, topic("t"))
+IN_NETWORK = deny("a", READ, topic("t"), host="10.0.0.0/8")
+MANY = [allow("a", READ, topic(f"t-{number}")) for number in range(12)]
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+class Cluster:
+    """A cluster in memory, and the words with which commands reach it as the user ops."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.acls: set[AclBinding] = set()
+        self.is_open: bool | Exception | None = False
+        self.level = 33
+        self.refused: dict[AclBinding, ApiError] = {}
+        self.sent: list[AclBinding] = []
+        self._folder = folder
+        self.properties = folder / "ops.properties"
+        self.properties.write_text(
+            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\n"
+            f'sasl.jaas.config={SCRAM} required username="ops" password="p";\n'
+        )
+        for name in (
+            "describe_acls",
+            "create_acls",
+            "delete_acls",
+            "metadata_version",
+        ):
+            monkeypatch.setattr(AdminClient, name, self._method(name))
+
+        monkeypatch.setattr(clusters, "is_open_by_default", self._is_open_by_default)
+
+    def _method(self, name: str) -> Any:
+        async def call(_client: AdminClient, *arguments: Any) -> Any:
+            return getattr(self, f"_{name}")(*arguments)
+
+        return call
+
+    def _describe_acls(self, wanted: AclBindingFilter) -> list[AclBinding]:
+        return sorted(each for each in self.acls if matches(wanted, each))
+
+    def _create_acls(self, bindings: Sequence[AclBinding]) -> list[Created]:
+        return [Created(self._change(each, adds=True)) for each in bindings]
+
+    def _delete_acls(self, filters: Sequence[AclBindingFilter]) -> list[Deleted]:
+        return [
+            Deleted(
+                None,
+                tuple(
+                    Removed(each, self._change(each, adds=False))
+                    for each in self._describe_acls(wanted)
+                ),
+            )
+            for wanted in filters
+        ]
+
+    def _change(self, binding: AclBinding, *, adds: bool) -> ApiError | None:
+        self.sent.append(binding)
+        if binding in self.refused:
+            return self.refused[binding]
+        (self.acls.add if adds else self.acls.discard)(binding)
+        return None
+
+    def _metadata_version(self) -> int:
+        return self.level
+
+    async def _is_open_by_default(self, _client: AdminClient) -> bool | None:
+        if isinstance(self.is_open, Exception):
+            raise self.is_open
+        return self.is_open
+
+    def file(self, *bindings: AclBinding) -> str:
+        path = self._folder / "wanted.csv"
+        path.write_text(write(list(bindings), Format.CSV))
+        return str(path)
+
+    def run(self, *words: str, stdin: str = "") -> Result:
+        live = [
+            "--bootstrap-server",
+            "localhost:1",
+            "--command-config",
+            str(self.properties),
+        ]
+        return CliRunner().invoke(doorkeeper, ["acls", *words, *live], input=stdin)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    return Cluster(tmp_path, monkeypatch)
+
+
+REMOVE_OPS = ("remove", "--force", "--allow-principal", "User:ops", "--operation", "Alter")
+NETWORK_WORDS = ("--deny-principal", "User:a", "--deny-host", "10.0.0.0/8", "--operation", "Read")
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted", "present", "state", "rule"),
+    [
+        (("apply", "--whole", "--yes"), [T], [OPS, T], {}, "lock-out"),
+        (("plan", "--whole"), [T], [OPS, T], {}, "lock-out"),
+        ((*REMOVE_OPS, "--cluster"), None, [OPS, T], {}, "lock-out"),
+        (
+            ("add", "--deny-principal", "User:ops", "--operation", "Describe", "--cluster"),
+            None,
+            [OPS],
+            {},
+            "lock-out",
+        ),
+        (
+            ("import",),
+            [deny("*", AclOperation.ALL, CLUSTER)],
+            [OPS],
+            {},
+            "lock-out",
+        ),
+        (("apply", "--whole", "--yes"), MANY[:5], MANY, {}, None),
+        (("apply", "--whole", "--yes"), [T], MANY, {}, "size"),
+        (("plan", "--whole"), [T], MANY, {}, "size"),
+        (("apply", "--whole", "--yes", "--max-removals", "12"), [T], MANY, {}, None),
+        (("import",), [IN_NETWORK], [], {"level": 30}, "networks"),
+        (("add", *NETWORK_WORDS, "--topic", "t"), None, [], {"level": 30}, "networks"),
+        (("add", *NETWORK_WORDS, "--topic", "t"), None, [], {"level": 33}, None),
+        (("plan",), [IN_NETWORK], [], {"level": 0}, "networks"),
+        (
+            ("remove", "--force", "--topic", "t"),
+            None,
+            [T],
+            {"is_open": True},
+            "open",
+        ),
+        (
+            ("apply", "--whole", "--yes"),
+            [OPS],
+            [OPS, T],
+            {"is_open": True},
+            "open",
+        ),
+        # The ACLs do not allow the login, so it has the right another way.
+        (("apply", "--whole", "--yes"), [T], [OTHER, T], {}, None),
+    ],
+)
+def test_each_command_refuses_what_a_rule_holds_back(
+    cluster: Cluster,
+    words: tuple[str, ...],
+    wanted: list[AclBinding] | None,
+    present: list[AclBinding],
+    state: dict[str, Any],
+    rule: str | None,
+) -> None:
+    """With the name of the option that does it all the same; nothing is sent before."""
+    cluster.acls = set(present)
+    vars(cluster).update(state)
+    if wanted is not None:
+        words = (words[0], cluster.file(*wanted), *words[1:])
+    done = 3 if words[0] == "plan" else 0
+
+    found = cluster.run(*words)
+
+    if rule is not None:
+        assert found.exit_code == 1
+        assert f": --accept {rule}" in found.stderr
+        assert words[0] == "plan" or found.stderr.endswith("doorkeeper: nothing was changed\n")
+        assert cluster.sent == []
+        found = cluster.run(*words, "--accept", rule)
+    assert (found.exit_code, "refuses" in found.stderr) == (done, False)
+    assert bool(cluster.sent) is (done == 0)
+
+
+@pytest.mark.parametrize(
+    ("is_open", "is_warned"),
+    [(False, False), (None, True), (ClientError("no"), True)],
+)
+def test_a_default_that_cannot_be_read_is_a_warning(
+    cluster: Cluster, *, is_open: bool | Exception | None, is_warned: bool
+) -> None:
+    """Kafka lists the key without its value; a login may lack the right to read it."""
+    cluster.acls, cluster.is_open = {T, OPS}, is_open
+
+    found = cluster.run("apply", cluster.file(OPS), "--whole", "--yes")
+
+    assert found.exit_code == 0
+    warning = "doorkeeper: warning: the last ACL of TOPIC 't' would go; whether"
+    assert (warning in found.stderr) is is_warned
+
+
+@pytest.mark.parametrize(
+    "words", [("remove", "--force", "--topic", "t"), ("apply", "--whole", "--yes"), ("import",)]
+)
+def test_nothing_is_wider_on_the_way(cluster: Cluster, words: tuple[str, ...]) -> None:
+    """A DENY is added before what it limits, and removed after it."""
+    adds = words[0] == "import"
+    cluster.acls = {OPS} if adds else {OPS, EVERYONE, NOT_A}
+    if words[0] != "remove":
+        wanted = [EVERYONE, NOT_A] if adds else [OPS]
+        words = (words[0], cluster.file(*wanted), *words[1:])
+
+    assert cluster.run(*words).exit_code == 0
+    assert cluster.sent == ([NOT_A, EVERYONE] if adds else [EVERYONE, NOT_A])
+
+
+def test_what_depends_on_a_refused_part_is_not_sent(cluster: Cluster) -> None:
+    """It is reported with the reason."""
+    cluster.refused = {NOT_A: ApiError(ErrorCode.POLICY_VIOLATION, "no")}
+
+    found = cluster.run("import", cluster.file(EVERYONE, NOT_A))
+
+    assert found.exit_code == 1
+    assert cluster.sent == [NOT_A]
+    assert "adding User:a,TOPIC,LITERAL,t,READ,DENY,*: no" in found.stderr
+    assert "not changed after that: 1 ACL to allow wait until a DENY is in force" in found.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("import",),
+        ("add", "--allow-principal", "User:a", "--operation", "Read", "--topic", "t"),
+        ("remove", "--force", "--topic", "u"),
+    ],
+)
+def test_controllers_without_an_authorizer_are_one_fault(
+    cluster: Cluster, words: tuple[str, ...]
+) -> None:
+    """The brokers answer DescribeAcls, the controllers refuse each change."""
+    cluster.acls = {allow(name, READ, topic("u")) for name in "bc"}
+    no = ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+    cluster.refused = dict.fromkeys([T, *MANY, *cluster.acls], no)
+    if words[0] == "import":
+        words = (*words, cluster.file(T, *MANY))
+
+    found = cluster.run(*words)
+
+    assert found.exit_code == 1
+    assert found.stderr.count("No Authorizer is configured.") == 1
+    assert "authorizer.class.name is missing in the configuration of the controllers" in (
+        found.stderr
+    )
+
+
+def test_a_login_does_not_delete_its_own_user(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of its own mechanism; another mechanism, or the option, goes."""
+    deleted: list[str] = []
+
+    async def credentials(_client: AdminClient) -> dict[str, dict[str, int]]:
+        return {"ops": {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 4096}}
+
+    async def alter(_client: AdminClient, changes: Sequence[Any]) -> list[Created]:
+        deleted.extend(each.mechanism for each in changes)
+        return [Created()] * len(changes)
+
+    monkeypatch.setattr(AdminClient, "scram_credentials", credentials)
+    monkeypatch.setattr(AdminClient, "alter_scram_credentials", alter)
+
+    def run(*words: str) -> Result:
+        live = ["--bootstrap-server", "localhost:1", "--command-config", str(cluster.properties)]
+        return CliRunner().invoke(doorkeeper, ["users", *words, *live], input="secret-1\n")
+
+    refused = run("delete", "ops")
+    assert (refused.exit_code, deleted) == (1, [])
+    assert "this login is the user ops by SCRAM-SHA-512, who would be deleted" in refused.stderr
+    assert ": --accept lock-out" in refused.stderr
+    assert run("delete", "ops", "--mechanism", "SCRAM-SHA-256").exit_code == 0
+    assert run("delete", "ops", "--accept", "lock-out").exit_code == 0
+    assert deleted == ["SCRAM-SHA-256", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+    changed = run("set-password", "ops", "--password-file", "-")
+    assert (changed.exit_code, "--command-config needs the new one" in changed.stderr) == (0, True)
