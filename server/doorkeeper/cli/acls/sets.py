@@ -444,8 +444,7 @@ def plan(
         planner = planner_of(goal.entities, removals_max, options)
         present = read_contents(location)
         found = owned.plan(present.bindings, goal.bindings)
-        repository = location.repository()
-        entities = asyncio.run(planner.plan(repository))
+        entities = asyncio.run(planner.plan(location.repository()))
         sides = side_of(location, present), side_of(source, goal)
         # Before it is shown: a reader of the output may close the pipe, and the file must exist.
         if out_file is not None:
@@ -479,16 +478,24 @@ def plan(
         policy=states.policies[1] if states is not None else None,
     )
     report.show(output)
-    try:
-        acceptance = Acceptance(accepted, removals_max)
-        verdict = asyncio.run(
-            acl_plans.verdict_of(repository, present, found, entities, acceptance)
-        )
-    except RepositoryError as error:
-        fail(error.problems)
+    refusals = _refusals(location, present, report, Acceptance(accepted, removals_max))
     if out_file is not None:
         say(f"the plan is written to {out_file}")
-    exit_with_status(report, present.bindings, options["failures"], refusals=verdict.refusals)
+    exit_with_status(report, present.bindings, options["failures"], refusals=refusals)
+
+
+def _refusals(
+    location: Location, present: AclContents, report: PlanReport, acceptance: Acceptance
+) -> Sequence[str]:
+    """Return why ``apply`` would refuse a plan; an error ends the process."""
+    try:
+        repository = location.repository()
+        verdict = acl_plans.verdict_of(
+            repository, present, report.plan, report.entities, acceptance
+        )
+        return asyncio.run(verdict).refusals
+    except RepositoryError as error:
+        fail(error.problems)
 
 
 @click.command(

@@ -60,7 +60,7 @@ def _take_revisions(
     """
     # The only word is ADDRESS then.
     if since is not None and word is not None and options["address"] is None:
-        word, options["address"] = None, address(word)
+        options["address"], word = address(word), None
     if since is not None and word is not None:
         raise click.UsageError("give REVISION or --since")
     if since is None and word is None:
