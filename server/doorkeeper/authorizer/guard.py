@@ -204,9 +204,10 @@ class GuardedAuthorizer(Authorizer):
             results = self._authorize(context, actions)
         except BaseException as error:  # noqa: BLE001 - even one that would end the process
             self._fail("authorize", error)
-        took_s = clock() - began_s
-        if took_s > self._slow_s:
-            self._note_slow("authorize", took_s, context)
+        finally:
+            took_s = clock() - began_s
+            if took_s > self._slow_s:
+                self._note_slow("authorize", took_s, context)
         # __class__ and not isinstance: cheaper, and a subclass of list could lie about its length.
         if results.__class__ is not list or len(results) != len(actions):
             self._fail("authorize", _wrong_list(results, len(actions), "AuthorizationResult"))

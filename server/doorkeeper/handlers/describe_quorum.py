@@ -3,7 +3,8 @@
 Needs DESCRIBE on the cluster (31). The one log is ``__cluster_metadata``, partition 0: another
 topic or partition, or more than one, is 3 for each.
 
-The log of a cluster is its store, so that the offsets are revisions of the state. The controller
+The log of a cluster is its store, so that offsets are revisions of the state, beginning with that
+of an empty one, 0: the end of the log is the next revision, never 0, as on a broker. The controller
 leads and is the only voter; the other live nodes observe, with an offset of -1 where this node
 does not know theirs. There are no elections: the epoch is 1.
 
@@ -64,22 +65,22 @@ def handle(
 
 
 def _describe(node: Node) -> PartitionData:
-    revision, now_ms = node.state.revision, node.now_ms()
+    end, now_ms = node.state.revision + 1, node.now_ms()
     leader = ReplicaState(
         replica_id=node.controller_id,
-        log_end_offset=revision,
+        log_end_offset=end,
         last_fetch_timestamp=now_ms,
         last_caught_up_timestamp=now_ms,
     )
     live = {each.node_id for each in node.state.members if not each.is_fenced} | {node.node_id}
     observers = tuple(
-        ReplicaState(replica_id=each, log_end_offset=revision if each == node.node_id else -1)
+        ReplicaState(replica_id=each, log_end_offset=end if each == node.node_id else -1)
         for each in sorted(live - {node.controller_id})
     )
     return PartitionData(
         leader_id=node.controller_id,
         leader_epoch=_EPOCH,
-        high_watermark=revision,
+        high_watermark=end,
         current_voters=(leader,),
         observers=observers,
     )

@@ -239,13 +239,13 @@ class DelegationTokens:
         # In several changes: one of all expired tokens would keep other writers waiting.
         for first in range(0, len(expired), SWEPT_MAX):
             some = expired[first : first + SWEPT_MAX]
-            for row in some:
-                self._log.info("delegation token expired", id=row.token_id, owner=row.owner)
             try:
-                await self._state_log.submit(partial(_deletion, some), SERVER)
+                committed = await self._state_log.submit(partial(_deletion, some), SERVER)
             except StorageError as error:
                 self._log.error("delegation tokens could not be stored", cause=str(error))
                 return
+            for row in committed.change[TOKEN].deleted if committed.change else ():
+                self._log.info("delegation token expired", id=row.token_id, owner=row.owner)
         # The deleted ones must not stay here for ever.
         self._indexed, self._ids = None, {}
 

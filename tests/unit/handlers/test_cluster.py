@@ -178,7 +178,7 @@ LOG = asked(("__cluster_metadata", (0,)))
 
 @pytest.mark.parametrize("version", [0, 2])
 async def test_quorum_is_led_by_the_controller(version: int) -> None:
-    """Offsets are revisions; the leader has fetched now, and shows its listeners from v2 on."""
+    """The log ends after the newest revision; the leader fetched now, with listeners from v2."""
     node = await node_of(allow("alice", DESCRIBE, CLUSTER), properties=WITH_CONTROLLERS)
     node.state = node.state._replace(revision=17)
 
@@ -186,8 +186,8 @@ async def test_quorum_is_led_by_the_controller(version: int) -> None:
 
     [row] = response.topics[0].partitions
     [voter] = row.current_voters
-    assert (row.leader_id, row.high_watermark, row.observers) == (1, 17, ())
-    assert (voter.replica_id, voter.log_end_offset) == (1, 17)
+    assert (row.leader_id, row.high_watermark, row.observers) == (1, 18, ())
+    assert (voter.replica_id, voter.log_end_offset) == (1, 18)
     assert voter.last_caught_up_timestamp == (node.now_ms() if version else -1)
     listeners = [each.listeners for each in response.nodes]
     expected = [(Listener(name="CONTROLLER", host="broker.example", port=9093),)]
@@ -207,7 +207,7 @@ async def test_quorum_is_observed_by_other_nodes() -> None:
 
     [row] = response.topics[0].partitions
     assert [each.replica_id for each in row.current_voters] == [2]
-    assert [(each.replica_id, each.log_end_offset) for each in row.observers] == [(3, 17), (5, -1)]
+    assert [(each.replica_id, each.log_end_offset) for each in row.observers] == [(3, 18), (5, -1)]
     assert [each.host for each in response.nodes[0].listeners] == ["two.example"]
 
 
