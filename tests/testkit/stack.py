@@ -43,6 +43,7 @@ class Stack(Compose):
             podman,
             self._folder / "compose.yaml",
             DOORKEEPER_VERSION=version,
+            DOORKEEPER_STORE_CREATE="true",
             POSTGRES_IMAGE=podman.stand_in("postgres"),
             PROMETHEUS_IMAGE=podman.stand_in("prometheus"),
         )

@@ -6,6 +6,7 @@ import asyncio
 import os
 import uuid
 from collections.abc import Generator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -24,9 +25,9 @@ from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import ACL, StoredConfig, StoredCredential, StoredToken, StoredTopic
 from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.store import LogEntry
-from doorkeeper.storage import schema
+from doorkeeper.storage import digest, schema
 from doorkeeper.storage.files import DATABASE_NAME
-from doorkeeper.storage.rows import log_statements
+from doorkeeper.storage.rows import fill_digests, log_statements
 from doorkeeper.storage.sqlite import SqliteStore, execute
 
 if TYPE_CHECKING:
@@ -155,10 +156,8 @@ async def fill(data_dir: Path, *changes: Change) -> None:
 
 def numbers_in(data_dir: Path) -> list[int]:
     """Open a store, return the numbers of its bindings, sorted, and close it."""
-    store = open_store(data_dir)
-    numbers = sorted(int(stored.binding_id) for stored in store.rows(ACL))
-    store.close()
-    return numbers
+    with closing(open_store(data_dir)) as store:
+        return sorted(int(stored.binding_id) for stored in store.rows(ACL))
 
 
 def query(data_dir: Path, statement: str) -> list[tuple[object, ...]]:
@@ -174,6 +173,7 @@ def create_tables(connection: apsw.Connection) -> None:
     """Create the tables of a store in a database."""
     connection.execute(schema.META + schema.TABLES + schema.BASE + schema.TRIGGERS)
     schema.set_base(connection, 0, "", NOW_MS)
+    digest.write_anew(connection)
     connection.pragma("application_id", schema.APPLICATION_ID)
 
 
@@ -188,5 +188,6 @@ def write_entries(
     connection: apsw.Connection, entries: list[LogEntry], time_ms: int = NOW_MS
 ) -> None:
     """Write revisions in one transaction."""
-    previous = schema.last_hash(connection)
-    execute(connection, run_to_end(log_statements(entries, time_ms, previous)).statements)
+    write = run_to_end(log_statements(entries, time_ms, schema.last_hash(connection)))
+    fill_digests(connection, write, int(schema.last_digest(connection) or "0", 16))
+    execute(connection, write.statements)

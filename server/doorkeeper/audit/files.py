@@ -71,7 +71,9 @@ class AuditFolder:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.mkdir(mode=0o700)
                 sync_folder(path.parent)
-            self._lock = open_private(path / f"audit-{node}.lock", os.O_RDWR | os.O_CREAT)
+            self._lock = open_private(
+                path / f"audit-{node}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+            )
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self.release()

@@ -14,8 +14,8 @@ STORE: Final = (
         type=KeyType.STRING,
         default="./data",
         doc=(
-            "The folder of the embedded store. It is created if missing, readable only by its"
-            " owner."
+            "The folder of the embedded store, and of the file by which a node knows a shared one."
+            " It is created if missing, readable only by its owner."
         ),
         importance="HIGH",
         check=not_blank,
@@ -48,8 +48,9 @@ STORE: Final = (
         type=KeyType.BOOLEAN,
         default="true",
         doc=(
-            "Whether the first start creates the store. With false only doorkeeper store create"
-            " creates it, and a server without a store does not start."
+            "Whether a start that finds no store creates one, which is an empty cluster. With false"
+            " only doorkeeper store create does, and a server without a store does not start: set"
+            " it after the first start, since a volume that is not mounted looks like one."
         ),
     ),
     Key(
@@ -72,7 +73,7 @@ STORE: Final = (
             "The file with the identity of the server's store and the acknowledged revision, by"
             " which the server rejects a lost or replaced store. By default doorkeeper.identity"
             " in doorkeeper.data.dir; for a shared store doorkeeper.node-<node.id>.identity"
-            " there, if doorkeeper.data.dir is given."
+            " there."
         ),
     ),
     Key(

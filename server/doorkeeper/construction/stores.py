@@ -30,6 +30,11 @@ NS_PER_MS: Final = 1_000_000
 EARLIER_MS: Final = 1_000
 
 
+_IF_EXPECTED: Final = (
+    "if a store was expected here, stop the server and put the store back, or restore a backup;"
+    " with doorkeeper.store.create=false no start creates one"
+)
+
 _RELEASE_KEY: Final = "doorkeeper.kafka.release"
 
 
@@ -37,14 +42,12 @@ def utc_ms() -> int:
     return time.time_ns() // NS_PER_MS
 
 
-def identity_file_of(settings: Settings) -> Path | None:
-    """Return the path of the identity file; None for a shared store without a data folder."""
+def identity_file_of(settings: Settings) -> Path:
+    """Return the path of the identity file; several nodes may have one data folder."""
     if settings.store_identity_file is not None:
         return settings.store_identity_file
     if settings.store is None:
         return settings.data_dir / IDENTITY_NAME
-    if "doorkeeper.data.dir" not in settings.originals:
-        return None  # several nodes may run in one working directory
     return settings.data_dir / f"doorkeeper.node-{settings.node_id}.identity"
 
 
@@ -53,15 +56,17 @@ async def open_store(
     *,
     now_ms: Callable[[], int] | None = None,
     make_store: bool = True,
+    is_node: bool = True,
     meter: StoreMeter | None = None,
     logger: Logger | None = None,
     initial: Change = NO_CHANGE,
 ) -> Store:
     """Open the store; the caller closes it with ``aclose``.
 
-    ``make_store`` permits the creation of an embedded store, unless ``doorkeeper.store.create`` is
-    false; ``logger`` gets an event for it. An empty database of a shared store gets its tables. A
-    new store has the rows of ``initial``, and follows the release of the settings.
+    ``make_store`` permits the creation of a store, unless ``doorkeeper.store.create`` is false;
+    ``logger`` gets a warning for it. A new store has the rows of ``initial``, and follows the
+    release of the settings. A command on a shared store is not ``is_node``: it heeds the identity
+    file of the configured node, and writes none.
 
     Raises:
         StoreReplaced: it is not the store of the identity file, or has lost changes.
@@ -69,15 +74,16 @@ async def open_store(
 
     """
     identity_file = identity_file_of(settings)
+    create = make_store and settings.store_create
     if settings.store is not None:
         # The driver is needed only with a shared store.
         from doorkeeper.storage.postgres.connecting import connector  # noqa: PLC0415
         from doorkeeper.storage.postgres.store import PostgresStore  # noqa: PLC0415
 
-        if identity_file is not None and settings.store_identity_file is None:
+        if is_node and settings.store_identity_file is None:
             prepare_folder(settings.data_dir)
         timeout_ms = settings.update_timeout_ms
-        return await PostgresStore.open(
+        shared = await PostgresStore.open(
             connector(settings.store),
             name=settings.store.display_name,
             node_id=settings.node_id,
@@ -86,9 +92,13 @@ async def open_store(
             retention_days=settings.change_log_retention_days,
             meter=meter,
             lease_timeout_s=settings.store.lease_timeout_ms / 1000,
-            identity_file=identity_file,
+            identity_file=identity_file if is_node or identity_file.exists() else None,
+            create=create,
             initial={**initial_rows(settings), **initial},
         )
+        if shared.is_new:
+            _warn_of_new_store(logger, settings, shared, settings.store.display_name)
+        return shared
     # Imported here: a server inside a test has no database.
 
     from doorkeeper.storage.sqlite import SqliteStore  # noqa: PLC0415
@@ -105,17 +115,26 @@ async def open_store(
         retention_days=settings.change_log_retention_days,
         meter=meter,
         identity_file=identity_file,
-        create=make_store and settings.store_create,
+        create=create,
         initial={**initial_rows(settings), **initial},
     )
-    if logger is not None and not is_there:
-        logger.info(
-            "store created",
-            file=str(path),
-            cluster_id=store.identity.cluster_id,
-            kafka_release=settings.kafka_release or NEWEST,
-        )
+    if not is_there:
+        _warn_of_new_store(logger, settings, store, str(path))
     return store
+
+
+def _warn_of_new_store(logger: Logger | None, settings: Settings, store: Store, place: str) -> None:
+    """Say loudly that nothing was there: a lost data folder looks like a first start."""
+    if logger is None:
+        return
+    logger.warning(
+        "store created: none was here, and the server begins as an empty cluster",
+        store=place,
+        cluster_id=store.identity.cluster_id,
+        store_id=store.identity.store_id,
+        kafka_release=settings.kafka_release or NEWEST,
+        remedy=_IF_EXPECTED,
+    )
 
 
 def initial_rows(settings: Settings) -> Change:

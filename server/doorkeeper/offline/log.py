@@ -173,7 +173,7 @@ async def offline_log(
     async with AsyncExitStack() as opened:
         # Registered first, so it runs last: closing the state log may still commit changes.
         opened.callback(audit_log.close)
-        store = await open_store(settings, make_store=make_store)
+        store = await open_store(settings, make_store=make_store, is_node=False)
         opened.push_async_callback(store.aclose)
         log = StateLog(store)
         opened.push_async_callback(log.aclose)

@@ -234,7 +234,7 @@ def _past_contents(
 async def _read_store(settings: Settings) -> StoredRows:
     if settings.store is None:
         return await asyncio.to_thread(read_acls, settings.data_dir / DATABASE_NAME)
-    store = await open_store(settings)
+    store = await open_store(settings, make_store=False, is_node=False)
     try:
         return StoredRows(
             list(store.rows(ACL)),

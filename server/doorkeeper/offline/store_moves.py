@@ -194,7 +194,7 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
     place, identity_file = place_of(settings), identity_file_of(settings)
     if not new:
         # The identity file remembers a store whose database is lost.
-        expected = None if identity_file is None else read_expected_store(identity_file)
+        expected = read_expected_store(identity_file)
         if expected is not None or await _is_there(place):
             raise StorageError(
                 f"{place.display_name}: there is or was a store"
@@ -206,8 +206,7 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
             raise StorageError(
                 f"{place.display_name}: the database has a store; give another, empty one"
             )
-        if identity_file is not None:
-            replace_identity_file(identity_file, None)
+        replace_identity_file(identity_file, None)
         await migrate(settings, now_ms=now_ms, dry_run=False)
         return None
     from doorkeeper.storage.backup import set_store_aside  # noqa: PLC0415 - SQLite, if it is one
@@ -236,22 +235,24 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
     """Write the identity file for the current store; return its content.
 
     Raises:
-        StorageError: there is no store, a server uses it, or a shared one has no identity file.
+        StorageError: there is no store, a server uses it, or it cannot be reached.
 
     """
     place, identity_file = place_of(settings), identity_file_of(settings)
-    if identity_file is None:
-        raise StorageError(
-            f"{place.display_name}: without doorkeeper.store.identity.file or doorkeeper.data.dir"
-            " no identity is kept: there is nothing to accept"
-        )
     if isinstance(place, DataFolder):
         if _migrate_embedded(place, now_ms, dry_run=True).before == 0:
             raise StorageError(f"{place.display_name}: there is no store to accept")
-        from doorkeeper.storage.backup import remove_identity_file  # noqa: PLC0415 - SQLite, if it is one
+        from doorkeeper.storage.backup import accept_rows, remove_identity_file  # noqa: PLC0415 - SQLite, if it is one
 
         remove_identity_file(*place)
         _open(place, now_ms)  # writes the file, and migrates an older store
+        accept_rows(place.path)
+    else:
+        from doorkeeper.storage.postgres import digest  # noqa: PLC0415 - the extra postgres
+        from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+
+        async with connection_to(place) as connection:
+            await digest.write_anew(connection)
     async with open_for_reading(place, alone=False) as store:
         header = await store.header()
     expected = ExpectedStore(header.cluster_id, header.store_id, header.revision)

@@ -62,9 +62,7 @@ def settings_at(address: Address, overrides: Sequence[str] = ()) -> Settings:
 def place_of(settings: Settings) -> Place:
     if settings.store is not None:
         return settings.store
-    identity_file = identity_file_of(settings)
-    assert identity_file is not None
-    return DataFolder(settings.data_dir, identity_file)
+    return DataFolder(settings.data_dir, identity_file_of(settings))
 
 
 @asynccontextmanager

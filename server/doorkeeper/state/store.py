@@ -45,6 +45,10 @@ class StoreReplaced(StorageError):
     """
 
 
+class StateDiffers(StoreReplaced):
+    """The rows of a store are not those that it wrote: see ``storage.digest``."""
+
+
 class OutcomeUnknown(StorageError):
     """A shared store became unavailable during a commit: the change may be durable or not."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import apsw
 
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage import migrations, schema
+from doorkeeper.storage import digest, migrations, schema
 from doorkeeper.storage.copying import Progress, copy_database
 from doorkeeper.storage.database import check_integrity, connect, connect_readonly, sqlite_errors
 from doorkeeper.storage.files import (
@@ -168,6 +169,22 @@ def remove_identity_file(data_dir: Path, identity_file: Path) -> None:
     lock = DataLock.acquire(data_dir)
     try:
         replace_identity_file(identity_file, None)
+    finally:
+        lock.release()
+
+
+def accept_rows(data_dir: Path) -> None:
+    """Write the digest of the rows as they are.
+
+    Raises:
+        StorageError: a server uses the store, or it cannot be written.
+
+    """
+    path = data_dir / DATABASE_NAME
+    lock = DataLock.acquire(data_dir)
+    try:
+        with sqlite_errors(path), closing(connect(path)) as connection, connection:
+            digest.write_anew(connection)
     finally:
         lock.release()
 

@@ -8,6 +8,7 @@ data/                    0700 if Doorkeeper creates it; an existing folder keeps
 
 from __future__ import annotations
 
+import errno
 import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -64,7 +65,9 @@ def open_private(path: Path, flags: int) -> int:
     try:
         descriptor = os.open(path, flags | os.O_CLOEXEC, _FILE_MODE)
     except OSError as error:
-        raise StorageError(f"{path}: cannot open: {error.strerror}") from error
+        is_link = error.errno == errno.ELOOP and path.is_symlink()
+        why = "this is a symbolic link, and must be a file" if is_link else error.strerror
+        raise StorageError(f"{path}: cannot open: {why}") from error
     narrow(path)
     return descriptor
 

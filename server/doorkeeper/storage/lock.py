@@ -34,7 +34,7 @@ class DataLock:
 
         """
         path = folder / LOCK_NAME
-        descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+        descriptor = open_private(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
         try:
             # flock, not lockf: POSIX locks are lost when the process closes any descriptor of the
             # file.

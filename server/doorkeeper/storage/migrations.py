@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage import base, old_layout, schema
+from doorkeeper.storage import base, digest, old_layout, schema
 from doorkeeper.storage.copying import copy_database
 from doorkeeper.storage.files import free_name, sync_folder
 from doorkeeper.storage.rows import initial_items
@@ -78,6 +78,7 @@ def create(
         connection.executemany("INSERT INTO item VALUES (?, ?, ?, ?, 0)", initial_items(initial))
         connection.execute("INSERT INTO base SELECT kind, key, value, revision FROM item")
         schema.set_base(connection, 0, "", now_ms)
+        digest.write_anew(connection)
 
 
 def migrate(
@@ -99,7 +100,11 @@ def migrate(
     try:
         if found < schema.ONE_LAYOUT:
             old_layout.convert(connection)
-        base.add_to_older_store(connection, found, now_ms)
+        if found < schema.WITH_BASE:
+            base.add_to_older_store(connection, found, now_ms)
+        if found >= schema.ONE_LAYOUT:
+            connection.execute("ALTER TABLE change_log ADD COLUMN digest TEXT")
+        digest.write_if_logged(connection)
         # Early stores have no salt key.
         if not schema.has_meta(connection, "salt_key"):
             schema.set_meta(connection, "salt_key", random_bytes(32).hex())

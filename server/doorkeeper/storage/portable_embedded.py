@@ -6,8 +6,10 @@ import os
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
+import apsw
+
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage import migrations, schema
+from doorkeeper.storage import digest, migrations, schema
 from doorkeeper.storage.backup import restore
 from doorkeeper.storage.database import check_integrity, connect, connect_readonly, sqlite_errors
 from doorkeeper.storage.files import DATABASE_NAME, prepare_folder, remove_database
@@ -27,9 +29,6 @@ from doorkeeper.storage.sqlite import identity_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from pathlib import Path
-
-    import apsw
-
 
 _REVISION_MAX: Final = (1 << 63) - 1
 
@@ -88,12 +87,13 @@ class EmbeddedPortable(Portable):
                 yield chunk
 
     async def findings(self) -> list[str]:
-        """Return the findings of SQLite's integrity check."""
+        """Return the findings of SQLite's integrity check, and of the digest."""
         try:
             check_integrity(self._connection, self._path)
-        except StorageError as error:
+            found = digest.finding(self._connection)
+        except (StorageError, apsw.Error) as error:
             return [str(error)]
-        return []
+        return [] if found is None else [f"digest: {found}"]
 
 
 @asynccontextmanager
@@ -183,7 +183,7 @@ async def write(
 async def _fill(
     path: Path, header: Header, rows: Callable[[str], AsyncIterator[list[Row]]], now_ms: int
 ) -> None:
-    """Write all rows into a new database without triggers: the rows are their result."""
+    """Write all rows into a new database, without triggers: the rows are their result."""
     connection = connect(path)
     try:
         connection.pragma("synchronous", "off")  # restore() copies and syncs it
@@ -204,5 +204,6 @@ async def _fill(
                     connection.executemany(statement, (row[:number] for row in chunk))
             schema.set_base(connection, *header.base)
             connection.execute(schema.TRIGGERS)
+            digest.write_anew(connection)
     finally:
         connection.close()

@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
-from doorkeeper.storage import migrations, old_layout, schema
+from doorkeeper.storage import digest, migrations, old_layout, schema
 from doorkeeper.storage.database import connect_readonly, sqlite_errors
 from doorkeeper.storage.sqlite import read_rows
 
@@ -34,12 +34,15 @@ def read_acls(path: Path) -> StoredRows:
     """Read the ACLs and the dynamic configuration of a database, also of an older version.
 
     Raises:
+        StateDiffers: its rows are not those that were written.
         StorageError: there is none, it cannot be read, or is from a newer version.
 
     """
     with sqlite_errors(path), closing(connect_readonly(path)) as connection:
         connection.execute("BEGIN")  # one snapshot for all
         version = migrations.check_readable(connection, path)
+        if version == schema.VERSION:
+            digest.check(connection, path)
         read = read_rows if version >= schema.ONE_LAYOUT else old_layout.read
         features = list(read(connection, FEATURE)) if version >= schema.ONE_LAYOUT else []
         revision = schema.last_revision(connection)

@@ -24,19 +24,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.kinds.kind import Item
 from doorkeeper.runtime.slices import SLICE_ITEMS
 from doorkeeper.storage.cells import MARK, encode
+from doorkeeper.storage.digest import row_digest, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    import apsw
 
     from doorkeeper.kinds.change import Author, Change
     from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.store import LogEntry
 
 Cell = str | int | None
+Key = tuple[str, str]
+"""A kind and a key."""
 Statement = tuple[str, list[Cell]]
 """SQL and the values of its parameters."""
 
@@ -50,14 +58,42 @@ ROWS_FULL: Final = 256
 """Number of rows that closes a statement; the last change may exceed it by ``MANY``."""
 SHARED_ROWS_MAX: Final = 1024
 
-_COLUMNS: Final = 15
+_COLUMNS: Final = 16
 _WHOLE: Final = "INSERT INTO change_log SELECT * FROM (VALUES {rows}) WHERE column1 NOT NULL"
 _SHARED: Final = """
 INSERT INTO change_log
 SELECT ?1, column4, ?2, column1, column2, column3, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
-       CASE column4 WHEN 0 THEN ?11 END
+       CASE column4 WHEN 0 THEN ?11 END, CASE column4 WHEN 0 THEN ?12 END
 FROM (VALUES {rows}) WHERE column4 NOT NULL
 """
+
+
+_SHARED_DIGEST: Final = 11
+"""Where the cell of the digest is in a statement with common cells."""
+
+_CURRENT: Final = """
+WITH gone (kind, key) AS (VALUES {rows})
+SELECT item.kind, item.key, value, secret FROM gone
+CROSS JOIN item ON item.kind = gone.kind AND item.key = gone.key
+"""
+
+
+HashedRow = tuple[str, str | None, str | None]
+"""A key, its value and None; the value of a deletion may be unknown."""
+
+
+class RevisionDigest(NamedTuple):
+    """What is needed for the digest of a revision, and the cell for it: ``cells[at]``.
+
+    ``gone`` has the keys of the rows that the revision deletes or may replace, ``added`` is the sum
+    of the digests of those that it sets.
+    """
+
+    gone: list[Key]
+    added: int
+    runs: list[Run]
+    cells: list[Cell]
+    at: int
 
 
 class LogWrite(NamedTuple):
@@ -69,9 +105,10 @@ class LogWrite(NamedTuple):
     revisions: int
     last: int
     """The number of the last revision."""
+    digests: list[RevisionDigest]
 
 
-Run = tuple[str, int, Sequence[tuple[str, str | None, str | None]]]
+Run = tuple[str, int, Sequence[Item]]
 """Rows of a revision that follow each other: the kind, 1 if they were deleted else 0, and their
 keys, values and secrets."""
 
@@ -90,11 +127,14 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
     """
     made: list[Statement] = []
     cells: list[Cell] = []
+    digests: list[RevisionDigest] = []
     before = previous
     for revision, author, change in entries:
         runs: list[Run] = []
         digest = sha256(_head_of_hash(previous, revision, time_ms, author))
         count = 0
+        gone: list[Key] = []
+        added = 0
         for kind, edit in change.items():
             encode_row = kind.codec.encode
             # Deletions first: a key may be deleted and set again in one change.
@@ -103,6 +143,8 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
                     items = list(map(encode_row, some[at : at + SHARED_ROWS_MAX]))
                     runs.append((kind.name, deleted, items))
                     digest.update(_run_in_hash(kind.name, deleted, items))
+                    gone += _keys_of(kind.name, deleted, items)
+                    added += _added(kind.name, deleted, items)
                     count += len(items)
                     # Small changes are encoded at once: a pause costs a turn of the event loop.
                     if count > SLICE_ITEMS:
@@ -111,32 +153,33 @@ def log_statements(entries: Sequence[LogEntry], time_ms: int, previous: str) -> 
         # Below, the common cells of a statement of its own cost more than they save.
         is_large = count >= MANY
         if cells and (is_large or len(cells) >= ROWS_FULL * _COLUMNS):
-            sql, padding = _statement(_WHOLE, _COLUMNS, len(cells), ROWS_MAX)
-            made.append((sql, cells + padding))
+            made.append(_padded(_WHOLE, _COLUMNS, cells, ROWS_MAX))
             cells = []
         tail: tuple[Cell, ...] = (time_ms, *author, previous)
         if is_large:
+            at = len(made)
             yield from _add_large(made, revision, tail, runs)
+            digests.append(RevisionDigest(gone, added, runs, made[at][1], _SHARED_DIGEST))
         else:
-            cells += _small_rows(revision, tail, runs)
+            digests.append(RevisionDigest(gone, added, runs, cells, len(cells) + _COLUMNS - 1))
+            _add_small(cells, revision, tail, runs)
     if cells:
-        sql, padding = _statement(_WHOLE, _COLUMNS, len(cells), ROWS_MAX)
-        made.append((sql, cells + padding))
-    return LogWrite(made, before, previous, len(entries), entries[-1].revision)
+        made.append(_padded(_WHOLE, _COLUMNS, cells, ROWS_MAX))
+    return LogWrite(made, before, previous, len(entries), entries[-1].revision, digests)
 
 
-def _small_rows(revision: int, tail: tuple[Cell, ...], runs: Sequence[Run]) -> list[Cell]:
-    """Return the cells of a revision's complete rows; ``tail`` ends with the hash."""
-    cells: list[Cell] = []
+def _add_small(
+    cells: list[Cell], revision: int, tail: tuple[Cell, ...], runs: Sequence[Run]
+) -> None:
+    """Add the cells of a revision's complete rows; ``tail`` ends with the hash."""
     *rest, hash_ = tail
     item = 0
     for name, deleted, items in runs:
         for key, value, secret in items:
             shown = None if deleted else secret
-            cells += (revision, item, name, key, value, shown, deleted, *rest, hash_)
+            cells += (revision, item, name, key, value, shown, deleted, *rest, hash_, None)
             hash_ = None  # the first row has it
             item += 1
-    return cells
 
 
 def _add_large(
@@ -149,16 +192,54 @@ def _add_large(
         for item, (key, value, secret) in enumerate(items, first):
             cells += (key, value, None if deleted else secret, item)
         first += len(items)
-        sql, padding = _statement(_SHARED, 4, len(cells), SHARED_ROWS_MAX)
-        made.append((sql, [revision, name, deleted, *tail, *cells, *padding]))
+        common = [revision, name, deleted, *tail, None]
+        sql, cells = _padded(_SHARED, 4, cells, SHARED_ROWS_MAX)
+        made.append((sql, common + cells))
         yield
+
+
+# --- digests
+
+
+def _keys_of(kind: str, deleted: int, items: Sequence[Item]) -> list[Key]:
+    """Return the keys of the rows that a run deletes or may replace: an ACL is never replaced."""
+    return [(kind, key) for key, _, _ in items] if deleted or kind != ACL.name else []
+
+
+def _added(kind: str, deleted: int, items: Sequence[Item]) -> int:
+    return 0 if deleted else sum(row_digest(kind, *item) for item in items)
+
+
+def fill_digests(connection: apsw.Connection, write: LogWrite, digest: int) -> int:
+    """Write the digest of each revision into its statement; return that of the last one.
+
+    ``digest`` is that of the state in the database, from which rows to delete or replace are read.
+    """
+    keys = [key for each in write.digests for key in each.gone]
+    rows: dict[Key, int] = {}
+    for at in range(0, len(keys), SHARED_ROWS_MAX):
+        cells: list[Cell] = list(chain.from_iterable(keys[at : at + SHARED_ROWS_MAX]))
+        for row in connection.execute(*_padded(_CURRENT, 2, cells, SHARED_ROWS_MAX)):
+            rows[row[0], row[1]] = row_digest(*row)
+    for gone, added, runs, cells, at in write.digests:
+        digest += added - sum(rows.pop(key, 0) for key in gone)
+        cells[at] = text_of(digest)
+        if keys and len(write.digests) > 1:  # a later revision may delete what this one sets
+            for kind, deleted, items in runs:
+                if not deleted:
+                    rows.update(((kind, row[0]), row_digest(kind, *row)) for row in items)
+    return digest
 
 
 # --- hashes
 
 
 def revision_hash(
-    previous: str, revision: int, time_ms: int, author: Author, runs: Iterable[Run]
+    previous: str,
+    revision: int,
+    time_ms: int,
+    author: Author,
+    runs: Iterable[tuple[str, int, Sequence[HashedRow]]],
 ) -> str:
     """Return the hash of a revision behind one with the hash ``previous``."""
     digest = sha256(_head_of_hash(previous, revision, time_ms, author))
@@ -181,9 +262,7 @@ def _head_of_hash(previous: str, revision: int, time_ms: int, author: Author) ->
     return "".join(parts).encode("utf-8", "surrogatepass")
 
 
-def _run_in_hash(
-    kind: str, deleted: int, items: Sequence[tuple[str, str | None, str | None]]
-) -> bytes:
+def _run_in_hash(kind: str, deleted: int, items: Sequence[HashedRow]) -> bytes:
     head, end = f"{len(kind)}:{kind}", f"1:{deleted}"
     parts: list[str] = []
     for key, value, _ in items:
@@ -196,15 +275,15 @@ def _run_in_hash(
     return "".join(parts).encode("utf-8", "surrogatepass")
 
 
-@lru_cache(maxsize=4096)
-def _statement(text: str, columns: int, cells: int, rows_max: int) -> Statement:
-    """Return the SQL for a number of cells, and the cells to add.
+def _padded(text: str, columns: int, cells: list[Cell], rows_max: int) -> Statement:
+    """Return the SQL for some cells, and the same list of cells.
 
     The rows are padded to a power of two, so that few prepared statements serve all numbers.
     """
-    rows = cells // columns
+    rows = len(cells) // columns
     size = min(1 << (rows - 1).bit_length(), rows_max)
-    return _text(text, columns, size), [None] * ((size - rows) * columns)
+    cells += [None] * ((size - rows) * columns)
+    return _text(text, columns, size), cells
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""The tables of the embedded store, schema version 5: one layout for all kinds.
+"""The tables of the embedded store, schema version 6: one layout for all kinds.
 
 The server writes only ``change_log``. Triggers apply each of its rows to ``item`` in the same
 statement, so log and items cannot disagree, and one statement of many rows commits a whole batch.
@@ -9,12 +9,14 @@ statement, so log and items cannot disagree, and one statement of many rows comm
               revision, which is the store's. ``deleted`` is 0 or 1; the row of a deletion
               has the previous value, null where it is unknown (deletions by schema versions
               before 4). The first row of a revision has its ``hash``: see ``rows``; null
-              in revisions that schema versions before 5 wrote
+              in revisions that schema versions before 5 wrote. It also has the ``digest`` of the
+              state after the revision: see ``digest``; null in those that versions before 6 wrote
  base         the rows of all kinds, without secrets, after the revision ``base_revision``: with the
               revisions of the log behind it they are the state as of each of these. Pruning moves
               it forward
  meta         cluster_id, store_id, salt_key, schema_version, created_by, created_ms; and of the
-              base: base_revision, base_hash, base_ms (its time)
+              base: base_revision, base_hash, base_ms (its time). ``digest`` is that of the state
+              before the first revision
 
 ``doorkeeper.kinds`` defines ``key`` and ``value``. Rows of unknown kinds are kept. A trigger
 empties secret cells of the log after they were applied.
@@ -35,10 +37,13 @@ if TYPE_CHECKING:
 APPLICATION_ID: Final = 0x446F6F72
 """``Door``: identifies the file's format in its header, for example to ``file``."""
 
-VERSION: Final = 5
+VERSION: Final = 6
 
 ONE_LAYOUT: Final = 4
 """The first version with one layout for all kinds, and with a store id."""
+
+WITH_BASE: Final = 5
+"""The first version with hashes and a base."""
 
 META: Final = """
 CREATE TABLE meta (
@@ -76,6 +81,7 @@ CREATE TABLE change_log (
     author_software  TEXT    NOT NULL DEFAULT '',
     author_correlation_id INTEGER,
     hash             TEXT,
+    digest           TEXT,
     PRIMARY KEY (revision, item)
 ) STRICT, WITHOUT ROWID;
 """
@@ -163,6 +169,29 @@ def last_hash(connection: apsw.Connection) -> str:
         "SELECT max(revision) FROM change_log)"
     ).get
     return found if isinstance(found, str) else ""
+
+
+def last_digest(connection: apsw.Connection) -> str | None:
+    """Return the digest of the newest revision, or of a new store; None where it has none."""
+    if last_revision(connection) == 0:
+        return str(meta(connection, "digest")) if has_meta(connection, "digest") else None
+    found = connection.execute(
+        "SELECT digest FROM change_log WHERE item = 0 AND revision = ("
+        "SELECT max(revision) FROM change_log)"
+    ).get
+    return found if isinstance(found, str) else None
+
+
+def set_last_digest(connection: apsw.Connection, digest: str) -> None:
+    """Replace what ``last_digest`` returns."""
+    if last_revision(connection) == 0:
+        set_meta(connection, "digest", digest)
+        return
+    connection.execute(
+        "UPDATE change_log SET digest = ? WHERE item = 0 AND revision = ("
+        "SELECT max(revision) FROM change_log)",
+        (digest,),
+    )
 
 
 def base(connection: apsw.Connection) -> Base:

@@ -24,7 +24,7 @@ from doorkeeper.kinds.kind import Item
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.state.store import Lease, StorageError, Store, StoreIdentity, StoreReplaced
-from doorkeeper.storage import migrations, schema
+from doorkeeper.storage import digest, migrations, schema
 from doorkeeper.storage.cluster_id import check_form
 from doorkeeper.storage.database import check_integrity, connect, reason, sqlite_errors
 from doorkeeper.storage.files import DATABASE_NAME, companions, prepare_folder, sync_folder
@@ -38,7 +38,7 @@ from doorkeeper.storage.identity import (
     read_expected_store,
 )
 from doorkeeper.storage.lock import DataLock
-from doorkeeper.storage.rows import log_statements
+from doorkeeper.storage.rows import fill_digests, log_statements
 from doorkeeper.storage.upkeep import CHECKPOINT_PAGES, Upkeep
 
 if TYPE_CHECKING:
@@ -205,7 +205,8 @@ class SqliteStore(Store):
             # ACLs have their own connection: apsw refuses to share the writer's between threads.
             # The garbage collector would traverse each new object several times, free nothing, and
             # double the time of the start.
-            with collection_paused(), closing(connect(self._path)) as reader:
+            with collection_paused(), closing(connect(self._path)) as reader, reader:
+                digest.check(reader, self._path)
                 yield from read_rows(reader, kind)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -274,6 +275,8 @@ class _Writer(Lease):
         self._log: FilteringBoundLogger = structlog.get_logger("doorkeeper.store")
         self._thread: Thread | None = None
         self._stored_hash = self._chain_end = schema.last_hash(connection)
+        # None where the rows differ from the log: loading them says so, before a change is written.
+        self._digest = int(schema.last_digest(connection) or "0", 16)
         self.problem: str | None = None
         """Why the store was lost; from then on nothing is written."""
 
@@ -406,6 +409,7 @@ class _Writer(Lease):
                 problem = "the revisions are not chained to the last one of the log"
                 raise StorageError(problem)  # noqa: TRY301 - as above
             began_s = self._clock()
+            digest_after = fill_digests(self.connection, write, self._digest)
             self._files.writes += 1
             try:
                 execute(self.connection, write.statements)
@@ -413,7 +417,7 @@ class _Writer(Lease):
                 self._files.written_ns = time.time_ns()
                 self._files.writes += 1
             took_s = self._clock() - began_s
-            self._stored_hash = write.hash
+            self._stored_hash, self._digest = write.hash, digest_after
         except Exception as error:  # noqa: BLE001 - the thread must survive any change
             with suppress(apsw.Error):  # the next commit tries again
                 self._leave_transaction()
@@ -441,6 +445,7 @@ class _Writer(Lease):
         try:
             fresh = connect(self._path)
             check_integrity(fresh, self._path)
+            digest.check(fresh, self._path)
             store_id = str(schema.meta(fresh, "store_id"))
             found = ExpectedStore(self._identity.cluster_id, store_id, schema.last_revision(fresh))
             check_expected_store(

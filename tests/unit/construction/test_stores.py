@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import check_release, identity_file_of, open_store
 from doorkeeper.kinds.declared import FEATURE, StoredFeature
-from doorkeeper.state.store import StorageError
+from doorkeeper.state.store import StorageError, StoreReplaced
 from testkit.kafka_broker import free_port
 from testkit.settings import settings_of
+
+if TYPE_CHECKING:
+    from testkit.postgres import Database
 
 
 @pytest.mark.parametrize(("line", "level"), [("", 33), ("doorkeeper.kafka.release=4.3\n", 30)])
@@ -56,13 +61,13 @@ async def test_it_is_not_created_where_the_configuration_forbids_it(tmp_path: Pa
 
 
 def test_where_the_identity_is_pinned() -> None:
-    """In the data folder, unless a key says otherwise; a shared store needs one that is given."""
+    """In the data folder, unless a key says otherwise; of a shared store too, by default."""
     shared = "node.id=7\ndoorkeeper.store=postgresql://u@h/d\n"
 
     assert identity_file_of(settings_of("")) == Path("data/doorkeeper.identity")
     given = settings_of("doorkeeper.store.identity.file=/x/y\n")
     assert identity_file_of(given) == Path("/x/y")
-    assert identity_file_of(settings_of(shared)) is None
+    assert identity_file_of(settings_of(shared)) == Path("data/doorkeeper.node-7.identity")
     with_folder = settings_of(f"{shared}doorkeeper.data.dir=d\n")
     assert identity_file_of(with_folder) == Path("d/doorkeeper.node-7.identity")
 
@@ -77,3 +82,37 @@ async def test_a_shared_store_that_cannot_be_reached_is_named(tmp_path: Path) ->
 
     assert f"postgresql://{place}/acls: " in str(caught.value)
     assert "s3cret" not in str(caught.value)
+
+
+async def test_a_created_store_is_said_loudly(tmp_path: Path) -> None:
+    """A warning with its place, its ids and the remedy; a start that finds its store is quiet."""
+    settings = settings_of(f"doorkeeper.data.dir={tmp_path}\n")
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(2):
+            store = await open_store(settings, logger=structlog.get_logger())
+            await store.aclose()
+
+    (line,) = lines
+    assert (line["log_level"], line["store_id"]) == ("warning", store.identity.store_id)
+    assert line["event"].startswith("store created")
+    assert str(tmp_path) in line["store"]
+    assert "doorkeeper.store.create=false" in line["remedy"]
+
+
+@pytest.mark.interop
+async def test_a_node_of_a_shared_store_takes_no_empty_database(
+    database: Database, tmp_path: Path
+) -> None:
+    """By default it knows its store after a restart; a command and a key create none."""
+    text = f"node.id=7\ndoorkeeper.data.dir={tmp_path}\ndoorkeeper.store={database.url()}\n"
+    for refused in (
+        open_store(settings_of(text), make_store=False, is_node=False),
+        open_store(settings_of(f"{text}doorkeeper.store.create=false\n")),
+    ):
+        with pytest.raises(StorageError, match="create it with doorkeeper store create"):
+            await refused
+    await (await open_store(settings_of(text))).aclose()
+    database.execute("DROP SCHEMA doorkeeper CASCADE")
+
+    with pytest.raises(StoreReplaced, match=r"no store is here, but .*node-7\.identity expects"):
+        await open_store(settings_of(text))

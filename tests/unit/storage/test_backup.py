@@ -201,10 +201,10 @@ def test_a_backup_from_a_newer_version_is_refused(data_dir: Path, target: Path) 
     open_store(data_dir.with_name("newer")).close()
     shutil.copy(data_dir.with_name("newer") / DATABASE_NAME, target)
     newer = apsw.Connection(str(target))
-    newer.execute("UPDATE meta SET value = 6 WHERE key = 'schema_version'")
+    newer.execute("UPDATE meta SET value = 7 WHERE key = 'schema_version'")
     newer.close()
 
-    with pytest.raises(StorageError, match="schema version 6, made by a newer Doorkeeper"):
+    with pytest.raises(StorageError, match="schema version 7, made by a newer Doorkeeper"):
         restore(target, data_dir, now_ms=now_ms)
 
     assert not data_dir.exists()

@@ -102,6 +102,7 @@ async def test_the_chain_goes_through_all_revisions(data_dir: Path) -> None:
 def as_version_4(connection: apsw.Connection) -> None:
     connection.execute(
         "ALTER TABLE change_log DROP COLUMN hash;"
+        "ALTER TABLE change_log DROP COLUMN digest;"
         "ALTER TABLE change_log DROP COLUMN author_software;"
         "ALTER TABLE change_log DROP COLUMN author_correlation_id;"
         "DROP TABLE base;"

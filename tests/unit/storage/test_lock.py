@@ -71,3 +71,17 @@ def test_an_unreadable_holder_is_another_process(tmp_path: Path) -> None:
         DataLock.acquire(tmp_path)
 
     lock.release()
+
+
+def test_a_link_in_place_of_the_lock_is_refused(tmp_path: Path) -> None:
+    """The process id would overwrite what it points to; a link to nothing would create it."""
+    target = tmp_path / "target"
+    target.write_text("precious")
+    for name in (target, tmp_path / "missing"):
+        (tmp_path / LOCK_NAME).symlink_to(name)
+        with pytest.raises(StorageError, match=r"lock: cannot open: this is a symbolic link"):
+            DataLock.acquire(tmp_path)
+        (tmp_path / LOCK_NAME).unlink()
+
+    assert target.read_text() == "precious"
+    assert not (tmp_path / "missing").exists()

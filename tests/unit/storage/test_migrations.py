@@ -86,7 +86,7 @@ def test_a_crash_in_the_middle_leaves_the_old_store(data_dir: Path) -> None:
     assert child.returncode == -signal.SIGKILL
     assert query(data_dir, "SELECT value FROM meta WHERE key = 'schema_version'") == [(3,)]
     open_store(data_dir).close()
-    assert query(data_dir, "SELECT value FROM meta WHERE key = 'schema_version'") == [(5,)]
+    assert query(data_dir, "SELECT value FROM meta WHERE key = 'schema_version'") == [(6,)]
 
 
 def test_a_failure_leaves_the_old_store(data_dir: Path) -> None:
@@ -107,14 +107,14 @@ def test_a_newer_store_is_refused_untouched(data_dir: Path) -> None:
     """The error says which version was found and which can be read; nothing is copied."""
     open_store(data_dir).close()
     connection = apsw.Connection(str(data_dir / DATABASE_NAME))
-    connection.execute("UPDATE meta SET value = 6 WHERE key = 'schema_version'")
+    connection.execute("UPDATE meta SET value = 7 WHERE key = 'schema_version'")
     connection.close()
     before = (data_dir / DATABASE_NAME).read_bytes()
 
     with pytest.raises(StorageError) as raised:
         open_store(data_dir)
 
-    assert f"{data_dir / DATABASE_NAME}: the store has schema version 6" in str(raised.value)
-    assert "reads schema versions up to 5" in str(raised.value)
+    assert f"{data_dir / DATABASE_NAME}: the store has schema version 7" in str(raised.value)
+    assert "reads schema versions up to 6" in str(raised.value)
     assert (data_dir / DATABASE_NAME).read_bytes() == before
     assert copies(data_dir) == []

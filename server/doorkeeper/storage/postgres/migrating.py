@@ -12,7 +12,7 @@ from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.cells import encode
-from doorkeeper.storage.postgres import history
+from doorkeeper.storage.postgres import digest, history
 from doorkeeper.storage.postgres.membership import live_before
 from doorkeeper.storage.postgres.schema import (
     OLDEST_USER,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.kinds.change import Change
 
-STEPS: Final[Mapping[int, str]] = {2: EXPAND, 3: history.EXPAND}
+STEPS: Final[Mapping[int, str]] = {2: EXPAND, 3: history.EXPAND, 4: digest.EXPAND}
 """The SQL that leads to each schema version from the one before."""
 
 _LOCK: Final = 0x446F6F72
@@ -117,6 +117,7 @@ async def migrate(
             # Not through the log: the first change of a client is revision 1 (decision 0306).
             for kind, key, value, secret in initial_items(initial):
                 await connection.execute(_INITIAL, kind, encode(key), value, secret)
+            await digest.write_anew(connection)
         # Version 1 had no store id.
         if "store_id" not in await meta(connection):
             await set_meta(connection, "store_id", random_uuid(random_bytes))
@@ -133,8 +134,10 @@ async def prepare(
     initial: Change = NO_CHANGE,
     *,
     create: bool = True,
-) -> None:
+) -> bool:
     """Create the schema in an empty database if allowed, or check the existing one.
+
+    Return whether it was created.
 
     Raises:
         StorageError: there is none, or it must be migrated first, is too new, or damaged.
@@ -143,11 +146,12 @@ async def prepare(
     state = await schema_state(connection)
     if state is None:
         if not create:
-            raise StorageError("there is no store in this database")
-        await migrate(connection, random_bytes, initial)
-        state = await schema_state(connection)
-        assert state is not None
+            raise StorageError(
+                "there is no store in this database; create it with doorkeeper store create"
+            )
+        return (await migrate(connection, random_bytes, initial)).before == 0
     check_usable(state)
+    return False
 
 
 async def finish(connection: asyncpg.Connection) -> bool:

@@ -21,7 +21,7 @@ from doorkeeper.storage.portable import (
     Position,
     Row,
 )
-from doorkeeper.storage.postgres import membership, migrating, schema
+from doorkeeper.storage.postgres import digest, membership, migrating, schema
 from doorkeeper.storage.postgres.rows import head
 from doorkeeper.storage.postgres.schema import check_usable, identity, schema_state, set_meta
 
@@ -78,8 +78,9 @@ class SharedPortable(Portable):
             yield [tuple(map(_cell_of, columns, row)) for row in found]
 
     async def findings(self) -> list[str]:
-        """Return no findings: PostgreSQL enforces the schema itself."""
-        return []
+        """Return how the rows differ from the digest; PostgreSQL enforces the schema itself."""
+        found = await digest.finding(self._connection)
+        return [] if found is None else [f"digest: {found}"]
 
 
 def _is_escaped(column: str) -> bool:
@@ -183,6 +184,7 @@ async def _fill(
     await set_meta(connection, "cluster_id", header.cluster_id)
     await set_meta(connection, "store_id", random_uuid(os.urandom))
     await set_meta(connection, "salt_key", header.salt_key.hex())
+    await digest.write_anew(connection)
     for key, value in zip(BASE_KEYS, header.base, strict=True):
         await set_meta(connection, key, str(value))
     await connection.execute("ALTER TABLE doorkeeper.log ENABLE TRIGGER USER")

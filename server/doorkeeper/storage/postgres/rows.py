@@ -19,6 +19,7 @@ from doorkeeper.kinds.kind import Item
 from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.state.store import Logged, StorageError, StoredState, change_from
 from doorkeeper.storage.cells import decode, encode
+from doorkeeper.storage.postgres import digest
 from doorkeeper.storage.postgres.schema import SCHEMA
 
 if TYPE_CHECKING:
@@ -223,9 +224,11 @@ async def read_items(connection: asyncpg.Connection) -> StoredState:
     Equal principals and hosts of ACLs share one object. Rows of unknown kinds are skipped.
 
     Raises:
+        StateDiffers: the rows are not those of the newest revision.
         StorageError: a row cannot be read.
 
     """
+    await digest.check(connection)
     revision = await head(connection)
     writer = await batch_of(connection, revision)
     rows: dict[str, list[Any]] = {name: [] for name in KINDS}

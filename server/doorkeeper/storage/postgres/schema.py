@@ -5,7 +5,8 @@ trigger applies its rows to ``item``, advances ``head``, empties secrets in the 
 other nodes. It rejects revisions that do not follow the head, so there is no gap, with or without
 the lock. The layout is the same for all kinds: a new kind needs no migration.
 
- head   one row: the newest revision. A writer locks it: ``SELECT ... FOR UPDATE``
+ head   one row: the newest revision, and the digest of the items: see ``digest``. A writer locks
+        it: ``SELECT ... FOR UPDATE``
  log    one row for each set or deleted row of a revision. ``batch`` is the random id of its
         commit, by which a writer recognises a commit whose response was lost. Times are
         the database's. A deletion has the previous value; null where version 1 did not
@@ -42,7 +43,7 @@ CHANNEL: Final = "doorkeeper"
 ENCODING: Final = "UTF8"
 """Other encodings cannot store all names that clients may choose."""
 
-VERSION: Final = 3
+VERSION: Final = 4
 
 OLDEST_USER: Final = 2
 """The schema version of the oldest nodes that can use tables of ``VERSION``."""
@@ -106,8 +107,8 @@ CREATE TABLE doorkeeper.log (
 # A session plans the statements of a trigger once, for the number of rows of its first call:
 # nested loops are acceptable for every number. Disabled plan types count as very expensive, and
 # expensive statements would be compiled, so JIT is off too.
-TRIGGER: Final = """
-CREATE FUNCTION doorkeeper.carry() RETURNS trigger LANGUAGE plpgsql
+_CARRY: Final = """
+CREATE OR REPLACE FUNCTION doorkeeper.carry() RETURNS trigger LANGUAGE plpgsql
 SET search_path = pg_catalog
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
 AS $$
@@ -117,6 +118,8 @@ DECLARE
     number  bigint;
     secrets boolean;
     missing bigint;
+    gone    numeric;
+    added   numeric;
 BEGIN
     SELECT min(revision), max(revision), count(DISTINCT revision), bool_or(secret IS NOT NULL)
     INTO oldest, newest, number, secrets
@@ -125,7 +128,7 @@ BEGIN
         RETURN NULL;
     END IF;
 
-    UPDATE doorkeeper.head SET revision = newest WHERE revision = oldest - 1;
+    PERFORM FROM doorkeeper.head WHERE revision = oldest - 1 FOR UPDATE;
     IF NOT FOUND OR number <> newest - oldest + 1 THEN
         RAISE EXCEPTION 'revisions % to % leave a gap', oldest, newest
         USING ERRCODE = 'integrity_constraint_violation';
@@ -137,21 +140,28 @@ BEGIN
     ), removed AS (
         DELETE FROM doorkeeper.item USING earliest
         WHERE item.kind || ' ' || item.key = earliest.name
-        RETURNING earliest.deleted
+        RETURNING earliest.deleted, {row_hash} AS hash
     )
     SELECT (SELECT count(*) FROM earliest WHERE deleted)
-           - (SELECT count(*) FROM removed WHERE deleted)
-    INTO missing;
+           - (SELECT count(*) FROM removed WHERE deleted),
+           (SELECT {sum} FROM removed)
+    INTO missing, gone;
     IF missing <> 0 THEN
         RAISE EXCEPTION 'a row to delete is not in the store'
         USING ERRCODE = 'integrity_constraint_violation';
     END IF;
 
-    INSERT INTO doorkeeper.item (kind, key, value, secret, revision)
-    SELECT kind, key, value, secret, revision FROM (
-        SELECT DISTINCT ON (kind, key) * FROM written
-        ORDER BY kind, key, revision DESC, item DESC
-    ) AS latest WHERE NOT deleted;
+    WITH inserted AS (
+        INSERT INTO doorkeeper.item (kind, key, value, secret, revision)
+        SELECT kind, key, value, secret, revision FROM (
+            SELECT DISTINCT ON (kind, key) * FROM written
+            ORDER BY kind, key, revision DESC, item DESC
+        ) AS latest WHERE NOT deleted
+        RETURNING {row_hash} AS hash
+    )
+    SELECT {sum} INTO added FROM inserted;
+
+    UPDATE doorkeeper.head SET revision = newest{set_digest};
 
     IF secrets THEN
         UPDATE doorkeeper.log SET secret = NULL
@@ -162,14 +172,40 @@ BEGIN
     RETURN NULL;
 END
 $$;
+"""
 
+
+ROW_HASH: Final = "doorkeeper.row_hash(item.kind, item.key, item.value, item.secret)"
+SUM_OF_HASHES: Final = f"""coalesce(
+        sum(('x' || left(hash, 16))::bit(64)::bigint) * {1 << 60}::numeric
+        + sum(('x' || substr(hash, 17, 15))::bit(60)::bigint), 0)"""
+"""The sum of the first 124 bits of the hashes of rows; the first 64 are signed."""
+
+
+def carry(*, digest: bool) -> str:
+    """Return the function of the trigger; schema version 4 added the digest."""
+    texts = {
+        "{row_hash}": ROW_HASH if digest else "0",
+        "{sum}": SUM_OF_HASHES if digest else "0",
+        "{set_digest}": ", digest = doorkeeper.modulo(digest + added - gone)" if digest else "",
+    }
+    function = _CARRY
+    for name, text in texts.items():
+        function = function.replace(name, text)
+    return function
+
+
+TRIGGER: Final = (
+    carry(digest=False)
+    + """
 CREATE TRIGGER carry AFTER INSERT ON doorkeeper.log
 REFERENCING NEW TABLE AS written
 FOR EACH STATEMENT EXECUTE FUNCTION doorkeeper.carry();
 """
+)
 
 TABLES_2: Final = BASE + ITEMS_AND_LOG + TRIGGER
-"""A new store of schema version 2, without its identity; ``history.EXPAND`` leads to 3."""
+"""A new store of schema version 2, without its identity; see ``migrating.STEPS``."""
 
 # Not to_regclass: it may use a cached answer from before the creation.
 _HAS_META: Final = (

@@ -32,6 +32,7 @@ from doorkeeper.state.store import (
     Lease,
     LogReader,
     OutcomeUnknown,
+    StateDiffers,
     StorageError,
     Store,
     StoreReplaced,
@@ -43,7 +44,7 @@ from doorkeeper.storage.identity import (
     check_expected_store,
     read_expected_store,
 )
-from doorkeeper.storage.postgres import rows
+from doorkeeper.storage.postgres import digest, rows
 from doorkeeper.storage.postgres.connection_loss import LOST, close_connection
 from doorkeeper.storage.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
 from doorkeeper.storage.postgres.migrating import prepare
@@ -116,6 +117,9 @@ class PostgresStore(Store):
 
     is_shared = True
 
+    is_new = False
+    """Whether the opening created the tables."""
+
     def __init__(  # noqa: PLR0913 - as open
         self,
         connect: Connect,
@@ -166,9 +170,12 @@ class PostgresStore(Store):
         retention_days: int = -1,
         identity_file: Path | None = None,
         meter: StoreMeter | None = None,
+        create: bool = True,
         initial: Change = NO_CHANGE,
     ) -> Self:
-        """Read everything; create the tables in an empty database, with the rows of ``initial``.
+        """Read everything; ``create`` allows to create the tables in an empty database.
+
+        They get the rows of ``initial``.
 
         ``name`` identifies the store without secrets. ``timeout_s`` is how long a change waits for
         an unavailable database; after ``lease_timeout_s`` the database revokes an idle lease.
@@ -196,7 +203,7 @@ class PostgresStore(Store):
         try:
             connection = await connect(check)
             try:
-                await prepare(connection, random_bytes, initial)
+                is_new = await prepare(connection, random_bytes, initial, create=create)
                 found = await identity(connection)
                 async with connection.transaction(isolation="repeatable_read", readonly=True):
                     state = await rows.read_items(connection)
@@ -204,6 +211,8 @@ class PostgresStore(Store):
                 await close_connection(connection)
         except _FAILED as error:
             raise StorageError(f"{name}: {reason(error)}") from error
+        except StateDiffers as error:
+            raise StateDiffers(f"{name}: {error}") from error
         except StoreReplaced:
             raise
         except StorageError as error:
@@ -211,7 +220,7 @@ class PostgresStore(Store):
         now = ExpectedStore(found.cluster_id, found.store_id, state.revision)
         if identity_file is not None and expected is not None:
             check_expected_store(identity_file, name, expected, now)
-        return cls(
+        store = cls(
             connect,
             name=name,
             node_id=node_id,
@@ -223,6 +232,8 @@ class PostgresStore(Store):
             retention_days=retention_days,
             meter=meter,
         )
+        store.is_new = is_new
+        return store
 
     # --- the rows at the start
 
@@ -297,6 +308,8 @@ class PostgresStore(Store):
                 if self._health.is_lost_by(FOLLOWER):
                     self._meter.record_reconnect()
                 try:
+                    # The database may have been restored while the connection was lost.
+                    await digest.check(connection)
                     await self._listen(connection, catch_up, back_off)
                 finally:
                     connection.terminate()
@@ -310,7 +323,7 @@ class PostgresStore(Store):
     def _lose(self, connection_name: str, error: BaseException) -> None:
         """Record a failed connection; for a replaced store add the expected one and the remedy."""
         failure = self.failure(error)
-        if isinstance(failure, StoreReplaced):
+        if isinstance(failure, StoreReplaced) and not isinstance(failure, StateDiffers):
             expected = ExpectedStore(self._identity.cluster_id, self._identity.store_id, self._seen)
             error = StoreReplaced(
                 f"{failure}, but the node expects {expected} or later: {_WHAT_TO_DO}"
@@ -387,6 +400,7 @@ class PostgresStore(Store):
                     self._drop_writer()  # the database closed an idle connection: no outage
             self._writer = await self._connect(self._check)
             self._writer_is_checked = False
+            await digest.check(self._writer)
             idle_ms = max(1, round(self.lease_timeout_s * 1000))
             await self._writer.execute(
                 f"SET idle_in_transaction_session_timeout = {idle_ms};"
