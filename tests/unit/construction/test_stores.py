@@ -87,13 +87,15 @@ async def test_a_shared_store_that_cannot_be_reached_is_named(tmp_path: Path) ->
 async def test_a_created_store_is_said_loudly(tmp_path: Path) -> None:
     """A warning with its place, its ids and the remedy; a start that finds its store is quiet."""
     settings = settings_of(f"doorkeeper.data.dir={tmp_path}\n")
+    ids = []
     with structlog.testing.capture_logs() as lines:
         for _ in range(2):
             store = await open_store(settings, logger=structlog.get_logger())
+            ids.append(store.identity.store_id)
             await store.aclose()
 
     (line,) = lines
-    assert (line["log_level"], line["store_id"]) == ("warning", store.identity.store_id)
+    assert (line["log_level"], line["store_id"]) == ("warning", ids[1])
     assert line["event"].startswith("store created")
     assert str(tmp_path) in line["store"]
     assert "doorkeeper.store.create=false" in line["remedy"]

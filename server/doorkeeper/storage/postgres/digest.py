@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.state.store import StateDiffers
 from doorkeeper.storage.digest import WHAT_TO_DO
 from doorkeeper.storage.postgres.schema import ROW_HASH, SUM_OF_HASHES, carry
@@ -43,8 +44,11 @@ CREATE FUNCTION doorkeeper.digest() RETURNS numeric LANGUAGE sql STABLE AS $$
 $$;
 """  # noqa: S608 - ours
 
+# The log of version 1 did not keep the values of credentials.
+_LOGGED: Final = f"CASE WHEN kind <> '{CREDENTIAL.name}' THEN value END AS value"
+
 # As ``storage.digest`` does for the embedded store.
-_FIRST: Final = """
+_FIRST: Final = f"""
 DO $$
 DECLARE
     base      bigint := (SELECT value::bigint FROM doorkeeper.meta WHERE key = 'base_revision');
@@ -54,13 +58,13 @@ BEGIN
         SELECT DISTINCT ON (kind, key) kind, key, value, revision, deleted FROM doorkeeper.log
         WHERE revision > base ORDER BY kind, key, revision DESC, item DESC
     ), logged AS (
-        SELECT kind, key, value, revision FROM latest WHERE NOT deleted
+        SELECT kind, key, {_LOGGED}, revision FROM latest WHERE NOT deleted
         UNION ALL
-        SELECT kind, key, value, revision FROM doorkeeper.base
+        SELECT kind, key, {_LOGGED}, revision FROM doorkeeper.base
         WHERE NOT EXISTS (
             SELECT FROM latest WHERE latest.kind = base.kind AND latest.key = base.key)
     ), stored AS (
-        SELECT kind, key, value, revision FROM doorkeeper.item
+        SELECT kind, key, {_LOGGED}, revision FROM doorkeeper.item
     )
     SELECT NOT EXISTS (SELECT * FROM logged EXCEPT SELECT * FROM stored)
         AND NOT EXISTS (SELECT * FROM stored EXCEPT SELECT * FROM logged)
@@ -70,7 +74,7 @@ BEGIN
     END IF;
 END
 $$;
-"""
+"""  # noqa: S608 - ours
 
 EXPAND: Final = (
     "LOCK TABLE doorkeeper.head IN EXCLUSIVE MODE;\n" + _FUNCTIONS + carry(digest=True) + _FIRST

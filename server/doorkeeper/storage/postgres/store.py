@@ -56,6 +56,7 @@ from doorkeeper.storage.postgres.schema import (
     identity,
     schema_state,
 )
+from doorkeeper.storage.postgres.timelines import Timelines, timeline
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -148,6 +149,7 @@ class PostgresStore(Store):
         self._log: Logger = structlog.get_logger("doorkeeper.store")
         self._meter = StoreMeter() if meter is None else meter
         self._health = Health(asyncio.get_running_loop().time, self._log, name)
+        self._timelines = Timelines(self._log, name)
         self._bell = asyncio.Event()
         self._rung: float = 0
         self._writer: asyncpg.Connection | None = None
@@ -173,9 +175,7 @@ class PostgresStore(Store):
         create: bool = True,
         initial: Change = NO_CHANGE,
     ) -> Self:
-        """Read everything; ``create`` allows to create the tables in an empty database.
-
-        They get the rows of ``initial``.
+        """Read everything; ``create`` allows to create tables, with the rows of ``initial``.
 
         ``name`` identifies the store without secrets. ``timeout_s`` is how long a change waits for
         an unavailable database; after ``lease_timeout_s`` the database revokes an idle lease.
@@ -268,6 +268,7 @@ class PostgresStore(Store):
         """Reject a database that is not the one that the node knows."""
         await check_identity(connection, self._identity)
         await self.see(rows.head(connection))
+        self._timelines.check(await timeline(connection))
 
     async def see(self, reading: Awaitable[int]) -> int:
         """Return the newest revision; reject a database that lacks one that the node has seen.

@@ -34,7 +34,7 @@ from doorkeeper.kinds.declared import (
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.migrating import finish, migrate, plan_migration
-from doorkeeper.storage.postgres.schema import meta, schema_state
+from doorkeeper.storage.postgres.schema import VERSION, meta, schema_state
 from testkit.previous import run_previous
 from testkit.shared_stores import read_state, write
 from testkit.stores import adding, removing
@@ -155,6 +155,6 @@ async def test_the_migration_ends_when_no_node_of_version_1_lives(
     assert {row[0] for row in await connection.fetch(f"{tables} AND relkind IN ('r', 'v')")} == {
         "base", "head", "item", "log", "meta", "node",
     }  # fmt: skip
-    assert await schema_state(connection) == (3, 2, 2)
+    assert await schema_state(connection) == (VERSION, 2, 2)
     await write(connection, removing(2))
     assert len((await read_state(connection)).rows["acl"]) == 1
