@@ -49,7 +49,7 @@ def test_the_server_and_its_store_give_one_answer(server: Serving, tmp_path: Pat
         assert (status, said) == (0, ""), name
         answers[name] = answer = json.loads(text)
         assert (answer["allowed"], answer["rule"], answer["acls"]) == (True, "MatchingAcl", 1)
-    assert answers["live"]["policy"]["superUsersFrom"] == "default"
+    assert answers["live"]["policy"]["superUsersFrom"] == "not known"
     for name in ("store", "both"):
         assert answers[name]["policy"]["superUsers"] == ["User:ANONYMOUS", "User:root"]
 

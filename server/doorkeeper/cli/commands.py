@@ -85,7 +85,7 @@ Examples:
   doorkeeper config init
   doorkeeper serve --config server.properties
   doorkeeper serve --override listeners=PLAINTEXT://localhost:0
-  doorkeeper acls explain --principal User:alice --operation Read --topic orders
+  doorkeeper acls explain store:data --principal User:alice --operation Read --topic orders
   doorkeeper store backup acls.backup --data-dir /var/lib/doorkeeper
 """,
 )

@@ -115,7 +115,11 @@ class ClientConnection:
         served = self._versions.get(request.API_KEY)
         unsupported = f"The node does not support {_java_name(name)}"
         if served is None:
-            raise NotServed(f"{self.address} does not serve {name}", unsupported)
+            text = f"{self.address} does not serve {name}"
+            if name == "Metadata":
+                # Every broker serves it, and no controller.
+                text += f": a controller, whose address is controllers://{self.address}"
+            raise NotServed(text, unsupported)
         version = min(served[1], request.MAX_VERSION)
         if version < max(served[0], request.MIN_VERSION):
             raise NotServed(
@@ -221,7 +225,10 @@ class ClientConnection:
             while data := await self._reader.read(_READ_BYTES):
                 for frame in self._frames.receive(data):
                     self._deliver(frame)
-            self._end(ConnectionLost(f"{self.address}: the server closed the connection"))
+            # A listener that wants a login closes a connection that sends something else.
+            hint = "; does the listener want a login? (--command-config)"
+            hint = "" if self._config.login is not None else hint
+            self._end(ConnectionLost(f"{self.address}: the server closed the connection{hint}"))
         except InvalidFrame:
             self._end(ConnectionLost(f"{self.address}: this is no Kafka server"))
         except OSError as error:

@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 _TRANSACTION, _WRITE = needs(0)
 
-NO_RECORDS = "Doorkeeper manages access control and stores no records: produce to a Kafka broker."
+NO_RECORDS = (
+    "Doorkeeper manages access control and stores no records: produce to a Kafka broker. In tests"
+    " doorkeeper.test.broker=true, which records=True of a DoorkeeperServer sets, stores them."
+)
 
 ID_VERSION_MIN = 13
 """The first version that names topics by id."""

@@ -65,7 +65,14 @@ class ClusterRepository(AclRepository):
             found = await session.find([ANY_BINDING])
             networks = await session.matches_networks()
         bindings = known_bindings(found)
-        return AclContents(bindings, unknown=len(found) - len(bindings), networks=networks)
+        # A name that brokers may map proves nothing about the one that they have mapped.
+        identity = await identity_of(self._config())
+        return AclContents(
+            bindings,
+            unknown=len(found) - len(bindings),
+            networks=networks,
+            login=None if identity.doubt else identity.principal,
+        )
 
     async def find(self, filters: Sequence[AclBindingFilter]) -> list[AclBinding]:
         """Return the bindings that match any of the filters, sorted, each once.

@@ -59,6 +59,8 @@ class AclContents(NamedTuple):
     """Whether hosts that are networks match the addresses in them; None if it is not known."""
     revision: int | None = None
     """The revision of a store; None if the repository has none."""
+    login: str | None = None
+    """The principal that a live cluster described these to; None elsewhere, or if not known."""
     note: str | None = None
     """A remark for answers from these contents."""
     owned: tuple[Selector, ...] = ()

@@ -25,6 +25,7 @@ from doorkeeper.client.logins import Bearer, Password
 from doorkeeper_wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsRequest, CreateAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from doorkeeper_wire.messages.metadata import MetadataRequest, MetadataResponse
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeResponse
 from testkit.loop_clock import time_by_hand
@@ -82,6 +83,8 @@ async def test_what_is_not_served_is_not_asked() -> None:
             await describe(connection)
         with pytest.raises(NotServed, match="does not serve CreateAcls"):
             await connection.call(CreateAclsRequest(creations=()), CreateAclsResponse)
+        with pytest.raises(NotServed, match=f": a controller, .* controllers://{server.address}"):
+            await connection.call(MetadataRequest(), MetadataResponse)
         await connection.close()
 
     assert server.asked == []
@@ -112,7 +115,7 @@ async def test_who_is_cancelled_leaves_the_others_their_answers() -> None:
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        (None, "the server closed the connection"),
+        (None, "the server closed the connection; does the listener want a login? (--command-con"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "this is no Kafka server"),
         (struct.pack(">ii", 4, 99), "an answer cannot be read: it belongs to another request"),
         (struct.pack(">iib", 5, 2, 0), "an answer cannot be read: "),

@@ -51,6 +51,13 @@ Addresses of ACLs:
 """
 """The part of help texts that explains addresses."""
 
+NO_ADDRESS: Final = (
+    "ADDRESS is missing: a file, kafka://HOST:PORT, controllers://HOST:PORT, config:FILE,"
+    " store:FOLDER; or give one of --bootstrap-server, --bootstrap-controller, --profile and"
+    " --config"
+)
+"""The sentence of all commands that are not told where the ACLs are."""
+
 STDIN_ADDRESS: Final = Address(AddressKind.FILE, STDIN)
 
 _DATA_DIR: Final = "doorkeeper.data.dir"
@@ -310,7 +317,6 @@ def take_wanted(options: dict[str, Any]) -> tuple[Address, ...]:
 def take_location(
     options: dict[str, Any],
     *others: Address,
-    default: Address | None = None,
     has_policy: bool = False,
 ) -> Location:
     """Return the location that options name, and take them out of the dictionary.
@@ -319,7 +325,7 @@ def take_location(
     configuration beside a file or a live cluster is the source of the policy.
 
     Raises:
-        click.UsageError: they name several addresses, or none and there is no default.
+        click.UsageError: they name several addresses, or none.
 
     """
     at: Moment | None = options.pop("at", None)
@@ -334,8 +340,8 @@ def take_location(
         elif is_overridden:
             folder, overrides = _take_data_dir(overrides)
             given = [Address(AddressKind.STORE, folder)]
-        elif default is not None:
-            given = [default]
+        else:
+            raise click.UsageError(NO_ADDRESS)
     # Two addresses are refused even if they are equal: one of them is a slip.
     if len(given) != 1:
         raise click.UsageError(

@@ -54,6 +54,7 @@ from doorkeeper.cli.acls.printing import (
 from doorkeeper.cli.interrupts import fail_without_yes
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.terminal import fail, say
+from doorkeeper.client.errors import NotServed
 from doorkeeper.errors import ErrorCode
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
@@ -384,7 +385,7 @@ def _take_request(
 
 
 def _check_servers(options: dict[str, Any]) -> None:
-    """Refuse two servers, or none, with the tool's texts.
+    """Refuse two servers with the tool's text.
 
     Raises:
         ValueError: with such a text.
@@ -395,9 +396,6 @@ def _check_servers(options: dict[str, Any]) -> None:
         raise ValueError(
             "Only one of --bootstrap-server or --bootstrap-controller must be specified"
         )
-    others = (server, controller, options["address"], options["profile"], options["file"])
-    if all(each is None for each in others) and not options["overrides"]:
-        raise ValueError("One of --bootstrap-server or --bootstrap-controller must be specified")
 
 
 def _run(work: Coroutine[Any, Any, Result], location: Location, needs: str) -> Result:
@@ -416,7 +414,9 @@ def _fail_as_kafka(location: Location, needs: str) -> Iterator[None]:
             fail(error.problems)
         code, text = getattr(cause, "code", None), getattr(cause, "message", None)
         shown = cause if code is None else java_text(code, text)
-        fail([f"{FAILED}{shown}", *_permission_lines(code, needs)])
+        # The tool's text names an API, ours what to do.
+        ours = [str(cause)] if isinstance(cause, NotServed) else []
+        fail([f"{FAILED}{shown}", *ours, *_permission_lines(code, needs)])
 
 
 def _permission_lines(code: object, needs: str) -> list[str]:

@@ -11,13 +11,14 @@ from doorkeeper.acl.explanation import ANY_HOST
 from doorkeeper.acl.formats.commands import kafkas_word
 from doorkeeper.acl.formats.names import FormatError, operation
 from doorkeeper.acl.hosts import java_host
-from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
+from doorkeeper.acl.model import CLUSTER_NAME, WILDCARD, AclOperation, Principal, ResourceType
 from doorkeeper.acl.networks import IPV4_BITS, network_of
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
 from doorkeeper.kinds.features import LEVELS, NEWEST
+from doorkeeper.topics.names import reason_invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,11 +150,42 @@ def remove_resource(options: dict[str, Any]) -> None:
         del options[each]
 
 
-def take_resource(options: dict[str, Any], operation: AclOperation) -> Resource:
+def check_name(resource_type: ResourceType, name: str, *, is_prefixed: bool) -> None:
+    """Refuse a name, or the beginning of names, that no resource of a type can have.
+
+    Groups and transactional ids are any text. A pattern that is typed as a name would have an
+    answer about one topic, which does not exist.
+
+    Raises:
+        click.UsageError: no topic has such a name.
+
+    Source: the broker's ``Topic.validate``.
+    """
+    if resource_type is not ResourceType.TOPIC:
+        return
+    # "." begins names, and is none.
+    reason = reason_invalid(f"{name}x" if is_prefixed and name in (".", "..") else name)
+    if reason is None:
+        return
+    beginning = name.removesuffix(WILDCARD)
+    hint = ""
+    if not is_prefixed and beginning and reason_invalid(f"{beginning}x") is None:
+        hint = (
+            f"; for all names that begin with {beginning}: --topic {beginning}"
+            " --resource-pattern-type prefixed"
+        )
+    reason = reason.removeprefix("Topic name is invalid: ")
+    raise click.UsageError(f"--topic: no topic can have this name: {reason}{hint}")
+
+
+def take_resource(
+    options: dict[str, Any], operation: AclOperation, *, is_prefixed: bool = False
+) -> Resource:
     """Return the resource that options name, and take them out of the dictionary.
 
     Raises:
-        click.UsageError: there is not one, or no request has the operation on its type.
+        click.UsageError: there is not one, or no request has the operation on its type, or no
+            topic has the name.
 
     """
     given = {kind: options.pop(option) for option, kind in _NAMED.items()}
@@ -167,6 +199,7 @@ def take_resource(options: dict[str, Any], operation: AclOperation) -> Resource:
     if len(found) != 1:
         names = ", ".join(f"--{each.replace('_', '-')}" for each in _NAMED)
         raise click.UsageError(f"give one of {names}, --cluster; found {len(found)}")
+    check_name(*found[0], is_prefixed=is_prefixed)
     supported = SUPPORTED_OPERATIONS[found[0].resource_type]
     # Every such answer would be "denied", and the reason would be missed.
     if operation not in supported:
@@ -178,31 +211,47 @@ def take_resource(options: dict[str, Any], operation: AclOperation) -> Resource:
     return found[0]
 
 
-DEFAULT: Final = "default"
-"""The source of a setting that neither a configuration nor an option gives."""
+NOT_KNOWN: Final = "not known"
+"""The source of super users that neither a store, a configuration nor an option gives."""
+
+ASSUMED: Final = "assumed"
+"""The source of Kafka's default, where the value is not known."""
 
 
 class EffectivePolicy(NamedTuple):
-    """Super users and the default for resources without ACLs, with the source of each."""
+    """Super users and the default for resources without ACLs, with the source of each.
+
+    Super users that are not known are none in ``policy``: decisions are those of all others.
+    """
 
     policy: Policy
     super_users_from: str
     allow_everyone_from: str
 
+    @property
+    def super_users(self) -> list[str] | None:
+        """Return the super users; None if they are not known."""
+        if self.super_users_from == NOT_KNOWN:
+            return None
+        return sorted(self.policy.super_users)
+
     def lines(self) -> list[str]:
         """Return the settings as lines, by Kafka's names."""
         # As in the configuration: distinguished names have commas.
-        users = ";".join(sorted(self.policy.super_users)) or "none"
+        if self.super_users is None:
+            users = f"{NOT_KNOWN}; they may do everything (--super-users names them)"
+        else:
+            users = f"{';'.join(self.super_users) or 'none'} ({self.super_users_from})"
         everyone = str(self.policy.allow_everyone).lower()
         return [
-            f"{SUPER_USERS}: {users} ({self.super_users_from})",
+            f"{SUPER_USERS}: {users}",
             f"{ALLOW_EVERYONE}: {everyone} ({self.allow_everyone_from})",
         ]
 
     def record(self) -> dict[str, Any]:
         """Return the settings for JSON."""
         return {
-            "superUsers": sorted(self.policy.super_users),
+            "superUsers": self.super_users,
             "superUsersFrom": self.super_users_from,
             "allowEveryone": self.policy.allow_everyone,
             "allowEveryoneFrom": self.allow_everyone_from,
@@ -225,7 +274,7 @@ def policy_options(command: Command) -> Command:
         metavar="USER;...",
         type=utf8,
         help=f"The {SUPER_USERS} of the server, as in 'User:a;User:b'."
-        "  [default: those of the store or of --config, or none]",
+        "  [default: those of the store or of --config; otherwise not known]",
     )
     everyone = click.option(
         "--allow-everyone/--no-allow-everyone",
@@ -250,7 +299,7 @@ def effective_policy(
 
     """
     policy = configured or Policy()
-    users_from = everyone_from = DEFAULT if configured is None else source
+    users_from, everyone_from = (NOT_KNOWN, ASSUMED) if configured is None else (source, source)
     if super_users is not None:
         try:
             users = read_policy({SUPER_USERS: super_users}).super_users

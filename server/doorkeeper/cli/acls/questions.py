@@ -16,19 +16,23 @@ from doorkeeper.acl.access import what_can as permissions_of
 from doorkeeper.acl.access import who_can as principals_with
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.cases import Verdict
-from doorkeeper.acl.decision import Question
+from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.explanation import ANY_HOST, apply_change, explanation
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import (
     ANY_BINDING,
+    CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclOperation,
+    PatternType,
+    ResourcePattern,
     ResourceType,
 )
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 from doorkeeper.acl.search import find
 from doorkeeper.acl.tasks import task_access, task_answer
+from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     Location,
@@ -87,19 +91,15 @@ Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 DENIED: Final = 3
 """The status of ``explain --exit-status`` for a denied request."""
 
-DEFAULT_ADDRESS: Final = Address(AddressKind.STORE, "data")
-"""The store of a server without a configuration."""
-
 _STATUSES = """
 \b
 Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
 130 ended by Ctrl-C.
 """
 POLICY_HELP: Final = f"""
-Without ADDRESS, the ACLs are those of store:data. A store is read while its server runs. It also
-holds super.users and allow.everyone.if.no.acl.found; for files and live clusters, --config FILE,
-or --super-users and --allow-everyone, give them. Each answer ends with the values that it is based
-on.
+A store is read while its server runs. It also holds super.users and allow.everyone.if.no.acl.found;
+files and live clusters do not tell them: --config FILE, or --super-users and --allow-everyone, give
+them. Each answer ends with the values that it is based on.
 {ADDRESSES}"""
 """The part of help texts that explains addresses and the policy."""
 
@@ -177,7 +177,7 @@ def take_state(
         if options["address"] is not None:
             raise click.UsageError("--file and ADDRESS both name ACLs; give one of them")
         options["address"] = Address(AddressKind.FILE, file)
-    location = take_location(options, default=DEFAULT_ADDRESS, has_policy=True)
+    location = take_location(options, has_policy=True)
     try:
         configured = location.configured_policy()
         repository = location.repository(bare_principals=bare_principals)
@@ -203,6 +203,9 @@ def take_state(
     if release is not None:
         networks = has_networks(LEVELS[release])
     snapshot = snapshot_of(contents.bindings).with_network_matching(enabled=networks)
+    if policy.super_users is None and contents.login is not None:
+        notes = (note, _login_note(contents.login, snapshot))
+        note = "; ".join(filter(None, notes)) or None
     description = repository.description
     return AclState(
         location,
@@ -215,6 +218,37 @@ def take_state(
         contents.users,
         contents.topics,
     )
+
+
+def _say_if_prefix(snapshot: Snapshot, need: TaskNeed) -> None:
+    """Note that the answer is about one name where a prefix is more likely meant."""
+    if need.names is None or not need.names.is_single:
+        return
+    kind, name = need.resource_type, need.names.text
+    prefix = ResourcePattern(kind, name, PatternType.PREFIXED)
+    if name.endswith(("-", ".", "_")) or any(
+        each.pattern == prefix for each in find(snapshot, ANY_BINDING)
+    ):
+        say(
+            f"note: the answer is about the name {printable(name)!r} alone; for all names that"
+            " begin with it: --resource-pattern-type prefixed"
+        )
+
+
+def _login_note(login: str, snapshot: Snapshot) -> str | None:
+    """Return what follows from the answer of a cluster to a login that no ACL allows to ask."""
+    cluster = (AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
+    if any(
+        each.principal in (login, WILDCARD_PRINCIPAL)
+        for each in principals_with(Policy(), snapshot, *cluster)
+    ):
+        return None
+    # Where an ACL is about the cluster, allow.everyone.if.no.acl.found decides nothing there.
+    is_decided = any(
+        each.pattern.resource_type is ResourceType.CLUSTER for each in find(snapshot, ANY_BINDING)
+    )
+    other = "" if is_decided else f", or {ALLOW_EVERYONE} is true"
+    return f"{printable(login)} may describe the ACLs, and none allows it: a super user{other}"
 
 
 def snapshot_of(bindings: Iterable[AclBinding]) -> Snapshot:
@@ -233,7 +267,7 @@ Exit statuses: 0 answered; 1 failed, with the reason on stderr; 2 wrong usage;
 
 \b
 Examples:
-  doorkeeper acls explain --principal User:alice --operation Read --topic orders
+  doorkeeper acls explain store:data --principal User:alice --operation Read --topic orders
   doorkeeper acls explain acls.txt --principal User:alice --operation Read --topic orders \\
                           --host 10.0.0.7 --super-users 'User:admin'
   doorkeeper acls explain acls.yaml --principal User:bob --task produce-transactional \\
@@ -287,6 +321,7 @@ def explain(
     """Explain why a request is allowed or denied, and how to reverse the decision."""
     asked = take_needs(options, operation)
     state = take_state(options)
+    _say_if_prefix(state.snapshot, asked.needs[0])
     policy = state.policy.policy
     if not asked.is_plain or "/" in host:
         snapshot = _change(state.snapshot, added, removed)
@@ -363,7 +398,7 @@ User:* stands for all principals that no ACL names.
 {POLICY_HELP}{_STATUSES}
 \b
 Examples:
-  doorkeeper acls who-can --operation Write --topic orders
+  doorkeeper acls who-can store:data --operation Write --topic orders
   doorkeeper acls who-can acls.csv --operation Alter --cluster --output json
   doorkeeper acls who-can kafka://broker:9092 --command-config admin.properties \\
                           --operation Read --topic orders
@@ -390,6 +425,7 @@ def who_can(
     """
     asked = take_needs(options, operation)
     state = take_state(options)
+    _say_if_prefix(state.snapshot, asked.needs[0])
     if asked.is_plain and host is None:
         _list_principals(state, asked.needs[0], output)
         return
@@ -450,7 +486,7 @@ The operations of a row are those for the names that its pattern covers and no n
 {POLICY_HELP}{_STATUSES}
 \b
 Examples:
-  doorkeeper acls what-can --principal User:alice
+  doorkeeper acls what-can store:data --principal User:alice
   doorkeeper acls what-can acls.csv --principal User:alice --host 10.0.0.7 --resource-type topic
 """,
 )
@@ -486,6 +522,7 @@ def what_can(
     state = take_state(options)
     policy, snapshot = state.policy.policy, state.snapshot
     if needs is not None:
+        _say_if_prefix(snapshot, needs[0])
         found = task_answer(policy, snapshot, principal, _client_of(host), needs)
         if output == "json":
             show_json(record_of_answer(found) | state.record())

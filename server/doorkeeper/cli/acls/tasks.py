@@ -23,7 +23,7 @@ from doorkeeper.acl.regions import Extent, single
 from doorkeeper.acl.tasks import TASKS, TaskNeed
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import extent_words, noun, resource_words, row
-from doorkeeper.cli.acls.question_options import take_resource
+from doorkeeper.cli.acls.question_options import check_name, take_resource
 from doorkeeper.cli.options import utf8
 from doorkeeper.cli.terminal import paint, printable
 
@@ -96,13 +96,16 @@ def take_needs(
     if parameters and task not in BUILT_IN:
         raise click.UsageError(f"--parameter is for roles: {', '.join(BUILT_IN)}")
     if operation is not None:
-        kind, name = take_resource(options, operation)
+        kind, name = take_resource(options, operation, is_prefixed=is_prefixed)
         extent = Extent(name) if is_prefixed else single(name)
         return TaskQuestion([TaskNeed(operation, kind, extent)], not is_prefixed)
     named = {kind: options.pop(option) for kind, option in _OPTIONS.items()}
     others = [options.pop(each) for each in ("delegation_token", "user_principal", "cluster")]
     if "" in named.values():
         raise click.UsageError("a resource has a name; found an empty one")
+    for kind, name in named.items():
+        if name is not None:
+            check_name(kind, name, is_prefixed=is_prefixed)
     if any(others):
         raise click.UsageError(f"--task {task} takes {_words_of(_OPTIONS)}")
     if task in BUILT_IN:

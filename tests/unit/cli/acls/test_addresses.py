@@ -9,10 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.acls.addresses import (
+    NO_ADDRESS,
     Location,
     location_options,
     take_location,
 )
+from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.repositories.addresses import parse_address
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ def test_options_are_shorthand_for_addresses(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "give one of ADDRESS"),
+        ((), "ADDRESS is missing"),
         (("h:1", "--bootstrap-server", "h:1"), "give one of ADDRESS"),
         (("--bootstrap-controller", "h:1", "--bootstrap-server", "h:1"), "give one of ADDRESS"),
         (("--bootstrap-server", "h:1", "--config", "f"), "--config and --override are for stores"),
@@ -115,3 +117,37 @@ def test_a_profile_is_shorthand_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(click.UsageError) as caught:
             location("--profile", "prod", *words)
         assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "add --topic t --allow-principal User:a",
+        "remove --topic t",
+        "list",
+        "export",
+        "lint",
+        "explain --principal User:a --operation Read --topic t",
+        "who-can --operation Read --topic t",
+        "what-can --principal User:a",
+        "assert rules.yaml",
+        "plan acls.yaml",
+        "apply acls.yaml",
+        "import acls.yaml",
+    ],
+)
+def test_no_command_chooses_an_address(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even the store in the working directory; all have one sentence."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules.yaml").write_text(
+        "version: 1\nrules:\n- {rule: never, principal: 'User:*', operation: ALTER,"
+        " resourceType: CLUSTER}\n"
+    )
+    assert CliRunner().invoke(doorkeeper, ["store", "create"]).exit_code == 0
+
+    result = CliRunner().invoke(doorkeeper, ["acls", *words.split()])
+
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Error: {NO_ADDRESS}\n")

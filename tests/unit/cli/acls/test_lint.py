@@ -62,8 +62,8 @@ def test_findings_have_code_reason_bindings_and_fix(run: Run) -> None:
         ),
     ]
     assert result.stderr.splitlines()[1:] == [
-        "doorkeeper: super.users: none (default)",
-        "doorkeeper: allow.everyone.if.no.acl.found: false (default)",
+        "doorkeeper: super.users: not known; they may do everything (--super-users names them)",
+        "doorkeeper: allow.everyone.if.no.acl.found: false (assumed)",
         "doorkeeper: 4 findings: 2 redundant, 2 likely mistakes",
     ]
 

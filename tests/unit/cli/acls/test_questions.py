@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from doorkeeper.acl.model import AclOperation, ResourcePattern, ResourceType
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.kinds.features import release_change
-from testkit.acl import READ, allow, topic
+from doorkeeper.testing import DoorkeeperServer
+from testkit.acl import LITERAL, READ, allow, topic
 from testkit.stores import adding, fill
 
 if TYPE_CHECKING:
@@ -25,14 +27,16 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Result]
 
+DESCRIBE = AclOperation.DESCRIBE
+CLUSTER = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster", LITERAL)
 NETWORKED = allow("a", READ, topic("t"), "10.0.0.0/8")
 HEADER = "KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host"
 READS = "User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*"
 DENIED = "User:bob,TOPIC,LITERAL,orders,WRITE,DENY,10.0.0.1"
 WRITES = "User:bob,TOPIC,PREFIXED,ord,WRITE,ALLOW,*"
 ASSUMED = [
-    "super.users: none (default)",
-    "allow.everyone.if.no.acl.found: false (default)",
+    "super.users: not known; they may do everything (--super-users names them)",
+    "allow.everyone.if.no.acl.found: false (assumed)",
 ]
 ALICE = "explain --principal User:alice --topic orders --operation"
 
@@ -216,3 +220,82 @@ def test_another_authorizer_is_a_note(tmp_path: Path) -> None:
 
     assert result.exit_code == 0
     assert "note: the server's authorizer is testkit.plugins.InMemory;" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        (
+            "pii-*",
+            "; for all names that begin with pii-: --topic pii- --resource-pattern-type pref",
+        ),
+        ("*", "'*' contains one or more characters other than"),
+        ("..", "'..' is not allowed"),
+        ("a b", "'a b' contains one or more characters other than"),
+        ("x" * 250, "is longer than the max allowed length 249"),
+    ],
+)
+@pytest.mark.parametrize(
+    "question",
+    ["who-can --operation Read", "explain --principal User:a --task consume", "what-can"],
+)
+def test_names_that_no_topic_can_have(run: Run, question: str, name: str, hint: str) -> None:
+    """Are refused: the answer would be about a topic that does not exist."""
+    who = ("--principal", "User:a") if question == "what-can" else ()
+
+    result = run(question, *who, "--topic", name)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Error: --topic: no topic can have this name: " in result.stderr
+    assert hint in result.stderr
+
+
+def test_groups_have_any_name_and_prefixes_any_beginning(run: Run) -> None:
+    """Only topics have rules; "." is no topic, and topics begin with it."""
+    assert run("who-can --operation Read", "--group", "a *").exit_code == 0
+    prefixed = ("--resource-pattern-type", "prefixed")
+    assert run("who-can --operation Read --topic .", *prefixed).exit_code == 0
+    assert run("who-can --operation Read --topic a*", *prefixed).exit_code == 2
+
+
+def test_a_name_that_looks_like_a_prefix(run: Run) -> None:
+    """The answer is about that name, and a note says how to ask about all."""
+    note = "note: the answer is about the name 'ord-' alone; for all names that begin with it:"
+
+    assert note in run("who-can --operation Read --topic ord-").stderr
+    assert run("who-can --operation Read --topic orders").stderr == ""
+
+
+def test_super_users_that_are_not_known(run: Run) -> None:
+    """A file does not tell them: null, and not an empty list."""
+    found = parsed(run(f"{ALICE} Read --output json"))
+
+    assert found["policy"] == {
+        "superUsers": None,
+        "superUsersFrom": "not known",
+        "allowEveryone": False,
+        "allowEveryoneFrom": "assumed",
+    }
+
+
+def test_a_login_without_an_acl_is_a_super_user() -> None:
+    """Or the cluster is open; not if an ACL is about the cluster, or allows the login to ask."""
+    properties = {"allow.everyone.if.no.acl.found": "true"}
+    question = ("--operation", "Read", "--topic", "orders", "--output", "json")
+    asking = allow("ANONYMOUS", DESCRIBE, CLUSTER)
+
+    def note_of(server: DoorkeeperServer) -> str | None:
+        words = ["acls", "who-can", f"kafka://{server.bootstrap_servers}", *question]
+        note: str | None = json.loads(CliRunner().invoke(doorkeeper, words).stdout)["note"]
+        return note
+
+    with DoorkeeperServer(super_users=["User:ANONYMOUS"], properties=properties) as server:
+        unsure = note_of(server)
+        server.add_acls([allow("bob", DESCRIBE, CLUSTER)])
+        sure = note_of(server)
+        server.add_acls([asking])
+        allowed = note_of(server)
+
+    text = "User:ANONYMOUS may describe the ACLs, and none allows it: a super user"
+    assert unsure == f"{text}, or allow.everyone.if.no.acl.found is true"
+    assert (sure, allowed) == (text, None)
