@@ -32,7 +32,7 @@ from doorkeeper.acl.formats.names import (
     short,
     suggestion,
 )
-from doorkeeper.acl.formats.records import document_of_yaml
+from doorkeeper.acl.formats.yaml_documents import document_of_yaml
 from doorkeeper.acl.hosts import java_host
 from doorkeeper.acl.model import WILDCARD, AclOperation, Principal, ResourceType
 from doorkeeper.acl.networks import network_of

@@ -25,6 +25,7 @@ from doorkeeper.acl.formats.lines import line_at
 from doorkeeper.acl.formats.names import FormatError, binding_of, check_words, short
 from doorkeeper.acl.formats.owned_parts import owned_parts
 from doorkeeper.acl.formats.roles import replace_references, roles_of, rows_of_grant, variables
+from doorkeeper.acl.formats.yaml_documents import document_of_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,7 +45,6 @@ NEEDED = ("resourceType", "name", "principal", "operation")
 DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
 _WORDS = (*NEEDED, *DEFAULTS)
 _HEAD = f"version: {VERSION}\nacls:\n"
-_DEPTH_MAX = 100
 _NOT_IN_YAML = re.compile(
     "[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
@@ -71,27 +71,6 @@ def read_yaml(text: str, *, bare_principals: bool = False) -> AclSet:
     if document is None:
         document = document_of_yaml(text)
     return _set_of(text, document, bare_principals=bare_principals)
-
-
-def document_of_yaml(text: str) -> object:
-    """Return the document of a YAML text.
-
-    Raises:
-        FormatError: it is not YAML, or a mapping has a duplicate member.
-    """
-    import yaml  # noqa: PLC0415  few need it
-
-    try:
-        loader = _loader(yaml)
-        _check_depth(yaml, text, loader)
-        return yaml.load(text, Loader=loader)  # noqa: S506  a safe one
-    except yaml.MarkedYAMLError as error:
-        line = 0 if error.problem_mark is None else error.problem_mark.line + 1
-        raise FormatError(f"no YAML: {error.problem}", line) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"no YAML: {' '.join(str(error).split())}") from None
 
 
 def _set_of(text: str, document: object, *, bare_principals: bool) -> AclSet:
@@ -270,35 +249,3 @@ def _as_written(text: str) -> object | None:
 def _yaml_text(record: Mapping[str, Any]) -> str:
     text = json.dumps(record, ensure_ascii=False)
     return _NOT_IN_YAML.sub(lambda match: f"\\U{ord(match[0]):08X}", text)
-
-
-def _check_depth(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401  a module
-    """Reject nesting that would overflow the stack of the C loader and kill the process."""
-    begins, ends = yaml.CollectionStartEvent, yaml.CollectionEndEvent
-    depth = 0
-    for event in yaml.parse(text, Loader=loader):
-        if isinstance(event, begins):
-            depth += 1
-            if depth > _DEPTH_MAX:
-                raise FormatError("no YAML: nested too deeply", event.start_mark.line + 1)
-        elif isinstance(event, ends):
-            depth -= 1
-
-
-def _loader(yaml: Any) -> Any:  # noqa: ANN401  the module has two loaders, one of them built in C
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        """Rejects duplicate keys: YAML forbids them, and the first value would be lost."""
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002  as there
-            seen = set()
-            for key, _ in node.value:
-                if isinstance(key, yaml.ScalarNode):
-                    if key.value in seen:
-                        raise yaml.constructor.ConstructorError(
-                            problem=f"{key.value!r} stands twice in one mapping",
-                            problem_mark=key.start_mark,
-                        )
-                    seen.add(key.value)
-            return super().construct_mapping(node, deep)
-
-    return Loader

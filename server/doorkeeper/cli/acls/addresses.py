@@ -60,6 +60,9 @@ NO_ADDRESS: Final = (
 
 STDIN_ADDRESS: Final = Address(AddressKind.FILE, STDIN)
 
+_LARGE_BYTES: Final = 10_000_000
+"""The size of files whose ACLs take seconds to read."""
+
 _DATA_DIR: Final = "doorkeeper.data.dir"
 _DATA_DIR_DEFAULT: Final = "data"
 
@@ -178,7 +181,10 @@ class Location(NamedTuple):
 def _load_bytes(name: str) -> bytes:
     # A pipe or a terminal may never end, and the event loop would swallow the first Ctrl-C.
     with interruptible():
-        return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+        data = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    if len(data) >= _LARGE_BYTES:
+        say(f"reading {name}: {len(data) / 1e6:.0f} MB")
+    return data
 
 
 @contextmanager
