@@ -6,6 +6,7 @@ Checks also run if keys are wrong, as far as possible, so that all problems are 
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -51,8 +52,35 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
     problems += check_clusters(loaded.settings.clusters_file)
     if problems:
         raise StartError(*problems)
-    without = without_authorizer(loaded.settings)
-    return Loaded(loaded.settings, (*loaded.warnings, *warnings, *without))
+    further = (*without_authorizer(loaded.settings), *example_passwords(loaded.settings))
+    return Loaded(loaded.settings, (*loaded.warnings, *warnings, *further))
+
+
+EXAMPLE_PASSWORDS: Final = frozenset(
+    {
+        *("change-me", "change-me-too", "changeit"),
+        *("admin-secret", "alice-secret", "bob-secret", "user1-secret"),
+    }
+)
+"""The passwords of the sample, the pages and docker/development.properties, and Java's."""
+
+_WORDS: Final = re.compile(r'[^\s"\';=]+')
+
+
+def example_passwords(settings: Settings) -> list[str]:
+    """Return a warning for each key whose value has a password that everyone can read."""
+    texts = [(f"{each.source}: {each.key}", each.value) for each in settings.given]
+    texts += [
+        (settings.jaas_file.path, " ".join(map(str, module.options.values())))
+        for modules in settings.jaas_file.sections.values()
+        for module in modules
+    ]
+    return [
+        f"{place} has a password of the examples, which everyone knows"
+        for place in dict.fromkeys(
+            place for place, text in texts if not EXAMPLE_PASSWORDS.isdisjoint(_WORDS.findall(text))
+        )
+    ]
 
 
 def without_authorizer(settings: Settings) -> list[str]:

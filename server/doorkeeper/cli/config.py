@@ -48,23 +48,60 @@ Exit statuses: 0 written; 1 the file is there already, or cannot be written; 2 w
 Examples:
   doorkeeper config init
   doorkeeper config init /etc/doorkeeper/server.properties --force
+  doorkeeper config init --container
 """
 )
 @click.argument("target", type=click.Path(path_type=Path), default=".", metavar="[DIR|FILE]")
 @click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
-def init(target: Path, *, force: bool) -> None:
+@click.option(
+    "--container",
+    "in_container",
+    is_flag=True,
+    help="For the image: it listens on all addresses of its container, keeps the store in the"
+    " volume /var/lib/doorkeeper, and answers the probe.",
+)
+def init(target: Path, *, force: bool, in_container: bool) -> None:
     """Write a sample server.properties with comments, into the working directory by default."""
     file = target / "server.properties" if target.is_dir() else target
     # The file is created here, with its mode, and not by another process in between.
     flags = os.O_WRONLY | os.O_CREAT | (0 if force else os.O_EXCL)
     try:
         os.close(os.open(file, flags, 0o600))
-        write_whole(file, sample_file(SAMPLE_CONFIGURATION).read_bytes())
+        text = sample_file(SAMPLE_CONFIGURATION).read_text("utf-8")
+        write_whole(file, (for_container(text) if in_container else text).encode())
     except FileExistsError:
         fail([f"{file} is there already; --force overwrites it"])
     except OSError as error:
         fail([f"{file}: cannot be written: {error.strerror}"])
-    click.echo(f"{file}: written; change its passwords, then: doorkeeper serve --config {file}")
+    then = f"doorkeeper serve --config {file}"
+    if in_container:
+        then = f"chown {_CONTAINER_USER} {file}, and mount it as docs/how-to/docker.md says"
+    click.echo(f"{file}: written; change its passwords, then: {then}")
+
+
+_CONTAINER_USER = 10001
+"""The user of the image; nobody else may read the file."""
+
+_CONTAINER_LINES = {
+    "# --- where it listens; only this machine can reach these addresses -": (
+        "# --- where it listens; clients dial the advertised addresses, which are published -"
+    ),
+    "listeners=SASL://localhost:9092,CONTROLLER://localhost:9093\n": (
+        "listeners=SASL://0.0.0.0:9092,CONTROLLER://0.0.0.0:9093\n"
+        "advertised.listeners=SASL://localhost:9092\n"
+    ),
+    "doorkeeper.data.dir=./data\n": (
+        "doorkeeper.data.dir=/var/lib/doorkeeper\ndoorkeeper.http.listener=http://127.0.0.1:9404\n"
+    ),
+}
+
+
+def for_container(text: str) -> str:
+    """Return the sample for the image; the lines that differ are in a table."""
+    for line, other in _CONTAINER_LINES.items():
+        assert line in text, line
+        text = text.replace(line, other)
+    return text
 
 
 @command.command(

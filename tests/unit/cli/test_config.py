@@ -147,7 +147,7 @@ def init(*words: object) -> tuple[int, str, str]:
 
 
 def test_the_sample_is_valid_and_read_by_its_owner_alone(tmp_path: Path) -> None:
-    """Of a folder it is the server.properties; it has comments, and no warnings."""
+    """Of a folder it is the server.properties; with comments; only passwords are warned of."""
     status, out, _ = init(tmp_path)
     file = tmp_path / "server.properties"
 
@@ -155,7 +155,9 @@ def test_the_sample_is_valid_and_read_by_its_owner_alone(tmp_path: Path) -> None
     assert out.startswith(f"{file}: written; change its passwords")
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.read_text(encoding="utf-8").startswith("# ")
-    assert check(file, "--strict") == (0, f"{file}: the server can start with it\n", "")
+    *warnings, last = check(file)[1].splitlines()
+    assert all("has a password of the examples" in each for each in warnings)
+    assert last == f"{file}: the server can start with it"
 
 
 def test_the_sample_overwrites_nothing_without_force(tmp_path: Path) -> None:
@@ -171,3 +173,47 @@ def test_the_sample_overwrites_nothing_without_force(tmp_path: Path) -> None:
     assert kept == "node.id=7\n"
     assert forced[0] == 0
     assert "listeners=SASL://" in file.read_text(encoding="utf-8")
+
+
+def test_passwords_of_the_examples(tmp_path: Path) -> None:
+    """The sample as it is written has them: a warning for each key, without the password."""
+    file, jaas = tmp_path / "server.properties", tmp_path / "kafka.jaas"
+    CliRunner().invoke(doorkeeper, ["config", "init", str(file)])
+    sample = file.read_text()
+
+    status, out, _ = check(file)
+    strict = check(file, "--strict")
+    file.write_text(sample.replace("change-me-too", "3tuzVJNh").replace("change-me", "9xQmW2kd"))
+    changed = check(file, "--strict")
+    jaas.write_text(
+        "KafkaServer { org.apache.kafka.common.security.plain.PlainLoginModule required"
+        ' user_a="alice-secret"; };'
+    )
+    of_jaas = check(file, "--override", f"doorkeeper.jaas.file={jaas}")
+
+    assert (status, strict[0]) == (0, 1)
+    warning = "has a password of the examples, which everyone knows"
+    warnings = [line for line in out.splitlines() if line.endswith(warning)]
+    assert len(warnings) == 2
+    assert "listener.name.sasl.plain.sasl.jaas.config has" in warnings[0]
+    assert "change-me" not in out
+    assert changed == (0, f"{file}: the server can start with it\n", "")
+    assert f"warning: {jaas} {warning}" in of_jaas[1]
+
+
+def test_a_sample_for_containers(tmp_path: Path) -> None:
+    """It can be reached from outside of the container, and answers the probe of the image."""
+    file = tmp_path / "server.properties"
+
+    written = CliRunner().invoke(doorkeeper, ["config", "init", str(file), "--container"])
+    shown = CliRunner().invoke(
+        doorkeeper, ["config", "show", "--config", str(file), "--output", "json"]
+    )
+
+    assert "chown 10001" in written.stdout
+    assert check(file, "--override", f"doorkeeper.data.dir={tmp_path}")[0] == 0
+    values = {each["key"]: each["value"] for each in json.loads(shown.stdout)}
+    assert values["listeners"] == "SASL://0.0.0.0:9092,CONTROLLER://0.0.0.0:9093"
+    assert values["advertised.listeners"] == "SASL://localhost:9092"
+    assert values["doorkeeper.data.dir"] == "/var/lib/doorkeeper"
+    assert values["doorkeeper.http.listener"] == "http://127.0.0.1:9404"

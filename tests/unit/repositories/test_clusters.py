@@ -73,7 +73,9 @@ async def test_acls_of_a_newer_cluster_are_counted(answer: Callable[..., None]) 
     answer("describe_acls", [ACLS[0], UNKNOWN])
     cluster = ClusterRepository(ADDRESS)
 
-    assert await cluster.read() == AclContents([ACLS[0]], unknown=1, networks=False)
+    assert await cluster.read() == AclContents(
+        [ACLS[0]], unknown=1, networks=False, login="User:ANONYMOUS"
+    )
     assert await cluster.find([ANY_BINDING]) == [ACLS[0], UNKNOWN]
 
 
