@@ -5,7 +5,7 @@ csv       the table of kafka-ui and Kafka Security Manager
 listing   the text of ``kafka-acls.sh --list``, of present and old releases
 commands  the options of kafka-acls.sh that add or remove a binding; written only
 znodes    version 1 JSON, which old brokers kept in ZooKeeper
-documents strict JSON parsing
+documents strict JSON parsing; yaml_documents is that of YAML
 acl_set   the contents of a file: bindings, owned parts, and their lines
 owned_parts  the parts of all ACLs that a file owns
 roles     grants of roles, which expand to plain ACLs; built_in_roles has Kafka's usual programs

@@ -211,6 +211,8 @@ def export(format_name: str, out_file: Path | None, **options: Any) -> None:  # 
         fail(error.problems)
     except FormatError as error:
         fail([error])
+    if contents.bindings and not found:
+        say(f"note: --own-... selects none of the {len(contents.bindings)} ACLs of {location.name}")
     if out_file is None:
         _write_stdout(text)
         return

@@ -353,6 +353,16 @@ def test_a_plan_as_markdown(desk: Desk) -> None:
     ]
 
 
+def test_an_export_that_selects_nothing_says_so(desk: Desk) -> None:
+    """A misspelt prefix would look like a cluster without ACLs."""
+    found = desk.run("export", desk.store, "--own-prefix", "a_")
+
+    assert (found.exit_code, found.stdout) == (0, "version: 1\nacls: []\n")
+    assert found.stderr == (
+        f"doorkeeper: note: --own-... selects none of the 2 ACLs of {desk.store}\n"
+    )
+
+
 def test_acls_that_nobody_owns_fail(desk: Desk) -> None:
     """--fail-on unowned shows them as rows, after the changes; without it they are a number."""
     team = desk.folder / "team.yaml"
