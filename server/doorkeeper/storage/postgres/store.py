@@ -118,9 +118,6 @@ class PostgresStore(Store):
 
     is_shared = True
 
-    is_new = False
-    """Whether the opening created the tables."""
-
     def __init__(  # noqa: PLR0913 - as open
         self,
         connect: Connect,
@@ -134,6 +131,7 @@ class PostgresStore(Store):
         lease_timeout_s: float,
         retention_days: int,
         meter: StoreMeter | None,
+        is_new: bool,
     ) -> None:
         self._connect = connect
         self._name = name
@@ -145,6 +143,8 @@ class PostgresStore(Store):
         self.timeout_s = timeout_s
         self.lease_timeout_s = lease_timeout_s
         self._retention_days = retention_days
+        self.is_new = is_new
+        """Whether the opening created the tables."""
         self._seen = state.revision
         self._log: Logger = structlog.get_logger("doorkeeper.store")
         self._meter = StoreMeter() if meter is None else meter
@@ -179,8 +179,8 @@ class PostgresStore(Store):
 
         ``name`` identifies the store without secrets. ``timeout_s`` is how long a change waits for
         an unavailable database; after ``lease_timeout_s`` the database revokes an idle lease.
-        ``retention_days`` is how long rows of the log are kept; -1: for ever. With an
-        ``identity_file`` of an earlier start the database must match it.
+        ``retention_days`` is how long rows of the log are kept; -1: for ever. An ``identity_file``
+        of an earlier start must match.
 
         Raises:
             StorageError: it cannot be reached or used, or its schema does not fit.
@@ -211,16 +211,14 @@ class PostgresStore(Store):
                 await close_connection(connection)
         except _FAILED as error:
             raise StorageError(f"{name}: {reason(error)}") from error
-        except StateDiffers as error:
-            raise StateDiffers(f"{name}: {error}") from error
-        except StoreReplaced:
-            raise
         except StorageError as error:
-            raise StorageError(f"{name}: {error}") from error
+            if type(error) is StoreReplaced:  # its text has the name
+                raise
+            raise type(error)(f"{name}: {error}") from error
         now = ExpectedStore(found.cluster_id, found.store_id, state.revision)
         if identity_file is not None and expected is not None:
             check_expected_store(identity_file, name, expected, now)
-        store = cls(
+        return cls(
             connect,
             name=name,
             node_id=node_id,
@@ -231,9 +229,8 @@ class PostgresStore(Store):
             lease_timeout_s=lease_timeout_s,
             retention_days=retention_days,
             meter=meter,
+            is_new=is_new,
         )
-        store.is_new = is_new
-        return store
 
     # --- the rows at the start
 

@@ -48,6 +48,7 @@ def store_over(connect: Any, retention_days: int = -1) -> PostgresStore:
         lease_timeout_s=3,
         retention_days=retention_days,
         meter=None,
+        is_new=False,
     )
 
 
