@@ -59,12 +59,14 @@ class _Texts(dict[str | None, bytes]):
     def __init__(self, length: Callable[[int], bytes], null: bytes | None) -> None:
         super().__init__()
         self._length = length
-        self._kept: dict[str | None, bytes] = {} if null is None else {None: null}
-        self.update(self._kept)
+        self._null = null
 
     def __missing__(self, value: str | None) -> bytes:
         if value is None:
-            raise ValueError(value)
+            if self._null is None:
+                raise ValueError(value)
+            self[value] = self._null
+            return self._null
         encoded = value.encode()
         if len(encoded) > TEXT_BYTES_MAX:
             raise ValueError(value)
@@ -74,7 +76,6 @@ class _Texts(dict[str | None, bytes]):
                 # Cleared as a whole: a least-recently-used order would cost more than encoding
                 # again.
                 self.clear()
-                self.update(self._kept)
             self[value] = encoded
         return encoded
 

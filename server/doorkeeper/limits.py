@@ -41,6 +41,11 @@ class Limits(Value):
         " and half a minute, even for clients without any permission. Kafka's own limits are"
         " 10,000 rows. A request with more closes its connection.",
     )
+    sasl_elements_max: int = _limit(
+        32,
+        "The same before a client has authenticated. Its requests have no arrays, and tagged fields"
+        " only for what a release of Kafka adds.",
+    )
     connections_max: int = _limit(
         UNLIMITED,
         "Kafka's default. At the limit nothing is accepted; peers wait in the backlog. Each"

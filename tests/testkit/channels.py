@@ -12,6 +12,7 @@ from doorkeeper.net.channel import Channel
 from doorkeeper.net.chunked_responses import ChunkedResponses
 from doorkeeper.net.context import PendingUpdates, ServerContext
 from doorkeeper.net.fair_queue import FairQueue
+from doorkeeper.net.large_requests import LargeRequests
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.net.peer_log import PeerLog
@@ -139,6 +140,7 @@ class World:
             self.lost.append,
             self.fair_queue,
             ChunkedResponses(asyncio.get_running_loop()),
+            LargeRequests(asyncio.get_running_loop()),
             **told,
         )
 

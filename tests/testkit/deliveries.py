@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.connection.exchange import Closed
+from doorkeeper.connection.large_request import LargeRequest
+from doorkeeper.runtime.slices import run_to_end
 from testkit.edge import answer, frames
 
 if TYPE_CHECKING:
@@ -46,6 +48,15 @@ def one(to: Connection, data: bytes, now_s: float = 0.0) -> Any:
     """Deliver bytes of which one thing comes; return it."""
     (result,) = results(to, data, now_s=now_s)
     return result
+
+
+def handled(to: Connection, large: Any) -> Any:
+    """Return what comes of a large request after the thread, which is this one."""
+    assert isinstance(large, LargeRequest)
+    large.begin(lambda each: each)
+    large.run()
+    run_to_end(large.settle())
+    return to.complete_large(large)
 
 
 def body(result: Any, response: type[Any], version: int) -> Any:

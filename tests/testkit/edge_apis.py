@@ -26,7 +26,16 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.api.declaration import Api
-from doorkeeper.api.node import ApiRange, Node, Outcome, Response, Services, Update, UpdateOperation
+from doorkeeper.api.node import (
+    ApiRange,
+    AuthorizerReads,
+    Node,
+    Outcome,
+    Response,
+    Services,
+    Update,
+    UpdateOperation,
+)
 from doorkeeper.descriptions.rows import AclRows, Description
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
@@ -53,7 +62,7 @@ from testkit.acl import READ, allow, topic
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from doorkeeper.authorizer.contract import AclCreateResult
     from doorkeeper.request_context import RequestContext
@@ -207,6 +216,14 @@ class EdgeNode:
 
     def __init__(self, properties: str = "") -> None:
         self.settings = _settings_of(properties)
+
+    def at_one_state(
+        self,
+        authorizer: AuthorizerReads | None,
+        on_loop: Callable[[object], Any],
+    ) -> EdgeNode:
+        """Return the node: it does not change."""
+        return self
 
     def api_ranges(self, *, controller: bool) -> Sequence[ApiRange]:
         """Return the ranges of ``APIS``."""

@@ -24,11 +24,11 @@ from testkit.authorizers import CollectedAuthorizerLog, started
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.api.declaration import Api
-    from doorkeeper.api.node import ApiRange
+    from doorkeeper.api.node import ApiRange, AuthorizerReads
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
     from doorkeeper.descriptions.rows import AclRows
@@ -89,6 +89,12 @@ class ANode:
             return self.controllers
         assert listener_name == "PLAINTEXT"
         return self.listed
+
+    def at_one_state(
+        self, authorizer: AuthorizerReads | None, on_loop: Callable[[object], Any]
+    ) -> ANode:
+        """Return the node: a test has no other thread."""
+        return self
 
     def now_ms(self) -> int:
         return self.time_ms

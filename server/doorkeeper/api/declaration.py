@@ -20,7 +20,8 @@ class Api(NamedTuple):
 
     ``handle`` answers a request of a version that is served. ``refuse`` builds the error response
     for the whole request. The request of both is an instance of ``request``; they are ``Any`` here
-    because each handler names its own class.
+    because each handler names its own class. ``in_thread``: large requests are handled in a thread;
+    not where the handler changes something, as a cache.
     """
 
     key: int
@@ -32,6 +33,7 @@ class Api(NamedTuple):
     refuse: Refuse
     on_broker: bool = True
     on_controller: bool = False
+    in_thread: bool = True
 
 
 def declare(
@@ -41,6 +43,7 @@ def declare(
     *,
     on_broker: bool = True,
     on_controller: bool = False,
+    in_thread: bool = True,
 ) -> Api:
     """Return an API that serves all versions of its request class."""
     return Api(
@@ -53,6 +56,7 @@ def declare(
         refuse,
         on_broker,
         on_controller,
+        in_thread,
     )
 
 

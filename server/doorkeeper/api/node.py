@@ -157,6 +157,15 @@ class Node(Protocol):
         """Return the authorizer; None allows everything."""
         ...
 
+    def at_one_state(
+        self, authorizer: AuthorizerReads | None, on_loop: Callable[[object], Any]
+    ) -> Node:
+        """Return the node for a handler in another thread, with this authorizer.
+
+        ``on_loop`` returns an object that calls the methods of another one on the event loop.
+        """
+        ...
+
     @property
     def topics(self) -> TopicReads: ...
 

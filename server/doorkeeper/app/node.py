@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from doorkeeper.cluster.model import Broker, Member
 from doorkeeper.groups.table import all_groups
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 
 # The value of - in URL-safe base64.
 _HYPHEN = 62
+
+
+class _OneState(NamedTuple):
+    """As much of a ``StateLog`` as reads use, at one state."""
+
+    state: State
 
 
 class LiveNode:
@@ -93,6 +100,19 @@ class LiveNode:
     @property
     def scram_users(self) -> ScramUsers:
         return self._log.state.credentials
+
+    def at_one_state(
+        self, authorizer: AuthorizerReads | None, on_loop: Callable[[object], Any]
+    ) -> LiveNode:
+        """Return a copy for another thread: with the present state for ever, and this authorizer.
+
+        Policies, which may be plug-ins, are still called on the event loop.
+        """
+        other = copy(self)
+        other._log = cast("StateLog", _OneState(self._log.state))  # noqa: SLF001  of its own class
+        other.authorizer = authorizer
+        other.policies = on_loop(self.policies)
+        return other
 
     def replace_settings(self, settings: Settings) -> None:
         """Use settings that differ only in reloadable keys."""

@@ -124,13 +124,14 @@ class Merging:
         context: AuthorizableRequestContext,
         actions: Sequence[Action],
         results: Sequence[AuthorizationResult],
+        basis: Basis | None = None,
     ) -> RecordedDecision | None:
-        """Count the decisions on a request's actions.
+        """Count the decisions on a request's actions; ``basis`` is what decided, if not the own.
 
         Return a handle for repetitions; None if nothing is recorded.
         """
         now_ns = self._now_ns()
-        policy, snapshot = by = self._basis_of(context)
+        policy, snapshot = by = self._basis_of(context, basis or self.basis)
         # The client: all fields of the context but its eighth, the correlation id.
         asked = context[:7] + context[8:]
         client = self._seen.get(asked)
@@ -168,16 +169,15 @@ class Merging:
         number = int.from_bytes(correlation_id, signed=True)
         context = recorded.context._replace(correlation_id=number)
         asked = context[:7] + context[8:]
-        by = self._basis_of(context)
+        by = self._basis_of(context, self.basis)
         new = self._count_each(asked, context, recorded.actions, recorded.results, now_ns, by)
         if new is not None:
             recorded.entries, recorded.window = new.entries, new.window
 
     def _basis_of(
-        self, context: AuthorizableRequestContext
+        self, context: AuthorizableRequestContext, basis: Basis | None
     ) -> tuple[Policy | None, Snapshot | None]:
         """Return the policy and the ACLs of the decisions on a request; None with a plug-in."""
-        basis = self.basis
         if basis is None:
             return None, None
         policy, user = basis.policy, context.principal

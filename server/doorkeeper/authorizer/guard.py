@@ -57,6 +57,15 @@ if TYPE_CHECKING:
         [AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]],
         "RecordedDecision | None",
     ]
+    OnEarlierDecision = Callable[
+        [
+            AuthorizableRequestContext,
+            Sequence[Action],
+            Sequence[AuthorizationResult],
+            StandardAuthorizer,
+        ],
+        "RecordedDecision | None",
+    ]
     OnTypeDecision = Callable[
         [AuthorizableRequestContext, AclOperation, ResourceType, AuthorizationResult], None
     ]
@@ -150,6 +159,8 @@ class GuardedAuthorizer(Authorizer):
 
         Returns a record that can be repeated; None if nothing was recorded.
         """
+        self.on_earlier_decision: OnEarlierDecision | None = None
+        """As ``on_decision``, with the copy of the standard authorizer that decided in a thread."""
         self.on_type_decision: OnTypeDecision | None = None
         """Called with each result of ``authorize_by_resource_type``. Must not block."""
         self.on_repeat: OnRepeat | None = None
@@ -226,6 +237,14 @@ class GuardedAuthorizer(Authorizer):
             if recorded is not None and self.recorded is not None:
                 self.recorded.append(recorded)
         return results
+
+    def standard(self) -> StandardAuthorizer | None:
+        """Return the standard authorizer if any thread may ask it; None with a plug-in."""
+        inner = self.inner
+        # Those that observe each decision do so on the event loop, but for the audit log.
+        observed = self.on_type_decision or (self.on_decision and not self.on_earlier_decision)
+        # The exact class: a subclass may decide by something else.
+        return inner if type(inner) is StandardAuthorizer and not observed else None
 
     def snapshot(self) -> Snapshot | None:
         """Return the present ACLs of the standard authorizer; None with a plug-in."""

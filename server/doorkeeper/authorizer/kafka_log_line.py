@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.decision import RuleKind
+from doorkeeper.acl.decision import Decision, RuleKind
 from doorkeeper.acl.model import AclOperation, ResourceType
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.acl.decision import Decision
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.request_context import AuthorizableRequestContext
@@ -95,6 +94,16 @@ def _with_rule(
         f" from host = {context.client_address} on resource ="
         f" {_TYPE_NAMES[resource.resource_type]}:{resource.pattern_type.name}:{resource.name}"
         f"{_request(context, action)} based on rule {_rule(decision, left, right)}"
+    )
+
+
+def line_of_others(context: AuthorizableRequestContext, denials: int) -> str:
+    """Render the line, which Kafka has not, of denials of a request that have no lines."""
+    head = _head(context, Decision(False, RuleKind.DEFAULT_DENY))
+    request = API_NAMES.get(context.request_type, str(context.request_type))
+    return (
+        f"{head} on {denials} more resources from host = {context.client_address}"
+        f" for request = {request}: a large request has no lines for them"
     )
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 from doorkeeper.acl.by_type import allowed_on_some
 from doorkeeper.acl.decision import Decision, Policy, Question, RuleKind, explain
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
     from doorkeeper.kinds.acls import StoredBinding
     from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.state.state import State
 
 T = TypeVar("T")
 
@@ -77,6 +79,12 @@ _DENIED = AuthorizationResult.DENIED
 
 class AuthorizerNotReady(Exception):
     """A decision was requested before the ACLs were loaded, and not by a super user."""
+
+
+class _OneState(NamedTuple):
+    """As much of a ``StateLog`` as decisions read, at one state."""
+
+    state: State
 
 
 @runtime_checkable
@@ -117,6 +125,21 @@ class StandardAuthorizer(Authorizer, Reconfigurable):
         self._tasks: set[asyncio.Task[None]] = set()
         self.traces = 0
         """The number of lines written to the authorizer log."""
+
+    @property
+    def authorizer_log(self) -> AuthorizerLog:
+        return self._authorizer_log
+
+    def at_one_state(self, authorizer_log: AuthorizerLog) -> StandardAuthorizer:
+        """Return a copy for another thread, which decides by the present state, and logs here."""
+        other = copy(self)
+        other.attach(cast("StateLog", _OneState(self._log.state)))
+        other.write_to(authorizer_log)
+        other.traces = 0
+        return other
+
+    def write_to(self, authorizer_log: AuthorizerLog) -> None:
+        self._authorizer_log, self._threshold = authorizer_log, authorizer_log.threshold
 
     def attach(self, log: StateLog) -> None:
         """Keep the ACLs in this log; before ``start``. Without a log they live in memory only."""

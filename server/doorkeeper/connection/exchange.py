@@ -2,7 +2,7 @@
 
 Peer              the two ends of a connection
 Advance           the result of a frame: an answer, a ``PendingUpdate``, a ``PendingResponse``, a
-                  ``PendingDecoding``, a ``PendingDecision``, a ``ChunkedResponse``,
+                  ``LargeRequest``, a ``PendingDecision``, a ``ChunkedResponse``,
                   ``Authenticating``, ``Refused``, ``Closed``, or None
 LogEvent          an event for the log
 SideEffects       the effects of handling a request beside its response
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from doorkeeper.connection.large_request import LargeRequest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
@@ -88,14 +90,6 @@ class Body(NamedTuple):
     offset: int
 
 
-class Decoded(NamedTuple):
-    """A request that was decoded in a thread, and the offset of its end."""
-
-    api: Api
-    request: Any
-    end: int
-
-
 class PendingResponse(NamedTuple):
     """A request whose response depends on later events, and the context for its answer."""
 
@@ -103,23 +97,6 @@ class PendingResponse(NamedTuple):
     api: Api
     request: Any
     header: RequestHeader
-
-
-class PendingDecoding(NamedTuple):
-    """A request so large that it is decoded in a thread."""
-
-    api: Api
-    header: RequestHeader
-    body: Body
-
-    def decode(self) -> Decoded:
-        """Decode the request, in any thread.
-
-        Raises:
-            Malformed: it cannot be decoded.
-        """
-        frame, offset = self.body
-        return Decoded(self.api, *self.api.request.decode(frame, offset, self.header.api_version))
 
 
 class PendingDecision(NamedTuple):
@@ -237,7 +214,7 @@ Advance = (
     bytes
     | PendingUpdate
     | PendingResponse
-    | PendingDecoding
+    | LargeRequest
     | PendingDecision
     | ChunkedResponse
     | Authenticating

@@ -217,14 +217,16 @@ class ConnectionCache:
             bytes_max -= len(response)
         return responses
 
+    def version(self) -> Version | None:
+        """Return the version that responses depend on; None if they are not cached."""
+        return self._cache.version() if self._session.is_open else None
+
     def begin(self, api_key: int) -> Recording | None:
         """Record the side effects of a request; None if its response is not cached."""
-        if not self._session.is_open:
-            return None
         if api_key == _API_VERSIONS:
             # The request names the client's software.
             self._entries = None
-        version = self._cache.version()
+        version = self.version()
         if version is None:
             return None
         decisions = self._cache.decisions

@@ -102,4 +102,4 @@ def refuse(request: ApiVersionsRequest, version: int, error: BaseException) -> A
     return ApiVersionsResponse(error_code=code.value, api_keys=(own,))
 
 
-API = declare(ApiVersionsRequest, handle, refuse, on_controller=True)
+API = declare(ApiVersionsRequest, handle, refuse, on_controller=True, in_thread=False)

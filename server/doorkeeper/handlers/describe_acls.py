@@ -50,4 +50,11 @@ def handle(request: DescribeAclsRequest, context: RequestContext, node: Node) ->
     )
 
 
-API = declare(DescribeAclsRequest, handle, refuse_as(DescribeAclsResponse), on_controller=True)
+API = declare(
+    DescribeAclsRequest,
+    handle,
+    refuse_as(DescribeAclsResponse),
+    on_controller=True,
+    # It has no array, and the rows that it shares with other requests are built on the event loop.
+    in_thread=False,
+)

@@ -23,6 +23,7 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import authorized_operations, is_allowed, needs
 from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.runtime.slices import sort
 from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.topics.placement import Places
 from doorkeeper_wire.messages.describe_topic_partitions import (
@@ -106,7 +107,7 @@ def _names(request: DescribeTopicPartitionsRequest, node: Node) -> list[str]:
     cursor = request.cursor
     first = "" if cursor is None else cursor.topic_name
     if request.topics:
-        names = sorted({topic.name for topic in request.topics if topic.name >= first})
+        names = sort({topic.name for topic in request.topics if topic.name >= first})
     else:
         names = [name for name in node.topics.names() if name >= first]
     if cursor is None:

@@ -48,6 +48,7 @@ from doorkeeper.api.permissions import (
     needs,
 )
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.runtime.slices import sort
 from doorkeeper.topics.creation import created_automatically
 from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.topics.placement import Places
@@ -109,7 +110,7 @@ def handle(request: MetadataRequest, context: RequestContext, node: Node) -> Out
         *(_missing(name, masks.get(name, OPERATIONS_NOT_COMPUTED)) for name in missing),
         *(
             _refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, name, internal=name in INTERNAL_TOPICS)
-            for name in sorted(not_creatable)
+            for name in sort(not_creatable)
         ),
     ]
     # In a list of all topics a hidden topic is left out; named ones get 29.
@@ -157,7 +158,7 @@ def _ids(request: MetadataRequest, version: int) -> list[bytes]:
             if topic.topic_id != ZERO_ID:
                 text = f"Topic IDs are not supported in requests for version {version}"
                 raise ApiError(ErrorCode.INVALID_REQUEST, text)
-    return sorted({topic.topic_id for topic in topics} - {ZERO_ID})
+    return sort({topic.topic_id for topic in topics} - {ZERO_ID})
 
 
 def _names(request: MetadataRequest, node: Node, ids: Iterable[bytes]) -> list[str]:
@@ -169,11 +170,11 @@ def _names(request: MetadataRequest, node: Node, ids: Iterable[bytes]) -> list[s
     by_id = [topic.name for topic in map(node.topics.by_id, ids) if topic is not None]
     if ids:
         # A set: two ids cannot have one name, but a client may repeat an id.
-        return sorted(set(by_id))
+        return sort(set(by_id))
     names = {topic.name for topic in request.topics or ()}
     if None in names:
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "a topic has neither name nor id")
-    return sorted(name for name in names if name is not None)
+    return sort(name for name in names if name is not None)
 
 
 def _not_creatable(node: Node, context: RequestContext, missing: Sequence[str]) -> set[str]:

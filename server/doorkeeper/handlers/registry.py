@@ -156,7 +156,8 @@ class ApiTable(Mapping[int, "Api"]):
         Raises:
             RegisteredTwice: two of them have the same key.
         """
-        added = by_key(apis)
+        # Their handlers may change what is theirs: always on the event loop.
+        added = by_key(api._replace(in_thread=False) for api in apis)
         usual = (api for key, api in self._loaded.items() if key not in added)
         rare = (each for key, each in self._rare.items() if key not in added)
         return ApiTable((*usual, *added.values()), rare)

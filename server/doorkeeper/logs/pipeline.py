@@ -24,6 +24,7 @@ from doorkeeper.config.levels import LEVELS  # noqa: E402
 from doorkeeper.logs.line_writer import LineWriter  # noqa: E402
 from doorkeeper.logs.rendering import renderer_of  # noqa: E402
 from doorkeeper.logs.secrets import hide  # noqa: E402
+from doorkeeper.logs.shortening import shorten  # noqa: E402
 from doorkeeper.logs.standard_library import Bridge  # noqa: E402
 from doorkeeper.logs.thresholds import LoggerThreshold, Thresholds  # noqa: E402
 
@@ -121,6 +122,7 @@ class Logs:
         self._processors: Sequence[Processor] = (
             self._head,
             hide,
+            shorten,
             structlog.processors.format_exc_info,
             renderer_of(form, terminal=terminal),
         )

@@ -6,7 +6,7 @@ connection is held, and not read from once it has bytes that wait, while
 
     an update is in flight          its answer comes before the next request's
     a response is delayed           as an update
-    a large request is decoded      as an update
+    a large request is handled      as an update
     an authorizer asks elsewhere    as an update
     a chunked response is built     as an update
     a mechanism verifies a token    as an update
@@ -30,11 +30,11 @@ from doorkeeper.connection.exchange import (
     ChunkedResponse,
     Closed,
     PendingDecision,
-    PendingDecoding,
     PendingResponse,
     PendingUpdate,
     Refused,
 )
+from doorkeeper.connection.large_request import LargeRequest
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.metrics.requests import Waited
 from doorkeeper.net.connection_log import log_end, log_events, log_failures, log_refusal
@@ -49,10 +49,11 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Update
     from doorkeeper.authn.contract import Step
     from doorkeeper.connection.connection import Connection
-    from doorkeeper.connection.exchange import Advance, Decoded
+    from doorkeeper.connection.exchange import Advance
     from doorkeeper.net.chunked_responses import ResponseBuild
     from doorkeeper.net.context import ServerContext
     from doorkeeper.net.fair_queue import QueuedWork
+    from doorkeeper.net.large_requests import Handling
     from doorkeeper.net.ledger import Ledger
 
 TLS_CHUNK_BYTES: Final = 65_536
@@ -60,6 +61,9 @@ TLS_CHUNK_BYTES: Final = 65_536
 
 UNAUTHENTICATED_BYTES: Final = 4096
 """Read-ahead while a login waits in the queue: pausing the transport would cost more."""
+
+TURN_S: Final = 0.001
+"""Pipelined requests that take longer than usual end the turn of their connection."""
 
 GRACE_S: Final = 1.0
 """Added to the time-out of ACL updates: the authorizer's guard times out each item first."""
@@ -86,7 +90,6 @@ class Channel(Accepted):
         "_connection",
         "_counted",
         "_deciding",
-        "_decoding",
         "_delayed",
         "_delayed_response",
         "_draining",
@@ -94,6 +97,7 @@ class Channel(Accepted):
         "_fair_queue",
         "_in_turn",
         "_is_idle",
+        "_large",
         "_pending",
         "_reading",
         "_request_level",
@@ -119,8 +123,8 @@ class Channel(Accepted):
         self._pending: PendingUpdate | None = None
         self._authenticating: asyncio.Future[Step] | None = None
         self._building: ResponseBuild | None = None
+        self._large: Handling | None = None
         self._deciding: asyncio.Task[None] | None = None
-        self._decoding: asyncio.Future[Decoded] | None = None
         self._delayed: asyncio.TimerHandle | None = None
         self._delayed_response: asyncio.Future[Any] | None = None
         self._in_turn: asyncio.Handle | QueuedWork | None = None
@@ -228,10 +232,10 @@ class Channel(Accepted):
             self._in_turn,
             self._building,
             self._deciding,
-            self._decoding,
+            self._large,
         )
         self._authenticating = self._delayed = self._delayed_response = self._in_turn = None
-        self._building = self._deciding = self._decoding = None
+        self._building = self._deciding = self._large = None
         for each in begun:
             if each is not None:
                 each.cancel()
@@ -280,8 +284,8 @@ class Channel(Accepted):
             or self._delayed_response is not None
             or self._authenticating is not None
             or self._building is not None
+            or self._large is not None
             or self._deciding is not None
-            or self._decoding is not None
             or self._end is not None
         )
 
@@ -293,6 +297,7 @@ class Channel(Accepted):
         if logged is (connection.request_records is None):
             connection.request_records = [] if logged else None
         left = limits.frames_per_turn if self._authenticated else 1
+        ends_s = now_s + TURN_S
         room = limits.out_bytes_per_turn
         answers: list[bytes] = []
         # Pipelined requests: one call answers all cached ones at the front.
@@ -315,6 +320,8 @@ class Channel(Accepted):
             if answer:
                 room -= len(answer)
                 answers.append(answer)
+            if left and self._clock() > ends_s:
+                left = 0
         self._end_turn(answers, now_s, is_over=not left or room <= 0, is_empty=is_empty)
 
     def _end_turn(
@@ -375,9 +382,9 @@ class Channel(Accepted):
             on_built = partial(self._complete_chunked, result, began_s)
             finish = result.response.rows.finish_builds
             self._building = self._server.chunked_responses.build(result.body, on_built, finish)
-        elif isinstance(result, PendingDecoding):
-            self._decoding = self._server.loop.run_in_executor(None, result.decode)
-            self._decoding.add_done_callback(partial(self._complete_decoding, result, began_s))
+        elif isinstance(result, LargeRequest):
+            on_handled = partial(self._complete_large, result, began_s)
+            self._large = self._server.large_requests.handle(result, on_handled)
         elif isinstance(result, PendingDecision):
             left_s = began_s + self._server.limits.decision_timeout_ms / 1000 - self._clock()
             waiting = wait_for_decision(result.decision.known, left_s)
@@ -558,19 +565,10 @@ class Channel(Accepted):
         waited = Waited(0.0, self._clock() - began_s)
         self._resume(self._connection.complete(pending, result, error), began_s, waited)
 
-    def _complete_decoding(
-        self, pending: PendingDecoding, began_s: float, done: asyncio.Future[Decoded]
-    ) -> None:
-        """Handle a request that was decoded in a thread, then continue with the next ones."""
-        if self._decoding is not done:
-            # The client has left.
-            if not done.cancelled():
-                done.exception()
-            return
-        self._decoding = None
-        error = done.exception()
-        decoded = done.result() if error is None else cast("Exception", error)
-        result = self._connection.complete_decoding(pending, decoded)
+    def _complete_large(self, request: LargeRequest, began_s: float) -> None:
+        """Continue after the thread has handled a request, then with the next ones."""
+        self._large = None
+        result = self._connection.complete_large(request)
         self._resume(None if result is None else self._take(result, began_s), began_s)
 
     def _complete_decision(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from doorkeeper.metrics.requests import RequestMeter
     from doorkeeper.net.chunked_responses import ChunkedResponses
     from doorkeeper.net.fair_queue import FairQueue
+    from doorkeeper.net.large_requests import LargeRequests
     from doorkeeper.net.ledger import Ledger
     from doorkeeper.net.peer_log import PeerLog
     from doorkeeper.net.request_log import RequestLog
@@ -108,6 +109,7 @@ class ServerContext(NamedTuple):
     lost: Callable[[Accepted], None]
     fair_queue: FairQueue
     chunked_responses: ChunkedResponses
+    large_requests: LargeRequests
     requests: RequestMeter | None = None
     audit_log: AuditLog | None = None
     request_log: RequestLog | None = None

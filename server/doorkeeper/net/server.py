@@ -15,6 +15,7 @@ from doorkeeper.net.channel import Channel
 from doorkeeper.net.chunked_responses import ChunkedResponses
 from doorkeeper.net.context import PendingUpdates, ServerContext
 from doorkeeper.net.fair_queue import FairQueue
+from doorkeeper.net.large_requests import LargeRequests
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.options import ENCRYPTED, UNAUTHENTICATED
@@ -114,6 +115,7 @@ class Server:
             self._forget,
             FairQueue(loop, self._limits.unauthenticated_percent / 100),
             ChunkedResponses(loop),
+            LargeRequests(loop),
             self._requests,
             self._audit_log,
             self._request_log,
@@ -245,6 +247,7 @@ class Server:
             pass
         if self._context is not None:
             self._context.peer_log.close()
+            self._context.large_requests.close()
         left = list(self._channels)
         for channel in left:
             channel.abort("connection cut off: the server stops")

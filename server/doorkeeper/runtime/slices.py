@@ -52,6 +52,17 @@ def parts(items: Iterable[T]) -> Iterator[Sequence[T]]:
         yield part
 
 
+def sort(items: Iterable[Any]) -> list[Any]:
+    """Sort; in a thread, others are not stopped for as long as ``sorted`` takes."""
+    return run_to_end(sort_in_slices(items))
+
+
+def free(items: list[Any]) -> None:
+    """Empty a list, some items at a time: freeing all at once would stop other threads."""
+    while items:
+        del items[-SLICE_ITEMS:]
+
+
 def sort_in_slices(items: Iterable[Any]) -> Slices[list[Any]]:
     """Sort by merging sorted runs of ``_RUN`` items."""
     left = iter(items)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import os
 import sys
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +19,9 @@ T = TypeVar("T")
 
 OURS: Final = ("doorkeeper-", "asyncio_", "MainThread")
 """Prefixes of the names of threads that the server, or Python for it, starts."""
+
+WAIT_S: Final = 1.0
+"""How soon a thread notices that the loop it waits for is closed."""
 
 ENDING_S: Final = 1.0
 """The time that a stopped thread has to end."""
@@ -42,6 +47,42 @@ def leave_threads_behind(status: object) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status if isinstance(status, int) else 0)
+
+
+class OnLoop:
+    """An object that another thread calls; each call runs on the event loop, which goes on."""
+
+    def __init__(self, target: object, loop: asyncio.AbstractEventLoop) -> None:
+        self._target = target
+        self._loop = loop
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return partial(self.call, name)
+
+    def call(self, name: str, *arguments: object) -> Any:  # noqa: ANN401 - of any method
+        """Return what the method returns, or raise what it raises.
+
+        Raises:
+            RuntimeError: the loop is closed.
+        """
+        done: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        self._loop.call_soon_threadsafe(_complete, done, getattr(self._target, name), arguments)
+        while True:
+            try:
+                return done.result(WAIT_S)
+            except TimeoutError:
+                # A call that was waiting when the loop was closed never runs.
+                if done.done() or self._loop.is_closed():
+                    raise
+
+
+def _complete(
+    done: concurrent.futures.Future[Any], call: Callable[..., Any], arguments: tuple[object, ...]
+) -> None:
+    try:
+        done.set_result(call(*arguments))
+    except BaseException as error:  # noqa: BLE001  it is raised in the thread
+        done.set_exception(error)
 
 
 async def beside(work: Callable[[], T], name: str) -> T:

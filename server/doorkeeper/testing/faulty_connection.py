@@ -20,11 +20,11 @@ if TYPE_CHECKING:
         Advance,
         Body,
         ChunkedResponse,
-        Decoded,
         Peer,
         PendingResponse,
         PendingUpdate,
     )
+    from doorkeeper.connection.large_request import LargeRequest
     from doorkeeper.connection.session import SessionAction
     from doorkeeper.errors import ApiError
     from doorkeeper.testing.faults import LocalFaults
@@ -84,12 +84,14 @@ class FaultyConnection(Connection):
         completed = super().complete_chunked(chunked, answer)
         return DROPPED if self._loses(chunked.header) else completed
 
-    def _serve(self, header: RequestHeader, body: Body, decoded: Decoded | None = None) -> Advance:
+    def complete_large(self, large: LargeRequest) -> Advance:
+        """Answer a large request, unless a fault drops the response."""
+        result = super().complete_large(large)
+        # Updates and chunked responses are not answered yet: ``complete`` drops these.
+        return DROPPED if isinstance(result, bytes) and self._loses(large.header) else result
+
+    def _serve(self, header: RequestHeader, body: Body) -> Advance:
         serve = super()._serve
-        if decoded is not None:
-            result = serve(header, body, decoded)
-            # Updates and chunked responses are not answered yet: ``complete`` drops these.
-            return DROPPED if isinstance(result, bytes) and self._loses(header) else result
 
         def proceed(_now_s: float) -> Advance:
             return self._unless_dropped(header, lambda: serve(header, body))

@@ -143,7 +143,7 @@ class DelegationTokens:
         if rows is self._indexed:
             return
         # HMACs are reused by token id: an HMAC depends only on the id and the secret.
-        before, self._signed = self._signed, {}
+        before, now = self._signed, {}
         for row in rows:
             if not self._is_of_secret(row):
                 continue
@@ -151,8 +151,10 @@ class DelegationTokens:
             if known is None or known[0] is not row:
                 hmac = self._hmac(row.token_id) if known is None else known[1].hmac
                 known = row, SignedToken(_token_of(row), hmac)
-            self._signed[row.token_id] = known
-        self._ids = {signed.hmac: token_id for token_id, (_, signed) in self._signed.items()}
+            now[row.token_id] = known
+        # Complete before it is seen: threads with large requests read it too.
+        self._signed = now
+        self._ids = {signed.hmac: token_id for token_id, (_, signed) in now.items()}
         self._indexed = rows
 
     # --- changes

@@ -10,12 +10,12 @@ from doorkeeper.connection.exchange import Closed, LogEvent, Peer, PendingUpdate
 from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.limits import Limits
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
-from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
+from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from doorkeeper_wire.messages.metadata import MetadataRequest
-from testkit.deliveries import CUTS, Cut, body, closed, header, one, results
+from testkit.deliveries import CUTS, Cut, body, closed, handled, header, one, results
 from testkit.edge import (
     LOGIN,
     answer,
@@ -139,12 +139,26 @@ def test_elements_are_bounded_over_the_whole_request() -> None:
     """A request of more elements than allowed ends it; one of as many is served."""
     limits = Limits(elements_max=100)
 
-    assert isinstance(one(connection(limits=limits), create(["t"] * 100)), PendingUpdate)
+    to = connection(limits=limits)
+    assert isinstance(handled(to, one(to, create(["t"] * 100))), PendingUpdate)
     found = closed(connection(limits=limits), create(["t"] * 101))
 
     assert found.reason == "Error getting request for apiKey: CreateAcls, apiVersion: 3"
     assert found.fields["field"] == "creations"
     assert found.fields["cause"] == "101 more elements are more than allowed in all"
+
+
+@pytest.mark.parametrize(("tags", "is_served"), [(32, True), (33, False)])
+def test_few_elements_are_read_before_the_login(tags: int, is_served: bool) -> None:  # noqa: FBT001
+    """Tagged fields are elements; more than a client needs end the connection."""
+    unknown = tuple((number, b"") for number in range(tags))
+    asked = ApiVersionsRequest(
+        client_software_name="a", client_software_version="1", unknown_tags=unknown
+    )
+
+    found = one(connection(LOGIN), request(asked, 4))
+
+    assert isinstance(found, bytes if is_served else Closed)
 
 
 def test_what_is_promised_is_not_held() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.connection.exchange import PendingDecoding, Refused
+from doorkeeper.connection.exchange import Refused
 from doorkeeper.limits import Limits
 from doorkeeper_wire.interpreted import decode, encode
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.unserved import UNSERVED
-from testkit.deliveries import CUTS, Cut, body, closed, header, one, results
+from testkit.deliveries import CUTS, Cut, body, closed, handled, header, one, results
 from testkit.edge import LOGIN, bare, connection, describe, frames, handshake
 
 TXN_OFFSET_COMMIT, VOTE, JOIN_GROUP, ADD_RAFT_VOTER = 28, 52, 11, 80
@@ -85,8 +85,7 @@ def test_a_large_request_is_decoded_in_a_thread() -> None:
 
     pending = one(to, unserved(TXN_OFFSET_COMMIT, 1, Topics=topics))
 
-    assert isinstance(pending, PendingDecoding)
-    answered = to.complete_decoding(pending, pending.decode())
+    answered = handled(to, pending)
     assert isinstance(answered, bytes)
     assert answered.count(b"x" * 30_000) == 3
 

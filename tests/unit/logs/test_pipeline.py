@@ -44,6 +44,18 @@ def test_secrets_are_hidden(tmp_path: Path) -> None:
     assert "s3cret" not in str(lines)
 
 
+def test_long_texts_are_cut(tmp_path: Path) -> None:
+    """A peer cannot fill the disk with a name; resources in the authorizer log stay whole."""
+    with readable_logs(tmp_path / "log") as log:
+        structlog.get_logger("a").info("x" * 5000, reason="y" * 64_000, count=7)
+        log.logs.authorizer_log.write(20, "z" * 5000)
+        line, authorizer_line = log.lines()
+
+    assert line["event"] == f"{'x' * 1000}... (5,000 characters)"
+    assert line["reason"] == f"{'y' * 1000}... (64,000 characters)"
+    assert authorizer_line["event"] == "z" * 5000
+
+
 def test_the_audit_logger_writes_kafkas_lines(tmp_path: Path) -> None:
     """Its lines are those of kafka.authorizer.logger; INFO and above, unless a level says more."""
     with readable_logs(tmp_path / "log", {"kafka.authorizer.logger": 10}) as log:

@@ -95,6 +95,9 @@ _HEAD = re.compile(
     r" from host = (\S+) on resource = ([A-Za-z]+):",
     re.DOTALL,
 )
+_OTHERS = re.compile(r"Principal = .* is Denied on (\d+) more resources from host = ", re.DOTALL)
+"""The line of ``authorizer.kafka_log_line.line_of_others``."""
+
 _PATTERN = re.compile(r"(LITERAL|PREFIXED|UNKNOWN|ANY|MATCH):", re.DOTALL)
 _REQUEST = " for request = "
 _COUNTED = re.compile(r" for request = (\S+) with resourceRefCount = (\d+)\Z")
@@ -134,6 +137,9 @@ def read(level: str, text: str) -> Message | Ignored | Bad:
     if head is None:
         if text.startswith(NOTES):
             return Ignored("a note on the way to a decision")
+        others = _OTHERS.match(text)
+        if others is not None:
+            return Bad(f"the line of {others[1]} denials of a large request, which have none")
         return Bad("no message of an authorizer: expected is 'Principal = ... on resource = ...'")
     try:
         return _message(level, head, text[head.end() :])

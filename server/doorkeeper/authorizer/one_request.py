@@ -1,0 +1,175 @@
+"""The authorizer of one large request, which a thread handles while the event loop serves others.
+
+The standard authorizer decides in the thread, by the state of when the request began. What its
+decisions do besides waits for the event loop: counters, and events of the audit log, in slices.
+Calls of any other authorizer run on the event loop, as for every request, with at most
+``ACTIONS_MAX`` actions.
+
+The authorizer log has the first ``LINES_MAX`` denials of the request, then one line with the number
+of the others. Allowed accesses, which only the level DEBUG logs, are all there: whether an ACL is
+used is read from them.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.authorizer.authorizer_log import DEBUG, INFO
+from doorkeeper.authorizer.contract import AuthorizationResult
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.authorizer.kafka_log_line import line_of_others
+from doorkeeper.runtime.slices import SLICE_ITEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from doorkeeper.authorizer.authorizer_log import AuthorizerLog
+    from doorkeeper.authorizer.contract import Action
+    from doorkeeper.authorizer.guard import RecordedDecision
+    from doorkeeper.authorizer.standard import StandardAuthorizer
+    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.runtime.slices import Slices
+
+LINES_MAX: Final = 100
+"""Denials of one large request that the authorizer log has one by one; about 40 kB."""
+
+ACTIONS_MAX: Final = 1_000
+"""Actions of one call of another authorizer; it may raise ``DecisionPending`` for all of them."""
+
+_NONE: Final = 100
+"""A level above all levels."""
+
+_DENIED: Final = AuthorizationResult.DENIED
+
+
+class RequestLog:
+    """The authorizer log of one request; it is its own threshold, which ``LINES_MAX`` raises."""
+
+    __slots__ = ("_log", "lines", "threshold")
+
+    def __init__(self, log: AuthorizerLog) -> None:
+        self._log = log
+        self.lines = 0
+        """Denials so far that were to be logged, the omitted ones included at level DEBUG alone."""
+        self.threshold = self
+
+    @property
+    def level(self) -> int:
+        """Return the lowest level that is written."""
+        level = self._log.threshold.level
+        # Omitted lines are not even formatted; at level DEBUG the allowed ones still are.
+        return level if self.lines < LINES_MAX or level <= DEBUG else _NONE
+
+    def write(self, level: int, text: str) -> None:
+        if level == INFO:
+            self.lines += 1
+            if self.lines > LINES_MAX:
+                return
+        self._log.write(level, text)
+
+    def write_omitted(self, context: AuthorizableRequestContext, denials: int) -> None:
+        """Write the number of the denials that are not there one by one."""
+        if denials > LINES_MAX and self._log.threshold.level <= INFO:
+            self._log.write(INFO, line_of_others(context, denials - LINES_MAX))
+
+
+class RequestAuthorizer:
+    """What one request asks the standard authorizer, in any thread: ``reads`` answers.
+
+    ``close`` in that thread, then ``settle`` on the event loop.
+    """
+
+    __slots__ = ("_context", "_denials", "_guard", "_log", "_made", "_own", "_standard", "reads")
+
+    def __init__(self, guard: GuardedAuthorizer, standard: StandardAuthorizer) -> None:
+        self._guard, self._standard = guard, standard
+        self._log = RequestLog(standard.authorizer_log)
+        self._own = standard.at_one_state(self._log)
+        # A slow call delays nobody here.
+        self.reads = GuardedAuthorizer(self._own, slow_ms=sys.maxsize)
+        self.reads.on_decision = self._on_decision
+        self._context: AuthorizableRequestContext | None = None
+        self._denials = 0
+        self._made: list[
+            tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
+        ] = []
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many were allowed, how many denied, and the number of log lines."""
+        return self.reads.allowed, self.reads.denied, self._own.traces
+
+    def _on_decision(
+        self,
+        context: AuthorizableRequestContext,
+        actions: Sequence[Action],
+        results: Sequence[AuthorizationResult],
+    ) -> None:
+        self._context = context
+        for action, result in zip(actions, results, strict=True):
+            if result is _DENIED and action.log_if_denied:
+                self._denials += 1
+        if self._guard.on_earlier_decision is not None:
+            self._made.append((context, actions, results))
+
+    def close(self) -> None:
+        """Write the last line of the log, in the thread of the request."""
+        if self._context is not None:
+            self._log.write_omitted(self._context, self._denials)
+
+    def settle(self) -> Slices[list[RecordedDecision]]:
+        """Count and record the decisions; return the records that can be repeated."""
+        guard = self._guard
+        guard.allowed += self.reads.allowed
+        guard.denied += self.reads.denied
+        guard.faults += self.reads.faults
+        self._standard.traces += self._own.traces
+        recorded = []
+        on_decision = guard.on_earlier_decision
+        if on_decision is not None:
+            for context, actions, results in self._made:
+                for at in range(0, len(actions), SLICE_ITEMS):
+                    part = slice(at, at + SLICE_ITEMS)
+                    one = on_decision(context, actions[part], results[part], self._own)
+                    if one is not None:
+                        recorded.append(one)
+                    yield
+        return recorded
+
+
+class LoopAuthorizer:
+    """What one request asks any other authorizer, from any thread; the event loop calls it."""
+
+    def __init__(self, reads: Any) -> None:  # noqa: ANN401 - see ``OnLoop``
+        self._reads = reads
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method: Callable[..., Any] = getattr(self._reads, name)
+        return method
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        """Ask for a part of the actions at a time, so that others are served in between."""
+        results: list[AuthorizationResult] = []
+        for at in range(0, len(actions), ACTIONS_MAX):
+            results += self._reads.authorize(context, actions[at : at + ACTIONS_MAX])
+        return results
+
+
+def reads_of(
+    authorizer: object, on_loop: Callable[[object], Any]
+) -> tuple[Any, RequestAuthorizer | None]:
+    """Return what a handler in a thread asks, and what is settled after it.
+
+    ``on_loop`` returns an object that calls the methods of another one on the event loop.
+    """
+    if authorizer is None:
+        return None, None
+    if isinstance(authorizer, GuardedAuthorizer):
+        standard = authorizer.standard()
+        if standard is not None:
+            own = RequestAuthorizer(authorizer, standard)
+            return own.reads, own
+    return LoopAuthorizer(on_loop(authorizer)), None

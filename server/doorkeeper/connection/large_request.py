@@ -1,0 +1,131 @@
+"""A large request, which a thread handles while the event loop serves other connections.
+
+    begin     on the event loop: a copy of the connection, with the state and the ACLs of now
+    run       in the thread: the copy handles the request as any other, and keeps what it notes
+    settle    on the event loop, in slices: what the decisions do besides
+    outcome   on the event loop, for ``Connection.complete_large``
+
+A handler that changes something (``Api.in_thread`` is False) is called after all this instead; its
+request is only decoded in the thread.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from doorkeeper.runtime.slices import SLICE_ITEMS, free
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from doorkeeper.api.declaration import Api
+    from doorkeeper.authorizer.guard import RecordedDecision
+    from doorkeeper.authorizer.one_request import RequestAuthorizer
+    from doorkeeper.runtime.slices import Slices
+    from doorkeeper_wire.headers import RequestHeader
+
+
+class Handles(Protocol):
+    """The part of a connection that large requests use."""
+
+    arrays: list[list[Any]] | None
+
+    def for_thread(
+        self, on_loop: Callable[[object], Any]
+    ) -> tuple[Self, RequestAuthorizer | None]: ...
+
+    def handle_large(self, large: LargeRequest) -> Any: ...  # noqa: ANN401 - an ``Advance``
+
+
+def arrays_of(value: object) -> Iterator[list[Any]]:
+    """Yield the long arrays of a message as lists, which outlive it."""
+    for name in getattr(value, "FIELDS", ()):
+        items = getattr(value, name)
+        if isinstance(items, tuple):
+            if len(items) > SLICE_ITEMS:
+                yield list(items)
+            else:
+                for item in items:
+                    yield from arrays_of(item)
+
+
+class LargeRequest:
+    """One request; ``request`` is None until it is decoded.
+
+    ``connection`` is the copy after ``begin``. ``version`` is None where the response is not
+    cached. ``recorded`` are the decisions in the audit log.
+    """
+
+    __slots__ = (
+        "_authorizer",
+        "_error",
+        "_outcome",
+        "api",
+        "body",
+        "connection",
+        "header",
+        "recorded",
+        "request",
+        "version",
+    )
+
+    def __init__(
+        self,
+        connection: Handles,
+        api: Api,
+        header: RequestHeader,
+        body: Any,  # noqa: ANN401 - the ``Body`` of a frame
+        request: Any,  # noqa: ANN401 - of any API
+        version: tuple[object, ...] | None,
+    ) -> None:
+        self.connection = connection
+        self.api, self.header, self.body, self.request = api, header, body, request
+        self.version = version
+        self._authorizer: RequestAuthorizer | None = None
+        self._outcome: Any = None
+        self._error: Exception | None = None
+        self.recorded: list[RecordedDecision] = []
+
+    def begin(self, on_loop: Callable[[object], Any]) -> None:
+        """``on_loop`` is that of ``Node.at_one_state``."""
+        self.connection, self._authorizer = self.connection.for_thread(on_loop)
+        if self._authorizer is None:
+            # What was decided is not counted here, so that it could not be repeated.
+            self.version = None
+
+    def run(self) -> None:
+        """Handle the request, in any thread; an error is kept for ``outcome``."""
+        try:
+            self._outcome = self.connection.handle_large(self)
+            if self._authorizer is not None:
+                self._authorizer.close()
+        except Exception as error:  # noqa: BLE001  it is raised on the event loop
+            self._error = error
+        arrays = self.connection.arrays
+        if self.api.in_thread and arrays is not None:
+            arrays += arrays_of(self.request)
+            # Freed here, and some items at a time, not on the event loop and all at once.
+            self.request = None
+            for array in arrays:
+                free(array)
+
+    def settle(self) -> Slices[None]:
+        """Count and record the decisions, on the event loop."""
+        if self._authorizer is not None:
+            self.recorded = yield from self._authorizer.settle()
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Return how many decisions allowed, how many denied, and the number of log lines."""
+        return (0, 0, 0) if self._authorizer is None else self._authorizer.counts
+
+    def outcome(self) -> Any:  # noqa: ANN401 - an ``Advance``
+        """Return what the thread made.
+
+        Raises:
+            Exception: what it raised.
+        """
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        return self._outcome

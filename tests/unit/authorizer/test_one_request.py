@@ -1,0 +1,119 @@
+"""The authorizer of a large request: its log lines, its state, and what is settled after it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from doorkeeper.acl.bulk import load
+from doorkeeper.authorizer.authorizer_log import DEBUG, INFO
+from doorkeeper.authorizer.contract import Action, AuthorizationResult
+from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.authorizer.one_request import ACTIONS_MAX, LINES_MAX, LoopAuthorizer, reads_of
+from doorkeeper.runtime.slices import SLICE_ITEMS, run_to_end
+from doorkeeper.runtime.threads import OnLoop
+from testkit.acl import DESCRIBE, READ, allow, request_of, topic
+from testkit.authorizers import CollectedAuthorizerLog, decide_from, started
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from doorkeeper.request_context import AuthorizableRequestContext
+
+ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
+MALLORY = request_of("mallory", api_key=3)
+MANY = [Action(READ, topic(f"t{number}")) for number in range(1000)]
+
+
+@pytest.mark.parametrize(("level", "allowed_lines"), [(INFO, 0), (DEBUG, 300)])
+async def test_lines_of_denials_are_bounded(level: int, allowed_lines: int) -> None:
+    """The last line has the number of the others; allowed accesses are all there at DEBUG."""
+    log = CollectedAuthorizerLog(level)
+    binding = allow("mallory", DESCRIBE, topic("mine"))
+    guard = GuardedAuthorizer(await started(binding, authorizer_log=log))
+
+    reads, own = reads_of(guard, lambda each: each)
+    assert reads is not None
+    assert own is not None
+    # One at a time, as some handlers ask: what counts is the request.
+    for action in MANY:
+        assert reads.authorize(MALLORY, [action]) == [DENIED]
+    assert reads.authorize(MALLORY, [Action(DESCRIBE, topic("mine"))] * 300) == [ALLOWED] * 300
+    own.close()
+
+    denials = [text for written, text in log.lines if written == INFO]
+    assert len(denials) == LINES_MAX + 1
+    assert len(log.lines) - len(denials) == allowed_lines
+    assert denials[-1] == (
+        "Principal = User:mallory is Denied on 900 more resources from host = 10.0.0.1 for request"
+        " = Metadata: a large request has no lines for them"
+    )
+
+
+async def test_decisions_are_settled_after_the_thread() -> None:
+    """They are counted and recorded, in parts, with the ACLs that decided, not those of now."""
+    standard = await started(allow("mallory", READ, MANY[0].resource))
+    guard = GuardedAuthorizer(standard)
+    recorded: list[tuple[int, int]] = []
+
+    def record(
+        _context: AuthorizableRequestContext,
+        actions: Sequence[Action],
+        results: Sequence[AuthorizationResult],
+        basis: Any,
+    ) -> None:
+        assert len(actions) == len(results) <= SLICE_ITEMS
+        recorded.append((len(actions), basis.snapshot.count))
+
+    guard.on_decision = lambda *_: None
+    guard.on_earlier_decision = record
+    reads, own = reads_of(guard, lambda each: each)
+    assert reads is not None
+    assert own is not None
+    decide_from(standard, load([]))
+
+    found = await asyncio.to_thread(reads.authorize, MALLORY, MANY)
+    assert (guard.allowed, guard.denied, recorded) == (0, 0, [])
+    run_to_end(own.settle())
+
+    assert found == [ALLOWED] + [DENIED] * 999
+    assert (guard.allowed, guard.denied) == own.counts[:2] == (1, 999)
+    assert sum(count for count, _ in recorded) == 1000
+    assert {acls for _, acls in recorded} == {1}
+
+
+class Plugin(GuardedAuthorizer):
+    """Notes who asks, for how much."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, int]] = []
+
+    def authorize(
+        self, context: AuthorizableRequestContext, actions: Sequence[Action]
+    ) -> list[AuthorizationResult]:
+        self.calls.append((threading.current_thread().name, len(actions)))
+        if context.correlation_id == 13:
+            raise ValueError("13")
+        return [ALLOWED] * len(actions)
+
+    def standard(self) -> None:
+        """Be none."""
+
+
+async def test_plugins_are_asked_on_the_event_loop() -> None:
+    """A part of the actions at a time; an exception reaches the thread."""
+    plugin = Plugin()
+    reads, own = reads_of(plugin, partial(OnLoop, loop=asyncio.get_running_loop()))
+    assert isinstance(reads, LoopAuthorizer)
+    assert own is None
+
+    assert await asyncio.to_thread(reads.authorize, MALLORY, MANY * 3) == [ALLOWED] * 3000
+    with pytest.raises(ValueError, match="13"):
+        await asyncio.to_thread(reads.authorize, MALLORY._replace(correlation_id=13), MANY)
+
+    assert {thread for thread, _ in plugin.calls} == {threading.current_thread().name}
+    assert [count for _, count in plugin.calls] == [ACTIONS_MAX] * 4
