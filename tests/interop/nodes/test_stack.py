@@ -109,6 +109,7 @@ def node(number: int, secrets: Path, where: str, folder: Path, running: ExitStac
         # The database of this test has no certificate for the name postgres.
         (f"@postgres:5432/doorkeeper?{TLS}", f"@{where}"),
         ("/run/secrets/", f"{secrets}/"),
+        ("data.dir=/var/lib/doorkeeper", f"data.dir={folder / f'data-{number}'}"),
         ("INSIDE://0.0.0.0:9092", f"INSIDE://127.0.0.1:{inside}"),
         (f"OUTSIDE://0.0.0.0:1909{number}", f"OUTSIDE://127.0.0.1:{outside}"),
         (f"OUTSIDE://localhost:1909{number}", f"OUTSIDE://localhost:{outside}"),
