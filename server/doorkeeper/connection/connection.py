@@ -278,7 +278,10 @@ class Connection:
         """Handle a request again once its decision is known; else answer the error."""
         decision, api, request, header, body = pending
         if error is None:
-            return self._resume(lambda: self._handle_request(api, header, body, request))
+            if self._is_large(api, body):
+                return self._large(api, header, body, request)
+            counters = self.effect_counters()
+            return self._resume(lambda: self._call(api, header, body, request, counters))
         if isinstance(error, TimeoutError):
             error = decision
         elif not isinstance(error, ApiError):
@@ -443,25 +446,20 @@ class Connection:
         # After the version check: an unsupported version must not cost a thread.
         if len(body.frame) > DECODED_HERE_BYTES_MAX:
             return self._large(api, header, body, None)
-        counters = self.effect_counters()
+        # Only cached responses need them.
+        counters = NO_EFFECTS if self._cache is None else self.effect_counters()
         request = self._decode(api, header, body)
-        return self._handle_request(api, header, body, request, counters)
+        if len(body.frame) > HANDLED_HERE_ELEMENTS_MAX and self._is_large(api, body):
+            return self._large(api, header, body, request)
+        return self._call(api, header, body, request, counters)
 
-    def _handle_request(
-        self,
-        api: Api,
-        header: RequestHeader,
-        body: Body,
-        request: Any,  # noqa: ANN401 - the API's own class
-        counters: tuple[int, int, int] | None = None,
-    ) -> Advance:
-        """Handle a decoded request here, or return it where it has many elements."""
+    def _is_large(self, api: Api, body: Body) -> bool:
+        """Return whether a thread handles this decoded request."""
         frame: Any = body.frame
-        if len(frame) > HANDLED_HERE_ELEMENTS_MAX and api.in_thread:
-            elements = self._limits.elements_max - frame.elements_left
-            if elements > HANDLED_HERE_ELEMENTS_MAX:
-                return self._large(api, header, body, request)
-        return self._call(api, header, body, request, counters or self.effect_counters())
+        if len(frame) <= HANDLED_HERE_ELEMENTS_MAX or not api.in_thread:
+            return False
+        elements: int = self._limits.elements_max - frame.elements_left
+        return elements > HANDLED_HERE_ELEMENTS_MAX
 
     def _call(
         self,
