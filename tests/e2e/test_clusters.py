@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from doorkeeper.client import AdminClient, ClientConfig
@@ -10,7 +11,7 @@ from testkit.acl import READ, allow, topic
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
 from testkit.kafka_target import STANDARD
-from testkit.synchronized import cluster, eventually, target
+from testkit.synchronized import cluster, eventually, store_id_of, target
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,12 @@ async def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
         clusters = tmp_path / "clusters.yaml"
         slowly = {"limits": {"batch": 5, "rate": 200}, "scope": {"prefixes": ["pay-"]}}
         entry = cluster("a", kafka.bootstrap_servers, **slowly)
-        clusters.write_text(json.dumps({"clusters": [entry]}), encoding="utf-8")
+
+        def write(store_id: str) -> None:
+            found = {"clusters": [entry | {"store": store_id}]}
+            clusters.write_text(json.dumps(found), encoding="utf-8")
+
+        write("of-a-store-that-is-not")
         port = free_port()
         server = DoorkeeperServer(
             {
@@ -40,6 +46,11 @@ async def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
             server.start()
             async with AdminClient(ClientConfig(bootstrap=f"localhost:{port}")) as admin:
                 assert not any(each.error for each in await admin.create_acls(OURS))
+            store_id = store_id_of(server.folder / "data")
+            write(store_id)
+            server.kill()
+            assert kafka.acls() == [FOREIGN]
+            server.start()
             for part in (20, 100, 200):
                 eventually(lambda part=part: len(kafka.acls()) > part)  # type: ignore[misc]
                 server.kill()
@@ -47,6 +58,12 @@ async def test_a_killed_server_goes_on_where_it_was(tmp_path: Path) -> None:
                 assert set(left) < {*OURS, FOREIGN}
                 server.start()
             eventually(lambda: set(kafka.acls()) == {*OURS, FOREIGN})
+            server.kill()
+            assert set(kafka.acls()) == {*OURS, FOREIGN}
+            # A data folder that is lost: the server starts with a store of its own.
+            rmtree(server.folder / "data")
+            server.start()
+            eventually(lambda: f"belongs to store {store_id}" in server.log.read_text("utf-8"))
             server.kill()
             assert set(kafka.acls()) == {*OURS, FOREIGN}
         finally:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from doorkeeper.state.memory import MEMORY_STORE_ID
+from doorkeeper.storage.database import connect_readonly
+from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.schema import meta
 from doorkeeper.testing import DoorkeeperServer
+from testkit.cluster import Cluster
 from testkit.load import scaled
 
 if TYPE_CHECKING:
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.clusters.synchronization import ClusterSynchronization
     from doorkeeper.testing.options import Acls
+    from testkit.postgres import Database
 
 WAIT_S = 20
 INTERVAL_MS = 200
@@ -31,10 +37,11 @@ def target(acls: Acls = ()) -> Iterator[DoorkeeperServer]:
 
 
 def cluster(name: str, bootstrap: str, **keys: Any) -> dict[str, Any]:
-    """Return an enforced cluster of a file, which owns everything."""
+    """Return an enforced cluster of a file, which owns everything: of a server of a test."""
     return {
         "name": name,
         "bootstrap": bootstrap,
+        "store": MEMORY_STORE_ID,
         "mode": "enforce",
         "scope": "everything",
         "interval.ms": INTERVAL_MS,
@@ -57,6 +64,18 @@ def doorkeeper(
         properties={"doorkeeper.clusters.file": str(file), **keys},
     ) as found:
         yield found
+
+
+def store_id_of(data_dir: Path) -> str:
+    """Return the id of an embedded store; a server may be using it."""
+    with closing(connect_readonly(data_dir / DATABASE_NAME)) as connection:
+        return str(meta(connection, "store_id"))
+
+
+def shared_store_id_of(database: Database) -> str:
+    """Return the id of a shared store; the first node makes it."""
+    with Cluster(database, 1):
+        return database.execute("SELECT value FROM doorkeeper.meta WHERE key = 'store_id'").strip()
 
 
 def synchronization(server: DoorkeeperServer, number: int = 0) -> ClusterSynchronization:

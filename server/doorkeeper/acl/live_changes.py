@@ -39,7 +39,14 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.acl.networks import network_of
-from doorkeeper.acl.regions import covering_patterns, is_asked_about, names_of, overlap, region_of
+from doorkeeper.acl.regions import (
+    common_names,
+    covering_patterns,
+    is_asked_about,
+    names_of,
+    overlap,
+    region_of,
+)
 from doorkeeper.acl.snapshot import EMPTY
 
 if TYPE_CHECKING:
@@ -47,7 +54,8 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from doorkeeper.acl.model import AclBinding, ResourcePattern
-    from doorkeeper.acl.regions import Region
+    from doorkeeper.acl.regions import NameSet, Region
+    from doorkeeper.acl.snapshot import Snapshot
 
     Bindings = frozenset[AclBinding]
 
@@ -169,6 +177,15 @@ def judge(
     return _Judgement(present, added, removed, cluster, limits, accepted, failed).change()
 
 
+def stages(added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> Iterator[Stage]:
+    """Yield the stages of a change, in the order in which they are sent."""
+    of_changes = [set(added), set(removed)]
+    for adds, deny in ((True, True), (True, False), (False, False), (False, True)):
+        chosen = sorted(each for each in of_changes[not adds] if _is_deny(each) is deny)
+        if chosen:
+            yield Stage(adds, tuple(chosen))
+
+
 def unenforced(bindings: Iterable[AclBinding], cluster: LiveCluster) -> Bindings:
     """Return the ACLs that the cluster stores and does not honour: those of networks."""
     if cluster.matches_networks:
@@ -224,19 +241,10 @@ class _Judgement:
                 if is_checked and (self._added or self._removed):
                     apply()
         return LiveChange(
-            tuple(self._stages()), tuple(self._held), tuple(dict.fromkeys(self._warnings))
+            tuple(stages(self._added, self._removed)),
+            tuple(self._held),
+            tuple(dict.fromkeys(self._warnings)),
         )
-
-    def _stages(self) -> Iterator[Stage]:
-        for adds, bindings, deny in (
-            (True, self._added, True),
-            (True, self._added, False),
-            (False, self._removed, False),
-            (False, self._removed, True),
-        ):
-            chosen = sorted(each for each in bindings if _is_deny(each) is deny)
-            if chosen:
-                yield Stage(adds, tuple(chosen))
 
     def _hold(self, rule: Rule, bindings: Iterable[AclBinding], reason: str) -> None:
         held = frozenset(bindings)
@@ -299,20 +307,32 @@ class _Judgement:
     def _open(self) -> None:
         if self._cluster.open_by_default is False or not self._removed:
             return
-        opened = self._without((self._present - self._removed) | self._added)
-        if Rule.OPEN in self._accepted and opened:
+        left = (self._present - self._removed) | self._added
+        index = self._index(left)
+        opened = {
+            each
+            for each in {one.pattern for one in self._removed}
+            if self._has_open_names(each, index)
+        }
+        is_unknown = self._cluster.open_by_default is None
+        if is_unknown or Rule.OPEN in self._accepted:
             # Accepted is what the end opens, not what a refused addition would have kept closed.
-            early = opened - self._without(self._goal)
+            lacking = {each.pattern for each in self._goal - left}
+            early = {
+                each
+                for each in opened
+                if any(self._has_open_names(each, index, of=other) for other in lacking)
+            }
             self._hold(
                 Rule.ORDER,
                 (each for each in self._removed if each.pattern in early),
                 f"{_names(early)} would have no ACL: those that replace the last ones are missing",
             )
-            return
-        if not opened:
+            opened -= early
+        if not opened or Rule.OPEN in self._accepted:
             return
         last = f"the last ACL of {_names(opened)} would go"
-        if self._cluster.open_by_default is None:
+        if is_unknown:
             self._warnings.append(
                 f"{last}; whether allow.everyone.if.no.acl.found opens them could not be read"
             )
@@ -323,19 +343,27 @@ class _Judgement:
             f"{last}, and allow.everyone.if.no.acl.found=true opens them to everyone",
         )
 
-    def _without(self, acls: AbstractSet[AclBinding]) -> set[ResourcePattern]:
-        """Return the removed patterns of which some names have no ACL among these."""
-        left = EMPTY.with_changes([("", each) for each in acls], [])
-        return {
-            pattern
-            for pattern in {each.pattern for each in self._removed}
-            if is_asked_about(pattern)
-            and next(
-                covering_patterns(left.types[pattern.resource_type].patterns, names_of(pattern)),
-                None,
-            )
-            is None
-        }
+    def _index(self, acls: Iterable[AclBinding]) -> Snapshot:
+        """Return the patterns of ACLs of the types that are removed."""
+        types = {each.pattern.resource_type for each in self._removed}
+        patterns = {each.pattern: each for each in acls if each.pattern.resource_type in types}
+        return EMPTY.with_changes([("", each) for each in patterns.values()], [])
+
+    @staticmethod
+    def _has_open_names(
+        pattern: ResourcePattern, index: Snapshot, of: ResourcePattern | None = None
+    ) -> bool:
+        """Return whether some names of a pattern, and of another one, have no ACL in an index."""
+        if not is_asked_about(pattern):
+            return False
+        names: NameSet | None = names_of(pattern)
+        if of is not None:
+            is_same_type = of.resource_type is pattern.resource_type
+            names = common_names(names_of(pattern), names_of(of)) if is_same_type else None
+        if names is None:
+            return False
+        patterns = index.types[pattern.resource_type].patterns
+        return next(covering_patterns(patterns, names), None) is None
 
     def _lock_out(self) -> None:
         changed = {each for each in self._added | self._removed if _is_of_cluster(each)}

@@ -49,11 +49,12 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
     problems += without_duplicates(told, problems)
     problems += without_duplicates(check_operations_port(loaded.settings), problems)
     problems += without_duplicates(check_shared_store(loaded.settings), problems)
-    problems += check_clusters(loaded.settings.clusters_file)
+    told, of_clusters = check_clusters(loaded.settings.clusters_file)
+    problems += told
     if problems:
         raise StartError(*problems)
     further = (*without_authorizer(loaded.settings), *example_passwords(loaded.settings))
-    return Loaded(loaded.settings, (*loaded.warnings, *warnings, *further))
+    return Loaded(loaded.settings, (*loaded.warnings, *warnings, *of_clusters, *further))
 
 
 EXAMPLE_PASSWORDS: Final = frozenset(
@@ -173,13 +174,18 @@ def check_shared_store(settings: Settings) -> list[str]:
     return []
 
 
-def check_clusters(file: Path | None) -> list[str]:
-    """Return the problems of the file of clusters; no connection is made."""
+def check_clusters(file: Path | None) -> tuple[list[str], list[str]]:
+    """Return the problems and warnings of the file of clusters; no connection is made."""
     try:
-        clusters_of(file)
+        clusters = clusters_of(file)
     except StartError as error:
-        return list(error.problems)
-    return []
+        return list(error.problems), []
+    return [], [
+        f"{file}: cluster {each.name} is not changed, although its mode is enforce: it has no"
+        " store: ID (doorkeeper clusters adopt prints it)"
+        for each in clusters
+        if each.is_enforced and not each.store
+    ]
 
 
 def with_further_problems(error: ConfigError) -> list[str]:

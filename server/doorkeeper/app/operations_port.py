@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.api.node import UpdateOperation
@@ -260,8 +261,16 @@ def read_clusters(meters: Meters, fleet: ClusterFleet) -> None:
             found[each.config.name, "extra"] = len(each.differences.drift.extra)
         return found
 
+    def held() -> Mapping[tuple[str, ...], float]:
+        found: Counter[tuple[str, ...]] = Counter()
+        for each in fleet.clusters:
+            for rule, acls, _ in each.holds:
+                found[each.config.name, rule] += acls
+        return found
+
     meters.read(table.CLUSTER_REVISION, revisions)
     meters.read(table.CLUSTER_DRIFT, drift)
+    meters.read(table.CLUSTER_HELD, held)
     meters.read(
         table.CLUSTER_REACHABLE,
         lambda: {(each.config.name,): not each.failure for each in fleet.clusters},

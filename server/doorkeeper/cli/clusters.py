@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
+from doorkeeper.acl.live_changes import Rule
 from doorkeeper.acl.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
@@ -21,14 +22,16 @@ from doorkeeper.cli.options import PROPERTIES_FILE, load_or_fail, output_option
 from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.clusters.comparison import ClusterComparison, compare_cluster
-from doorkeeper.clusters.config import Foreign
-from doorkeeper.clusters.drift import binding_text
+from doorkeeper.clusters.config import ACCEPTED, Foreign, Mode
+from doorkeeper.clusters.drift import NO_BINDINGS, binding_text, ignored_text
 from doorkeeper.clusters.enforcement import Enforcement
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 from doorkeeper.construction.clusters import clusters_of
 from doorkeeper.construction.errors import StartError
+from doorkeeper.offline.stores import open_for_reading, place_of
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     from doorkeeper.cli.profiles import Profile
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.config.properties import PropertiesFile
-    from doorkeeper.repositories.repository import AclContents
 
 DRIFT: Final = 3
 """The status of a cluster that does not enforce the desired ACLs."""
@@ -122,7 +124,7 @@ def show_status(
     wanted = clusters if revision is None else [each for each in clusters if each.is_enforced]
     ends_s = time.monotonic() + timeout_s
 
-    async def look() -> tuple[AclContents, list[ClusterComparison]]:
+    async def look() -> tuple[Desired, list[ClusterComparison]]:
         while True:
             found = await _compare(file, wanted)
             now = found[0].revision or 0
@@ -176,46 +178,49 @@ def show_drift(file: Path, names: tuple[str, ...], output: str) -> None:
     examined.fail_if_nothing()
 
 
-def _numbers(found: ClusterComparison, desired: AclContents) -> Plan:
+def _numbers(found: ClusterComparison, desired: Desired) -> Plan:
     """Return the difference between the store and a cluster; of a cluster that fails, none."""
     drift = found.drift
     extra, missing = tuple(drift.extra), tuple(drift.missing)
-    wanted = _bindings_for(found.config, desired) if found.drifts else ()
+    wanted = desired.of(found.config) if found.drifts else ()
     return Plan(extra, missing, len(wanted) - len(missing), drift.outside)
 
 
 @command.command(
     name="sync",
     epilog=f"""
-Additions are made before removals, and nothing outside the scope is touched. A cluster in mode
-observe is changed too: this command is the decision.
+DENY is added before ALLOW, and removed after it; nothing outside the scope is touched. A cluster in
+mode observe is changed too, if it belongs to the store (store: of its entry).
 {_STATUSES}
 \b
 Examples:
   doorkeeper clusters sync --config server.properties --cluster production
-  doorkeeper clusters sync --config server.properties --max-removals 500
+  doorkeeper clusters sync --config server.properties --accept size
 """,
 )
 @clusters_options
 @click.option(
-    "--max-removals",
-    "removals_max",
-    metavar="NUMBER",
-    type=click.IntRange(0),
-    help="The most removals from a cluster.  [default: max.removals of its limits]",
+    "--accept",
+    "accepted",
+    metavar="RULE",
+    type=click.Choice(ACCEPTED),
+    multiple=True,
+    help="A rule of changes that does not hold this time, as accept of the file:"
+    f" {', '.join(ACCEPTED)}; may be repeated.",
 )
 @output_option
-def synchronize(file: Path, names: tuple[str, ...], removals_max: int | None, output: str) -> None:
+def synchronize(file: Path, names: tuple[str, ...], accepted: tuple[str, ...], output: str) -> None:
     """Change clusters until they have the ACLs of the store, in their order."""
     clusters = _clusters_of(file, names)
 
-    async def run() -> tuple[AclContents, list[ClusterComparison]]:
+    async def run() -> tuple[Desired, list[ClusterComparison]]:
         desired = await _read_store(file)
         for each in sorted(clusters, key=lambda config: config.order):
-            limits = each.limits
-            if removals_max is not None:
-                limits = limits._replace(removals_max=removals_max)
-            config = each._replace(limits=limits, foreign=Foreign.REVERT)
+            config = each._replace(
+                mode=Mode.ENFORCE,
+                foreign=Foreign.REVERT,
+                accepted=each.accepted | set(map(Rule, accepted)),
+            )
             if not await _synchronize(config, desired):
                 # The next ones come after this one.
                 break
@@ -230,15 +235,15 @@ def synchronize(file: Path, names: tuple[str, ...], removals_max: int | None, ou
 
 
 @command.command(
-    name="adopt",
+    name="import",
     epilog="""
 \b
 Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage; 130 ended by Ctrl-C.
 
 \b
 Examples:
-  doorkeeper clusters adopt --config server.properties --cluster production --dry-run
-  doorkeeper clusters adopt --config server.properties --cluster production --to localhost:9092
+  doorkeeper clusters import --config server.properties --cluster production --dry-run
+  doorkeeper clusters import --config server.properties --cluster production --to localhost:9092
 """,
 )
 @clusters_options
@@ -258,7 +263,7 @@ Examples:
 @profile_option
 @click.option("--dry-run", is_flag=True, help="Only print the ACLs that would be added.")
 @output_option
-def adopt(
+def import_acls(
     file: Path,
     names: tuple[str, ...],
     to: Address | None,
@@ -290,65 +295,143 @@ def adopt(
                 fail(problems)
         return extra
 
-    adopted = _run(run())
+    imported = _run(run())
     if output == "json":
         show_json(
             {
                 "clusters": [each.name for each in clusters],
                 "dry_run": dry_run,
-                "adopted": [binding_text(each) for each in adopted],
+                "imported": [binding_text(each) for each in imported],
             }
         )
         return
-    show([paint(f"+ {printable(binding_text(each))}", "green") for each in adopted])
-    say(f"{len(adopted)} ACLs {'would be ' if dry_run else ''}adopted")
+    show([paint(f"+ {printable(binding_text(each))}", "green") for each in imported])
+    say(f"{len(imported)} ACLs {'would be ' if dry_run else ''}imported")
 
 
-async def _synchronize(config: ClusterConfig, desired: AclContents) -> bool:
+@command.command(
+    name="adopt",
+    epilog="""
+Nothing is changed: the operator of the clusters file decides. A store that is restored from a
+backup, copied or created anew has another id, so that it changes no cluster before it has adopted
+it.
+
+\b
+Exit statuses: 0 done; 1 failed, with the reason on stderr; 2 wrong usage; 130 ended by Ctrl-C.
+
+\b
+Examples:
+  doorkeeper clusters adopt --config server.properties
+  doorkeeper clusters adopt --config server.properties --cluster production --output json
+""",
+)
+@clusters_options
+@output_option
+def adopt(file: Path, names: tuple[str, ...], output: str) -> None:
+    """Print the line that gives clusters to the store, and what it would change then."""
+    desired, found = _run(_compare(file, _clusters_of(file, names)))
+    for each in found:
+        if each.failure or not each.drifts:
+            fail(f"{each.config.name}: {text}" for text in _failures(each))
+    if output == "json":
+        clusters = [
+            {
+                "name": each.config.name,
+                "store": each.config.store or None,
+                "add": [binding_text(one) for one in sorted(each.drift.missing)],
+                "remove": [binding_text(one) for one in sorted(each.drift.extra)],
+                "outside": each.drift.outside,
+            }
+            for each in found
+        ]
+        show_json({"store": desired.store_id, "clusters": clusters})
+        return
+    show([line for each in found for line in _adoption_lines(each, desired.store_id)])
+
+
+class Desired(NamedTuple):
+    """The ACLs of the store, its revision, and its id."""
+
+    bindings: tuple[AclBinding, ...]
+    revision: int | None
+    store_id: str
+
+    def of(self, config: ClusterConfig) -> frozenset[AclBinding]:
+        """Return the bindings that a cluster should have."""
+        return frozenset(filter(config.scope.selects, self.bindings))
+
+
+async def _synchronize(config: ClusterConfig, desired: Desired) -> bool:
     """Change one cluster; return whether all brokers enforce the desired ACLs then."""
-    goal = _bindings_for(config, desired)
-    before = await compare_cluster(config, goal)
-    edits = Enforcement(config).plan(before.drift)
-    if edits.held:
-        say(f"{config.name}: {edits.held}; nothing is removed")
-    remote = RemoteCluster(config)
-    try:
-        async for sent in remote.send(edits):
-            for text in sent.refusals:
-                say(f"{config.name}: refused: {text}")
-    except ClusterError as error:
-        say(f"{config.name}: {error}")
-        return False
-    finally:
-        await remote.close()
+    before = await compare_cluster(config, desired.of(config), desired.store_id)
+    if before.drifts and before.drift:
+        remote = RemoteCluster(config)
+        try:
+            await _change(config, desired, before, remote)
+        except ClusterError as error:
+            say(f"{config.name}: {error}")
+            return False
+        finally:
+            await remote.close()
     ends_s = time.monotonic() + config.interval_s
     while True:
-        found = await compare_cluster(config, goal)
+        found = await compare_cluster(config, desired.of(config), desired.store_id)
         # Brokers apply changes a little after the controller has acknowledged them.
-        if found.is_in_force or not edits or time.monotonic() >= ends_s:
+        if found.is_in_force or not before.drift or time.monotonic() >= ends_s:
             return found.is_in_force
         await asyncio.sleep(_LOOK_S)
 
 
+async def _change(
+    config: ClusterConfig, desired: Desired, found: ClusterComparison, remote: RemoteCluster
+) -> None:
+    """Make the changes that may be made, and say which are not."""
+    enforcement, drift, goal = Enforcement(config), found.drift, desired.of(config)
+    live = (await remote.facts())._replace(other_owner=found.refusal)
+    present = await remote.read(min(found.brokers))
+    others = frozenset(each for each in present if not config.scope.selects(each))
+    while True:
+        edits = enforcement.plan(drift, goal, live, others)
+        is_refused = False
+        async for sent in remote.send(edits.stages):
+            added, removed = (
+                sent.successes if sent.adds is adds else NO_BINDINGS for adds in (True, False)
+            )
+            drift = drift.after_edit(goal, added, removed)
+            if sent.failures:
+                enforcement.refuse(sent.failures, sent.refusal, 0)
+                is_refused = True
+                break
+        for text in edits.warnings:
+            say(f"{config.name}: {text}")
+        if not is_refused:
+            for hold in edits.holds:
+                say(f"{config.name}: {hold.reason}")
+            return
+
+
 async def _compare(
     file: Path, clusters: Sequence[ClusterConfig]
-) -> tuple[AclContents, list[ClusterComparison]]:
+) -> tuple[Desired, list[ClusterComparison]]:
     desired = await _read_store(file)
     found = await asyncio.gather(
-        *(compare_cluster(each, _bindings_for(each, desired)) for each in clusters)
+        *(compare_cluster(each, desired.of(each), desired.store_id) for each in clusters)
     )
     return desired, list(found)
 
 
-async def _read_store(file: Path) -> AclContents:
+async def _read_store(file: Path) -> Desired:
     contents = await Location(Address(AddressKind.CONFIG, str(file))).repository().read()
     if contents.authorizer is not None:
         raise RepositoryError("only ACLs of the standard authorizer are sent to clusters")
-    return contents
-
-
-def _bindings_for(config: ClusterConfig, desired: AclContents) -> frozenset[AclBinding]:
-    return frozenset(filter(config.scope.selects, desired.bindings))
+    try:
+        async with open_for_reading(
+            place_of(load_or_fail(file, ()).settings), alone=False
+        ) as store:
+            store_id = (await store.header()).store_id
+    except StorageError as error:
+        raise RepositoryError(str(error)) from error
+    return Desired(tuple(contents.bindings), contents.revision, store_id)
 
 
 def _clusters_of(file: Path, names: Sequence[str]) -> list[ClusterConfig]:
@@ -391,6 +474,8 @@ def _status_lines(found: ClusterComparison, revision: int | None) -> list[str]:
         lines = [paint(f"{name}: revision {revision} is in force on brokers {brokers}", "green")]
     else:
         lines = [f"{name}: {paint(printable(text), 'red')}" for text in _failures(found)]
+    if found.refusal:
+        lines.append(f"{name}: {paint(printable(found.refusal), 'yellow')}")
     if found.config.controllers and found.polled_because:
         reason = printable(found.polled_because)
         lines.append(f"{name}: polled, since its metadata log cannot be followed: {reason}")
@@ -402,7 +487,33 @@ def _failures(found: ClusterComparison) -> list[str]:
     if found.failure:
         return [found.failure]
     record = found.record(None)["brokers"]
-    return [f"broker {broker}: {text}" for broker, text in record.items() if text != "in force"]
+    texts = [f"broker {broker}: {text}" for broker, text in record.items() if text != "in force"]
+    return [*texts, ignored_text(found.ignored)] if found.ignored else texts
+
+
+def _adoption_lines(found: ClusterComparison, store_id: str) -> list[str]:
+    """Return what a store would change on a cluster, and the line that lets it."""
+    config, drift = found.config, found.drift
+    name = config.name
+    if config.store == store_id:
+        return [f"{name}: belongs to this store, {store_id}"]
+    owner = f"belongs to store {config.store}" if config.store else "belongs to no store"
+    return [
+        *(
+            paint(printable(f"{name}: + {binding_text(each)}"), "green")
+            for each in sorted(drift.missing)
+        ),
+        *(
+            paint(printable(f"{name}: - {binding_text(each)}"), "red")
+            for each in sorted(drift.extra)
+        ),
+        (
+            f"{name}: {owner}; this store would add {len(drift.missing)} ACLs, remove"
+            f" {len(drift.extra)}, and leave {drift.outside} outside the scope alone. To let it,"
+            f" write in the entry of {name}:"
+        ),
+        f"    store: {store_id}",
+    ]
 
 
 def _drift_lines(found: ClusterComparison) -> list[str]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.clusters.drift import NO_DRIFT, AclDrift, binding_text, common, compare
+from doorkeeper.acl.live_changes import unenforced
+from doorkeeper.clusters.drift import (
+    NO_BINDINGS,
+    NO_DRIFT,
+    AclDrift,
+    binding_text,
+    common,
+    compare,
+)
 from doorkeeper.clusters.following import log_refusal
 from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 
@@ -24,6 +32,10 @@ class ClusterComparison(NamedTuple):
     failure: str = ""
     polled_because: str = ""
     """Why the metadata log cannot be followed; empty if it can."""
+    refusal: str = ""
+    """Why the store may not change an enforced cluster; empty if it may."""
+    ignored: Bindings = NO_BINDINGS
+    """The desired ACLs that the release of the cluster does not honour."""
 
     @property
     def drifts(self) -> list[AclDrift]:
@@ -38,7 +50,7 @@ class ClusterComparison(NamedTuple):
     def is_in_force(self) -> bool:
         """Return whether every broker enforces the desired ACLs."""
         all_read = len(self.drifts) == len(self.brokers) > 0
-        return not self.failure and all_read and not any(self.drifts)
+        return not self.failure and all_read and not any(self.drifts) and not self.ignored
 
     def record(self, revision: int | None) -> dict[str, Any]:
         """Return the comparison for JSON; ``revision`` is that of the desired ACLs."""
@@ -50,6 +62,8 @@ class ClusterComparison(NamedTuple):
             "in_force": self.is_in_force,
             "failure": self.failure or None,
             "polls_because": self.polled_because or None,
+            "held": self.refusal or None,
+            "not_honoured": [binding_text(each) for each in sorted(self.ignored)],
             "brokers": {str(broker): _broker_text(each) for broker, each in self.brokers.items()},
             "outside": drift.outside,
             "missing": [binding_text(each) for each in sorted(drift.missing)],
@@ -57,9 +71,13 @@ class ClusterComparison(NamedTuple):
         }
 
 
-async def compare_cluster(config: ClusterConfig, desired: Bindings) -> ClusterComparison:
+async def compare_cluster(
+    config: ClusterConfig, desired: Bindings, store_id: str
+) -> ClusterComparison:
     """Read every broker of a cluster; errors are in the result."""
     remote = RemoteCluster(config)
+    refusal = config.refusal_of(store_id) if config.is_enforced else ""
+    networks = frozenset(each for each in desired if "/" in each.entry.host)
 
     async def one(broker: int) -> AclDrift | str:
         try:
@@ -71,9 +89,11 @@ async def compare_cluster(config: ClusterConfig, desired: Bindings) -> ClusterCo
         brokers = await remote.brokers()
         found = await asyncio.gather(*map(one, brokers))
         reason = await log_refusal(config)
-        return ClusterComparison(config, dict(zip(brokers, found, strict=True)), "", reason)
+        ignored = unenforced(networks, await remote.facts()) if networks else NO_BINDINGS
+        pairs = dict(zip(brokers, found, strict=True))
+        return ClusterComparison(config, pairs, "", reason, refusal, ignored)
     except ClusterError as error:
-        return ClusterComparison(config, {}, str(error))
+        return ClusterComparison(config, {}, str(error), refusal=refusal)
     finally:
         await remote.close()
 

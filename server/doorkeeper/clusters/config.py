@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.formats.owned_parts import WORDS, owned_parts
+from doorkeeper.acl.live_changes import OVERRIDES, RemovalLimits, Rule
 from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
 from doorkeeper.catalog.document import FaultList, YamlValue, parse
 from doorkeeper.catalog.errors import CatalogError, CatalogProblem
@@ -31,9 +32,10 @@ ALL: Final = "everything"
 
 _KEYS: Final = (
     *("name", "bootstrap", "controllers", "properties", "mode", "scope", "order", "foreign"),
-    *("interval.ms", "limits"),
+    *("interval.ms", "limits", "store", "accept"),
 )
 _REQUIRED: Final = ("name", "bootstrap", "scope")
+_STORE_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _SECRET_KEY: Final = re.compile(r".*\.password|ssl\.keystore\.key|.*\.secret")
 _SECRET_OPTION: Final = re.compile(r"""(?:password|secret)\s*=(?!\s*["']?\$\{)""", re.IGNORECASE)
@@ -44,6 +46,9 @@ _MANY: Final = 1_000_000_000
 _REQUEST_ACLS_MAX: Final = 10_000
 """The most ACLs that a controller takes in one request."""
 
+
+ACCEPTED: Final = tuple(each.value for each in OVERRIDES if each is not Rule.OWNER)
+"""The words of ``accept``; another owner is not accepted, but written as ``store``."""
 
 C = TypeVar("C", bound=Enum)
 
@@ -65,7 +70,7 @@ class Foreign(Enum):
 class EnforcementLimits(NamedTuple):
     """The limits of enforcement; ``per_second`` is in ACLs, 0 for no limit."""
 
-    removals_max: int = 100
+    removals: RemovalLimits = RemovalLimits()
     per_second: int = 0
     batch: int = 1_000
 
@@ -84,10 +89,24 @@ class ClusterConfig(NamedTuple):
     limits: EnforcementLimits = EnforcementLimits()
     controllers: str = ""
     """Addresses of controllers, whose log is followed; empty to poll."""
+    store: str = ""
+    """The id of the store that the cluster belongs to; empty for none."""
+    accepted: frozenset[Rule] = frozenset()
+    """The rules of changes that do not hold for this cluster."""
 
     @property
     def is_enforced(self) -> bool:
         return self.mode is Mode.ENFORCE
+
+    def refusal_of(self, store_id: str) -> str:
+        """Return why a store may not change the cluster; empty if it may."""
+        if self.store == store_id:
+            return ""
+        owner = f"store {self.store}" if self.store else "no store"
+        return (
+            f"the cluster belongs to {owner}, and this is store {store_id}: nothing is changed"
+            f" until its entry has store: {store_id} (see doorkeeper clusters adopt)"
+        )
 
     def client_config(self) -> ClientConfig:
         """Resolve the secrets, and return the configuration of a client.
@@ -142,6 +161,8 @@ def _cluster(value: YamlValue) -> ClusterConfig | None:
     order = _number(fields, "order", 0, low=0)
     interval_ms = _number(fields, "interval.ms", _INTERVAL_MS, low=100, high=_DAY_MS)
     limits = _limits(fields["limits"]) if "limits" in fields else EnforcementLimits()
+    store = _store(fields["store"]) if "store" in fields else ""
+    accepted = _accepted(fields["accept"]) if "accept" in fields else frozenset()
     if name is None or bootstrap is None or scope is None:
         return None
     return ClusterConfig(
@@ -155,6 +176,8 @@ def _cluster(value: YamlValue) -> ClusterConfig | None:
         interval_ms / 1000,
         limits,
         controllers or "",
+        store,
+        accepted,
     )
 
 
@@ -248,13 +271,39 @@ def _number(
 
 
 def _limits(value: YamlValue) -> EnforcementLimits:
-    fields = value.fields(("max.removals", "rate", "batch"))
+    fields = value.fields(("max.removals", "max.removals.share", "rate", "batch"))
     default = EnforcementLimits()
+    percent = round(default.removals.share * 100)
     return EnforcementLimits(
-        _number(fields, "max.removals", default.removals_max, low=0),
+        RemovalLimits(
+            _number(fields, "max.removals", default.removals.number, low=0),
+            _number(fields, "max.removals.share", percent, low=0, high=100) / 100,
+        ),
         _number(fields, "rate", default.per_second, low=0),
         _number(fields, "batch", default.batch, low=1, high=_REQUEST_ACLS_MAX),
     )
+
+
+def _store(value: YamlValue) -> str:
+    text = value.text() or ""
+    if text and not _STORE_ID.fullmatch(text):
+        value.fault(f"found {text!r}; expected is the id that doorkeeper clusters adopt prints")
+    return text
+
+
+def _accepted(value: YamlValue) -> frozenset[Rule]:
+    rules = set()
+    for each in value.items():
+        text = each.text()
+        if text in ACCEPTED:
+            rules.add(Rule(text))
+        elif text == Rule.OWNER.value:
+            each.fault(
+                "another owner is written as store: ID, which doorkeeper clusters adopt prints"
+            )
+        elif text is not None:
+            each.fault(f"found {text!r}; allowed: {', '.join(ACCEPTED)}")
+    return frozenset(rules)
 
 
 def _check_together(clusters: Sequence[tuple[ClusterConfig, YamlValue]]) -> None:

@@ -189,6 +189,14 @@ def binding_text(binding: AclBinding) -> str:
     )
 
 
+def ignored_text(ignored: Bindings) -> str:
+    """Return why a cluster does not enforce ACLs that its release does not honour."""
+    return (
+        f"{len(ignored)} ACLs have a network as host, which the release of the cluster compares as"
+        f" text (Kafka before 4.4), for example {binding_text(min(ignored))}"
+    )
+
+
 def _parts(drift: AclDrift) -> Iterable[AclBinding]:
     yield from drift.missing
     yield from drift.extra

@@ -1,8 +1,9 @@
 """The changes of a cluster that remove its drift: which are made, and which are held back.
 
-Additions come before removals, so that permissions in both sets are never interrupted. Changes that
-others made within the scope are made undone, or only reported. A change that has to be repeated
-again and again is one that another controller of the same scope undoes: then enforcement stops.
+The rules of changes on a live cluster (``acl.live_changes``) decide, with what is known here of the
+past: changes of others within the scope, which are made undone or only reported; changes that the
+cluster refused, which are tried again after growing pauses; and changes that have to be repeated
+again and again, which another controller of the same scope undoes: then enforcement stops.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.acl.live_changes import OVERRIDES, Held, Rule, judge
 from doorkeeper.clusters.config import Foreign
-from doorkeeper.clusters.drift import binding_text
+from doorkeeper.clusters.drift import NO_BINDINGS, binding_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
+    from doorkeeper.acl.live_changes import LiveCluster, Stage
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import AclDrift, Bindings, DesiredChange
@@ -26,22 +29,30 @@ REPEATS_MAX: Final = 10
 QUIET_INTERVALS: Final = 10
 """After so many intervals without a repetition, the repetitions of a change are forgotten."""
 
+_RETRY_MAX_S: Final = 300.0
+"""The longest pause before a refused change is sent again, unless the interval is longer."""
+
+
+class Hold(NamedTuple):
+    """Changes that are not made, how many ACLs, and why.
+
+    ``rule`` is a word of the rules of changes, or ``foreign``, ``rival`` or ``refused``.
+    """
+
+    rule: str
+    acls: int
+    reason: str
+
 
 class AclEdits(NamedTuple):
-    """The changes to make; ``held`` says why others are not made, or is empty."""
+    """The changes to make, in their order, those that are not made, and risks of the first."""
 
-    added: tuple[AclBinding, ...] = ()
-    removed: tuple[AclBinding, ...] = ()
-    held: str = ""
+    stages: tuple[Stage, ...] = ()
+    holds: tuple[Hold, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.added or self.removed)
-
-    def batches(self, size: int) -> Iterator[tuple[bool, Sequence[AclBinding]]]:
-        """Yield whether to add, and the bindings of each request, the additions first."""
-        for adds, bindings in ((True, self.added), (False, self.removed)):
-            for at in range(0, len(bindings), size):
-                yield adds, bindings[at : at + size]
+        return bool(self.stages)
 
 
 class RepeatedChange(NamedTuple):
@@ -56,8 +67,10 @@ class Enforcement:
     """Decides about the changes of one cluster; it remembers readings and its own changes."""
 
     def __init__(self, config: ClusterConfig) -> None:
-        self._limits = config.limits
+        self._limits = config.limits.removals
+        self._accepted = config.accepted
         self._reports_foreign = config.foreign is Foreign.REPORT
+        self._interval_s = config.interval_s
         self._forget_s = QUIET_INTERVALS * config.interval_s
         self._known: Bindings | None = None
         """The drift at the last reading; None before the first one."""
@@ -66,7 +79,12 @@ class Enforcement:
         self._agrees_since_s: float | None = None
         self._repetitions: OrderedDict[AclBinding, RepeatedChange] = OrderedDict()
         """The changes of some intervals, the oldest first."""
-        self.foreign: Bindings = frozenset()
+        self._failed: Bindings = NO_BINDINGS
+        """The changes that the cluster refused; they are not sent before ``_retry_s``."""
+        self._failures = 0
+        self._retry_s = 0.0
+        self._refusal = ""
+        self.foreign: Bindings = NO_BINDINGS
         """The part of the drift that others caused."""
         self.conflict = ""
         """Why enforcement has stopped; empty if it has not."""
@@ -94,6 +112,10 @@ class Enforcement:
             self.foreign = (parts - self._own) - (known - self.foreign)
         self._known = parts
         self._own.clear()
+        if self._failed and (now_s >= self._retry_s or not parts & self._failed):
+            self._failed = NO_BINDINGS
+        if not drift:
+            self._failures = 0
         if drift:
             self._agrees_since_s = None
         elif self._agrees_since_s is None:
@@ -103,22 +125,52 @@ class Enforcement:
             self.conflict = ""
             self._repetitions.clear()
 
-    def plan(self, drift: AclDrift) -> AclEdits:
-        """Return the changes that remove a drift, within the limits."""
+    def plan(
+        self,
+        drift: AclDrift,
+        desired: AbstractSet[AclBinding],
+        cluster: LiveCluster,
+        others: AbstractSet[AclBinding] = NO_BINDINGS,
+    ) -> AclEdits:
+        """Return the changes that remove a drift; ``others`` are ACLs outside of the scope."""
+        parts = drift.missing | drift.extra
+        if cluster.other_owner:
+            return AclEdits(holds=(Hold(Rule.OWNER.value, len(parts), cluster.other_owner),))
         if self.conflict:
-            return AclEdits(held=self.conflict)
-        kept = self.foreign if self._reports_foreign else frozenset()
-        added, removed = sorted(drift.missing - kept), sorted(drift.extra - kept)
-        held = [f"{len(kept)} changes of others are reported only"] if kept else []
-        if len(removed) > self._limits.removals_max:
-            held.append(
-                f"{len(removed)} ACLs would be removed; max.removals is {self._limits.removals_max}"
+            return AclEdits(holds=(Hold("rival", len(parts), self.conflict),))
+        kept = self.foreign & parts if self._reports_foreign else NO_BINDINGS
+        failed = (self._failed & parts) - kept
+        holds = []
+        if kept:
+            holds.append(
+                Hold("foreign", len(kept), f"{len(kept)} changes of others are reported only")
             )
-            removed = []
-        return AclEdits(tuple(added), tuple(removed), "; ".join(held))
+        if failed:
+            holds.append(Hold("refused", len(failed), self._refusal))
+        present = drift.present(desired)
+        change = judge(
+            present | others if others else present,
+            drift.missing,
+            drift.extra,
+            cluster,
+            limits=self._limits._replace(scope=len(present)),
+            accepted=self._accepted,
+            # What stays as it is limits the other changes as what the cluster refused does.
+            failed=kept | failed,
+        )
+        holds += [Hold(each.rule.value, len(each.bindings), _reason(each)) for each in change.held]
+        return AclEdits(change.stages, tuple(holds), change.warnings)
 
-    def record(self, edits: AclEdits, now_s: float) -> None:
-        """Count the repetitions of changes that were made."""
+    def refuse(self, bindings: Bindings, reason: str, now_s: float) -> None:
+        """Take changes that the cluster refused, and why: they are sent again after a pause."""
+        if not self._failed:
+            self._failures += 1
+        pause_s = self._interval_s * 2 ** min(self._failures - 1, 20)
+        self._retry_s = now_s + min(pause_s, max(_RETRY_MAX_S, self._interval_s))
+        self._failed, self._refusal = self._failed | bindings, reason
+
+    def record(self, bindings: Bindings, now_s: float, *, adds: bool) -> None:
+        """Count the repetitions of changes that the cluster took."""
         repetitions = self._repetitions
         while repetitions:
             oldest, last = next(iter(repetitions.items()))
@@ -126,16 +178,22 @@ class Enforcement:
                 break
             del repetitions[oldest]
         again = []
-        for adds, bindings in ((True, edits.added), (False, edits.removed)):
-            for binding in bindings:
-                before = repetitions.pop(binding, None)
-                times = 0 if before is None or before.adds is not adds else before.times + 1
-                repetitions[binding] = RepeatedChange(adds, times, now_s)
-                if times >= REPEATS_MAX:
-                    again.append(binding)
+        for binding in bindings:
+            before = repetitions.pop(binding, None)
+            times = 0 if before is None or before.adds is not adds else before.times + 1
+            repetitions[binding] = RepeatedChange(adds, times, now_s)
+            if times >= REPEATS_MAX:
+                again.append(binding)
         if again:
             self.conflict = (
                 "another controller changes the same ACLs: this one was changed back"
                 f" {REPEATS_MAX} times: {binding_text(min(again))}; nothing is changed until the"
                 f" cluster agrees for {QUIET_INTERVALS} intervals"
             )
+
+
+def _reason(held: Held) -> str:
+    """Return why changes are held back, and the words of the file that override it."""
+    if held.rule not in OVERRIDES:
+        return held.reason
+    return f"{held.reason} (to {OVERRIDES[held.rule]}: accept: [{held.rule.value}])"

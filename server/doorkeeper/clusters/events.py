@@ -34,4 +34,6 @@ class ClusterEvent(NamedTuple):
 
     @property
     def is_warning(self) -> bool:
-        return self.kind in (EventKind.DRIFT, EventKind.HELD, EventKind.FAILED)
+        # The detail of a change is a risk of it.
+        is_risk = self.kind is EventKind.CHANGED and bool(self.detail)
+        return is_risk or self.kind in (EventKind.DRIFT, EventKind.HELD, EventKind.FAILED)

@@ -69,6 +69,7 @@ class ClusterFleet:
         return ClusterSynchronization(
             config,
             self._log.store.named_lease(f"cluster {config.name}"),
+            store_id=self._log.store_id,
             target=self._target_of(config),
             on_event=self._on_event,
             on_receipt=self._wake_followers,
@@ -188,11 +189,10 @@ def _summary_of(cluster: ClusterSynchronization) -> str:
 def _pending_text(cluster: ClusterSynchronization) -> str:
     if cluster.failure:
         return cluster.failure
-    if cluster.receipts.pending:
-        return ", ".join(
-            f"broker {broker}: {reason}" for broker, reason in cluster.receipts.pending.items()
-        )
-    return cluster.held or "not read yet"
+    reasons = [cluster.held] if cluster.held else []
+    pending = cluster.receipts.pending
+    reasons += [f"broker {broker}: {reason}" for broker, reason in pending.items()]
+    return ", ".join(reasons) or "not read yet"
 
 
 def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
@@ -216,8 +216,9 @@ def _status_of(cluster: ClusterSynchronization) -> dict[str, Any]:
         "foreign": len(cluster.enforcement.foreign),
         "outside": drift.outside,
         "drift_since_ms": differences.oldest_ms,
-        "held": cluster.held or None,
-        "refused": cluster.refused or None,
+        "held": [
+            {"rule": rule, "acls": acls, "reason": text} for rule, acls, text in cluster.holds
+        ],
         "reads": cluster.reads,
         "follows_log": cluster.follower.is_following,
         "polls_because": cluster.follower.reason or None,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.clusters.drift import NO_DRIFT, AclDrift, compare
+from doorkeeper.acl.plan import EVERYTHING
+from doorkeeper.clusters.drift import NO_BINDINGS, NO_DRIFT, AclDrift, compare
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -31,6 +32,9 @@ class IncrementalComparison:
         self._descriptions = descriptions
         self._found: Bindings | None = None
         self._drift = NO_DRIFT
+        self._is_everything = EVERYTHING in scope.selectors
+        self._outside: set[AclBinding] | None = set()
+        """The ACLs outside of the scope; None until they are sought in ``_found``."""
 
     def note(self, goal: DesiredChange) -> None:
         """Take a change of the desired bindings."""
@@ -46,8 +50,22 @@ class IncrementalComparison:
             drift = await asyncio.to_thread(compare, desired, found, self._scope)
         else:
             drift = self._after(desired, change.added, change.removed)
+        if change is None or change.added or change.removed:
+            self._outside = None
         self._found, self._drift = found, drift
         return drift
+
+    def note_outside(self, binding: AclBinding, *, is_there: bool) -> None:
+        """Take a change of an ACL outside of the scope since the last description."""
+        outside = self.outside()
+        (outside.add if is_there else outside.discard)(binding)
+
+    def outside(self) -> set[AclBinding]:
+        """Return the ACLs of the cluster outside of the scope: 0.1 s for 100,000, once."""
+        if self._outside is None:
+            found = NO_BINDINGS if self._is_everything else self._found or NO_BINDINGS
+            self._outside = {each for each in found if not self._scope.selects(each)}
+        return self._outside
 
     def _after(
         self, desired: AbstractSet[AclBinding], added: Bindings, removed: Bindings

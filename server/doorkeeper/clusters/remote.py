@@ -7,23 +7,36 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from doorkeeper.acl.live_changes import LiveCluster
 from doorkeeper.acl.model import ANY_BINDING, exactly
-from doorkeeper.client.admin import AdminClient
+from doorkeeper.client.admin import RETRIABLE, AdminClient
 from doorkeeper.client.bindings import description_request
 from doorkeeper.client.errors import ClientError
+from doorkeeper.client.identity import identity_of
+from doorkeeper.client.open_by_default import is_open_by_default
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.clusters.descriptions import Descriptions
-from doorkeeper.clusters.drift import binding_text
+from doorkeeper.clusters.drift import NO_BINDINGS, binding_text
+from doorkeeper.errors import ErrorCode
+from doorkeeper.kinds.features import has_networks
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 
+    from doorkeeper.acl.live_changes import Stage
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings
-    from doorkeeper.clusters.enforcement import AclEdits
     from doorkeeper.errors import ApiError
 
+
+_OF_ALL: Final = frozenset({ErrorCode.SECURITY_DISABLED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})
+"""Errors of one change that all others have too."""
+
+_NO_AUTHORIZER: Final = (
+    "not enforceable: the brokers describe their ACLs, and the controllers have no authorizer"
+    " (authorizer.class.name is missing in their configuration)"
+)
 
 # Kafka's clients wait 30 s for an answer and 60 s in all: too long for one broker of several.
 _CALL_MS: Final = 10_000
@@ -41,15 +54,28 @@ class SentBatch(NamedTuple):
     errors: Sequence[ApiError | None]
 
     @property
-    def successes(self) -> frozenset[AclBinding]:
+    def successes(self) -> Bindings:
         pairs = zip(self.bindings, self.errors, strict=True)
         return frozenset(binding for binding, error in pairs if error is None)
 
     @property
-    def refusals(self) -> list[str]:
-        """Return a text for each binding that the cluster has refused."""
-        pairs = zip(self.bindings, self.errors, strict=True)
-        return [f"{binding_text(each)}: {error}" for each, error in pairs if error is not None]
+    def failures(self) -> Bindings:
+        """Return the bindings that the cluster has refused."""
+        return frozenset(self.bindings) - self.successes if any(self.errors) else NO_BINDINGS
+
+    @property
+    def refusal(self) -> str:
+        """Return the first reason of the cluster for a refusal; empty without one."""
+        for binding, error in zip(self.bindings, self.errors, strict=True):
+            if error is not None:
+                is_disabled = error.code is ErrorCode.SECURITY_DISABLED
+                return _NO_AUTHORIZER if is_disabled else f"{binding_text(binding)}: {error}"
+        return ""
+
+    @property
+    def is_refused_as_a_whole(self) -> bool:
+        """Return whether the cluster refuses all other changes too."""
+        return any(each is not None and each.code in _OF_ALL for each in self.errors)
 
 
 class RemoteCluster:
@@ -76,6 +102,23 @@ class RemoteCluster:
             raise ClusterError("the cluster lists no broker")
         return found
 
+    async def facts(self) -> LiveCluster:
+        """Return what the rules of changes need to know about the cluster.
+
+        Raises:
+            ClusterError: it cannot be asked.
+        """
+        with self._translate_errors():
+            client = self._open()
+            level = await client.metadata_version()
+            identity = await identity_of(self._config.client_config())
+            return LiveCluster(
+                matches_networks=has_networks(level) if level else None,
+                open_by_default=await is_open_by_default(client),
+                logins=None if identity.principal is None else (identity.principal,),
+                login_doubt=identity.doubt,
+            )
+
     async def read(self, broker: int) -> Bindings:
         """Return all ACLs of a broker's own authorizer, without those of unknown codes.
 
@@ -101,19 +144,26 @@ class RemoteCluster:
         with self._translate_errors():
             return frozenset(await self._open().describe_acls(wanted, node_id=broker))
 
-    async def send(self, edits: AclEdits) -> AsyncIterator[SentBatch]:
+    async def send(self, stages: Iterable[Stage]) -> AsyncGenerator[SentBatch, None]:
         """Make changes in batches, at the configured rate; yield the result of each batch.
+
+        A batch is sent after the answer to the one before.
 
         Raises:
             ClusterError: it is unknown whether a batch was applied.
         """
         limits = self._config.limits
-        for adds, batch in edits.batches(limits.batch):
-            with self._translate_errors():
-                errors = await (self._add if adds else self._remove)(batch)
-            yield SentBatch(adds, batch, errors)
-            if limits.per_second:
-                await self._sleep(len(batch) / limits.per_second)
+        for adds, bindings in stages:
+            for at in range(0, len(bindings), limits.batch):
+                batch = bindings[at : at + limits.batch]
+                with self._translate_errors():
+                    errors = await (self._add if adds else self._remove)(batch)
+                # An answer for want of time is none: the next reading shows what was done.
+                if late := [str(each) for each in errors if each and each.code in RETRIABLE]:
+                    raise ClusterError(late[0])
+                yield SentBatch(adds, batch, errors)
+                if limits.per_second:
+                    await self._sleep(len(batch) / limits.per_second)
 
     async def _add(self, bindings: Sequence[AclBinding]) -> list[ApiError | None]:
         return [each.error for each in await self._open().create_acls(bindings)]

@@ -6,6 +6,7 @@
                         is read while the metadata log is followed
     a change in the log the ACLs that it names are looked up on all brokers
     an unknown outcome  nothing is concluded; the next reading decides
+    another store's     the cluster is read and never changed
 
 A reading counts only if it is complete. The desired ACLs are those of one ``State``: with an order,
 of one that the clusters before this one have in force.
@@ -14,9 +15,10 @@ of one that the clusters before this one have in force.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
+from doorkeeper.acl.live_changes import LiveCluster, stages, unenforced
 from doorkeeper.clusters.drift import (
     NO_BINDINGS,
     NO_DRIFT,
@@ -26,8 +28,9 @@ from doorkeeper.clusters.drift import (
     binding_text,
     common,
     compare,
+    ignored_text,
 )
-from doorkeeper.clusters.enforcement import Enforcement
+from doorkeeper.clusters.enforcement import AclEdits, Enforcement
 from doorkeeper.clusters.events import ClusterEvent, EventKind
 from doorkeeper.clusters.following import LogFollower
 from doorkeeper.clusters.incremental import IncrementalComparison
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.clusters.enforcement import Hold
     from doorkeeper.clusters.remote import SentBatch
     from doorkeeper.kinds.change import Committed
     from doorkeeper.state.state import State
@@ -60,6 +64,17 @@ _SLICE: Final = 2_000
 _LOOK_UPS_MAX: Final = 50
 """A change that brokers do not have after so many look-ups is looked up at the intervals only."""
 
+_RECENT_S: Final = 60.0
+"""So long after a request a broker may lag, or the request be applied late.
+
+One that lags longer is fenced, and not asked (``broker.session.timeout.ms``: 9 s).
+"""
+
+_NOT_ASKED: Final = LiveCluster()
+
+_FACTS_S: Final = 60.0
+"""The age at which release, default and login of a cluster are asked for again before a change."""
+
 # Most failures are a connection that ended: the first attempts follow at once.
 _RETRY_S: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 """Pauses after failures, at most the interval."""
@@ -73,20 +88,23 @@ class ClusterSynchronization:
         config: ClusterConfig,
         lease: NamedLease,
         *,
+        store_id: str,
         target: Callable[[], State | None],
         on_event: Callable[[ClusterEvent], None],
         on_receipt: Callable[[], None],
         now_ms: Callable[[], int],
     ) -> None:
-        """``target`` returns the state that the cluster should have; None for none yet."""
+        """``target`` returns the state that the cluster should have; None for none yet.
+
+        ``store_id`` is that of the store whose state it is.
+        """
         self.config = config
+        self._other_owner = config.refusal_of(store_id) if config.is_enforced else ""
         self.differences = DriftRecord()
         self.enforcement = Enforcement(config)
         self.receipts = ReceiptBook(self._need_receipt)
-        self.held = ""
-        """Why changes are held back; empty if none are."""
-        self.refused = ""
-        """The first ACL that the cluster refused; empty if it took all."""
+        self.holds: tuple[Hold, ...] = ()
+        """The changes that are not made, and why."""
         self.failure = ""
         """Why the last attempt failed; empty after a success."""
         self.is_holder = False
@@ -108,8 +126,13 @@ class ClusterSynchronization:
         self._desired = DesiredBindings(config.scope)
         self._drift: AclDrift | None = None
         """The drift, as read and then changed from here; None if it is not known."""
-        self._enforced: AclDrift | None = None
-        """The drift that was left when changes were sent last."""
+        self._facts: LiveCluster | None = None
+        """What the cluster tells of itself; None if it must be asked."""
+        self._facts_s = 0.0
+        self._networks: set[AclBinding] = set()
+        """The desired ACLs whose host looks like a network."""
+        self._recent: dict[AclBinding, tuple[bool, float]] = {}
+        """The ACLs of recent requests, also of lost ones: whether they add them, and when."""
         self._brokers: tuple[int, ...] = ()
         self._read_s = 0.0
         self._turn = 0
@@ -129,6 +152,11 @@ class ClusterSynchronization:
         """Look at the target again: it may have changed."""
         self._news.set()
 
+    @property
+    def held(self) -> str:
+        """Return why changes are held back; empty if none are."""
+        return "; ".join(each.reason for each in self.holds)
+
     def _note_log(self) -> None:
         """Look at the changes of the log."""
         self._log_attempts = 0
@@ -144,6 +172,9 @@ class ClusterSynchronization:
 
     async def run(self) -> None:
         failures = 0
+        if self._other_owner:
+            # Also where the cluster cannot be read.
+            self._hold(self._plan(NO_DRIFT, _NOT_ASKED), NO_DRIFT)
         try:
             while True:
                 self._news.clear()
@@ -184,7 +215,7 @@ class ClusterSynchronization:
 
     async def _fail(self, reason: str) -> None:
         # What the cluster has is not known any more: the next attempt begins with a reading.
-        self._drift = None
+        self._drift = self._facts = None
         if not self.failure:
             self._tell(EventKind.FAILED, detail=reason)
         self.failure = reason
@@ -233,6 +264,8 @@ class ClusterSynchronization:
         self.receipts.note(change.removed)
         self.enforcement.note(change)
         self._comparison.note(change)
+        self._networks |= {each for each in change.added if "/" in each.entry.host}
+        self._networks -= change.removed
         if self._drift is not None:
             self._drift = self._drift.after_goal(change)
 
@@ -260,7 +293,7 @@ class ClusterSynchronization:
         """Return whether nothing is to be read: the log is followed, and all is as it should be."""
         follower = self.follower
         is_read = follower.is_following and not (follower.is_new or follower.changes)
-        return is_read and not (self.differences.drift or self.held or self.refused or self.failure)
+        return is_read and not (self.differences.drift or self.holds or self.failure)
 
     async def _look_up(self, known: AclDrift) -> None:
         """Look up the changes of the log on all brokers.
@@ -313,7 +346,10 @@ class ClusterSynchronization:
             present = await asyncio.to_thread(known.present, desired)
             await follower.compare(present, self.config.scope)
         for each, is_there in list(follower.changes.items()):
-            if known.has(each, desired) is is_there or not selects(each):
+            if not selects(each):
+                self._comparison.note_outside(each, is_there=is_there)
+                follower.changes.pop(each)
+            elif known.has(each, desired) is is_there:
                 follower.changes.pop(each)
         return dict(follower.changes)
 
@@ -345,7 +381,8 @@ class ClusterSynchronization:
         await _call(size, self.differences.update, drift, self._now_ms())
         everything = drift.missing | drift.extra
         # Where changes are sent, the differences that they remove are no news.
-        new = (self.enforcement.foreign if self.config.is_enforced else everything) - known
+        is_changed = self.config.is_enforced and not self._other_owner
+        new = (self.enforcement.foreign if is_changed else everything) - known
         self.differences.reported = (known | new) & everything
         if new:
             self._tell(EventKind.DRIFT, drift, detail=f"for example {binding_text(min(new))}")
@@ -355,38 +392,107 @@ class ClusterSynchronization:
     # --- changing
 
     async def _enforce(self) -> None:
-        drift = self._drift
-        assert drift is not None, "the cluster was read"
-        size = len(drift.missing) + len(drift.extra)
-        edits = await _call(size, self.enforcement.plan, drift)
-        if edits.held and edits.held != self.held:
-            self._tell(EventKind.HELD, drift, detail=edits.held)
-        self.held = edits.held
-        # What the cluster has refused is sent again after the next reading only.
-        if not edits or drift is self._enforced:
-            return
-        self.refused = ""
-        async for sent in self._remote.send(edits):
-            drift = self._after(drift, sent)
-            self._drift = self._enforced = drift
-            # Another node may have got the lease while this one was frozen.
-            # Batches that were sent already are part of the next reading of the other node.
-            if not await self._lease.keep():
-                self.is_holder = False
+        """Make the changes that may be made; what the cluster refuses, the next plan knows."""
+        while True:
+            drift = self._drift
+            assert drift is not None, "the cluster was read"
+            is_asked = drift and not self._other_owner
+            cluster = await self._live_cluster() if is_asked else _NOT_ASKED
+            # The rules look at all ACLs of the scope.
+            size = len(self._desired.bindings) + len(drift.extra)
+            edits = await _call(size if drift else 0, self._plan, drift, cluster)
+            if not (edits and await self._send(edits)):
+                self._hold(edits, drift)
                 return
-        await _call(size, self.enforcement.record, edits, self._clock())
-        counts = AclDrift(frozenset(edits.added), frozenset(edits.removed), 0)
-        self._tell(EventKind.CHANGED, counts, detail=self.refused)
 
-    def _after(self, drift: AclDrift, sent: SentBatch) -> AclDrift:
-        """Return the drift after the changes of a batch that the cluster took."""
-        if sent.refusals and not self.refused:
-            self.refused = f"refused: {sent.refusals[0]}"
-        done = sent.successes
-        if not done:
+    def _plan(self, drift: AclDrift, cluster: LiveCluster) -> AclEdits:
+        desired = self._desired.bindings
+        outside = self._comparison.outside() if drift else NO_BINDINGS
+        cluster = cluster._replace(other_owner=self._other_owner)
+        return self.enforcement.plan(self._distrusted(drift), desired, cluster, outside)
+
+    def _distrusted(self, drift: AclDrift) -> AclDrift:
+        """Return a drift with what a broker that lags may still show, or not show yet.
+
+        It is sent again: a DENY that this server has just removed does not limit what is added
+        next, and an ALLOW that it has just added is to be removed before the DENY that limits it.
+        """
+        while self._recent:
+            oldest, (_, sent_s) = next(iter(self._recent.items()))
+            if self._clock() - sent_s < _RECENT_S:
+                break
+            del self._recent[oldest]
+        if not drift:
             return drift
+        added = {each for each, (adds, _) in self._recent.items() if adds}
+        removed = self._recent.keys() - added
+        desired = self._desired.bindings
+        return drift._replace(
+            missing=drift.missing | (removed & desired), extra=drift.extra | (added - desired)
+        )
+
+    async def _send(self, edits: AclEdits) -> bool:
+        """Send changes; return whether the cluster refused some, so that the rest is to be judged.
+
+        Without the lease that ends at once.
+        """
+        done = {True: 0, False: 0}
+        is_refused = False
+        now_s = self._clock()
+        for adds, stage in edits.stages:
+            for each in stage:
+                # The oldest come first.
+                self._recent.pop(each, None)
+                self._recent[each] = adds, now_s
+        async with aclosing(self._remote.send(edits.stages)) as batches:
+            async for sent in batches:
+                self._note_sent(sent)
+                done[sent.adds] += len(sent.successes)
+                if sent.failures:
+                    others = [each for _, stage in edits.stages for each in stage]
+                    whole = frozenset(others) if sent.is_refused_as_a_whole else sent.failures
+                    self.enforcement.refuse(whole, sent.refusal, self._clock())
+                    is_refused = True
+                # Another node may have got the lease while this one was frozen.
+                # Batches that were sent already are part of the next reading of the other node.
+                if not await self._lease.keep():
+                    self.is_holder = False
+                if is_refused or not self.is_holder:
+                    break
+        if any(done.values()):
+            detail = "; ".join(edits.warnings)
+            self._tell_counts(EventKind.CHANGED, done[True], done[False], detail=detail)
+        return is_refused and self.is_holder
+
+    def _note_sent(self, sent: SentBatch) -> None:
+        """Take the changes of a batch that the cluster took."""
+        done, drift = sent.successes, self._drift
+        assert drift is not None, "the changes are of this drift"
+        if not done:
+            return
         added, removed = (done, NO_BINDINGS) if sent.adds else (NO_BINDINGS, done)
-        return drift.after_edit(self._desired.bindings, added, removed)
+        self._drift = drift.after_edit(self._desired.bindings, added, removed)
+        self.enforcement.record(done, self._clock(), adds=sent.adds)
+
+    def _hold(self, edits: AclEdits, drift: AclDrift) -> None:
+        """Record the changes that are held back; report them where the reasons are others."""
+        before, self.holds = self.held, edits.holds
+        if self.held and self.held != before:
+            self._tell(EventKind.HELD, drift, detail=self.held)
+
+    async def _live_cluster(self) -> LiveCluster:
+        """Return what the cluster tells of itself, not older than a minute."""
+        now_s = self._clock()
+        if self._facts is None or now_s - self._facts_s >= _FACTS_S:
+            self._facts, self._facts_s = await self._remote.facts(), now_s
+        return self._facts
+
+    async def _ignored(self) -> str:
+        """Return why the cluster does not honour some desired ACLs that it may have."""
+        if not self._networks:
+            return ""
+        ignored = unenforced(self._networks, await self._live_cluster())
+        return ignored_text(ignored) if ignored else ""
 
     # --- receipts
 
@@ -408,6 +514,10 @@ class ClusterSynchronization:
         changed = self._changes_since(last)
         filters = look_ups(changed)
         self._attempts += 1
+        ignored = await self._ignored()
+        if ignored:
+            book.pending = dict.fromkeys(brokers, ignored)
+            return
         late = await self._late(brokers, changed)
         if late:
             book.pending = late
@@ -448,8 +558,10 @@ class ClusterSynchronization:
         """
         if len(changed) <= FEW:
             return {}
-        # Brokers apply the changes in the order in which they were sent: additions first, sorted.
-        last = frozenset({max(changed - self._desired.bindings, default=max(changed))})
+        # Brokers apply the changes in the order in which they were sent.
+        desired = self._desired.bindings
+        *_, (_, sent) = stages(changed & desired, changed - desired)
+        last = frozenset(sent[-1:])
         found = await asyncio.gather(*(self._lacks(each, last, look_ups(last)) for each in brokers))
         late = f"not all of {len(changed)} changes are applied"
         reasons = {
@@ -500,14 +612,26 @@ class ClusterSynchronization:
         brokers: tuple[int, ...] = (),
         detail: str = "",
     ) -> None:
+        missing, extra = len(drift.missing), len(drift.extra)
+        self._tell_counts(kind, missing, extra, brokers=brokers, detail=detail)
+
+    def _tell_counts(
+        self,
+        kind: EventKind,
+        missing: int,
+        extra: int,
+        *,
+        brokers: tuple[int, ...] = (),
+        detail: str = "",
+    ) -> None:
         last = self.receipts.last
         self._on_event(
             ClusterEvent(
                 cluster=self.config.name,
                 kind=kind,
                 revision=None if last is None else last.revision,
-                missing=len(drift.missing),
-                extra=len(drift.extra),
+                missing=missing,
+                extra=extra,
                 brokers=brokers,
                 detail=detail,
             )

@@ -343,6 +343,12 @@ CLUSTER_DRIFT: Final = Metric(
     doc="ACLs of the scope that a cluster lacks (missing) or has too many (extra).",
     labels=("cluster", "kind"),
 )
+CLUSTER_HELD: Final = Metric(
+    name="doorkeeper_cluster_held",
+    kind=MetricKind.GAUGE,
+    doc="ACLs whose change is not made on a cluster, and so not in force, by the reason.",
+    labels=("cluster", "rule"),
+)
 CLUSTER_REACHABLE: Final = Metric(
     name="doorkeeper_cluster_reachable",
     kind=MetricKind.GAUGE,
@@ -424,7 +430,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     *(REVISION, HEAD_REVISION, SNAPSHOT_AGE, STORE_REACHABLE),
     *(STORE_COMMITS, STORE_CHANGES, COMMIT_SECONDS, STORE_RECONNECTS),
     *(NODES, IS_CONTROLLER),
-    *(CLUSTER_REVISION, CLUSTER_DRIFT, CLUSTER_REACHABLE),
+    *(CLUSTER_REVISION, CLUSTER_DRIFT, CLUSTER_HELD, CLUSTER_REACHABLE),
     *(CLUSTER_FOLLOWS_LOG, CLUSTER_READS),
     *(AUDIT_QUEUED, AUDIT_WRITTEN, AUDIT_DROPPED, AUDIT_SYNC_SECONDS),
     *(RELOADS, LAST_RELOAD, LOOP_LAG, READY, METRIC_FAULTS, BUILD_INFO),

@@ -224,7 +224,7 @@ class StateLog:
 
     @property
     def store_id(self) -> str:
-        """Return the id of the store: a copy has another one, a restored backup the same."""
+        """Return the id of the store: a copy has another one, a restored backup too."""
         return self.store.identity.store_id
 
     def subscribe(self, subscriber: Callable[[Committed], None], *kinds: Kind) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.state.store import Lease, Store, StoreIdentity, StoreUnavailable
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.kind import Kind
     from doorkeeper.state.store import LogEntry, Logged, StoredState
+
+MEMORY_STORE_ID: Final = "memory-store-of-a-test"
+"""The id of every store in memory: a test of clusters names it before its server is there."""
 
 
 class MemoryStore(Store):
@@ -27,7 +30,7 @@ class MemoryStore(Store):
         salt_key: bytes = bytes(32),
     ) -> None:
         self._initial: Change = {} if initial is None else initial
-        self._identity = StoreIdentity(cluster_id, cluster_id, salt_key)
+        self._identity = StoreIdentity(cluster_id, MEMORY_STORE_ID, salt_key)
         self._closed = False
         self._lease = _MemoryLease(self)
         self.entries: list[LogEntry] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import digest, migrations, schema
 from doorkeeper.storage.copying import Progress, copy_database
@@ -88,8 +89,9 @@ def restore(
 ) -> Path | None:
     """Replace the store by a backup; return the path of the previous store, None without one.
 
-    The identity file then names the restored store. By default it is ``doorkeeper.identity`` in the
-    folder.
+    The restored store has an id of its own: a cluster that belongs to the previous one keeps its
+    ACLs until this one has adopted it. The identity file then names it; by default that is
+    ``doorkeeper.identity`` in the folder.
 
     Raises:
         StorageError: a server uses the store; the backup is damaged, no Doorkeeper store, or from
@@ -111,7 +113,10 @@ def restore(
         prepare_folder(data_dir)
         lock = DataLock.acquire(data_dir)
         try:
-            aside = _swap(connection, path, now_ms(), progress)
+            store_id = random_uuid(os.urandom)
+            if expected is not None:
+                expected = expected._replace(store_id=store_id)
+            aside = _swap(connection, path, store_id, now_ms(), progress)
             replace_identity_file(identity_file or data_dir / IDENTITY_NAME, expected)
             return aside
         finally:
@@ -121,12 +126,16 @@ def restore(
 
 
 def _swap(
-    source: apsw.Connection, path: Path, now_ms: int, progress: Progress | None
+    source: apsw.Connection, path: Path, store_id: str, now_ms: int, progress: Progress | None
 ) -> Path | None:
     """Replace the store by a copy of ``source``; it stays in place until the last rename."""
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     copy_database(source, partial, progress)
     try:
+        with closing(connect(partial)) as copy:
+            # A store of an older version gets its id with the migration.
+            if schema.has_meta(copy, "store_id"):
+                schema.set_meta(copy, "store_id", store_id)
         aside = _set_aside(path, now_ms) if path.exists() else None
         partial.replace(path)
     except OSError as error:

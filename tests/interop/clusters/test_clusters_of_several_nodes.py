@@ -54,9 +54,10 @@ async def test_a_killed_holder_leaves_the_cluster_to_another_node(
 ) -> None:
     """One holder at a time; what is acknowledged by any node, the cluster enforces."""
     database = postgres_server.create_database()
+    store_id = synchronized.shared_store_id_of(database)
     clusters = tmp_path / "clusters.yaml"
     with target() as kafka:
-        entry = cluster("a", kafka.bootstrap_servers)
+        entry = cluster("a", kafka.bootstrap_servers, store=store_id)
         clusters.write_text(json.dumps({"clusters": [entry]}), encoding="utf-8")
         properties = {
             "doorkeeper.clusters.file": str(clusters),

@@ -35,6 +35,7 @@ from testkit.cluster import Cluster
 from testkit.kafka_cluster import START_S, KafkaCluster
 from testkit.kafka_jars import Unavailable, cannot, jars
 from testkit.kafka_tools import KafkaTools
+from testkit.synchronized import shared_store_id_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
@@ -362,6 +363,7 @@ async def scene_of(postgres_server: Postgres, folder: Path, acls: int) -> AsyncI
     base = base_acls(acls)
     with Cluster(database, 1) as alone:
         await create(f"127.0.0.1:{alone.ports[0]}", base)
+    store_id = shared_store_id_of(database)
     outside = [
         {allow(f"dora-{at}-{number}", READ, topic(f"hr-{number}")) for number in range(OUTSIDE)}
         for at in range(3)
@@ -380,7 +382,9 @@ async def scene_of(postgres_server: Postgres, folder: Path, acls: int) -> AsyncI
         for kafka, others in zip(kafkas, outside, strict=True):
             await create(kafka.direct[0], sorted(others))
         clusters = folder / "clusters.yaml"
-        clusters.write_text(json.dumps({"clusters": list(map(entry, kafkas))}), encoding="utf-8")
+        clusters.write_text(
+            json.dumps({"clusters": [entry(each, store_id) for each in kafkas]}), encoding="utf-8"
+        )
         properties = {
             "doorkeeper.clusters.file": str(clusters),
             "doorkeeper.acknowledge": "clusters",
@@ -401,13 +405,14 @@ async def scene_of(postgres_server: Postgres, folder: Path, acls: int) -> AsyncI
     database.drop()
 
 
-def entry(kafka: KafkaCluster) -> dict[str, object]:
+def entry(kafka: KafkaCluster, store_id: str) -> dict[str, object]:
     """Return the entry of a cluster; the oldest is polled, the log of the others is followed."""
     followed = {} if kafka.version == "3.9.1" else {"controllers": kafka.controllers}
     return {
         "name": f"kafka-{kafka.version}",
         "bootstrap": kafka.bootstrap,
         "mode": "enforce",
+        "store": store_id,
         "scope": {"prefixes": ["pay-"]},
         "interval.ms": INTERVAL_MS,
         "properties": {"request.timeout.ms": 5_000, "default.api.timeout.ms": 10_000},

@@ -158,6 +158,24 @@ def test_a_resource_that_would_have_no_acl(
     assert bool(unknown.warnings) is is_held
 
 
+PREFIXED = acl("ALLOW", "x", "pa", pattern=PatternType.PREFIXED)
+
+
+@pytest.mark.parametrize("cluster", [OPEN_BY_DEFAULT, LiveCluster(open_by_default=None)])
+@pytest.mark.parametrize(
+    ("failed", "is_held"), [(A_MAY, True), (acl("ALLOW", "a", "other"), False), (None, False)]
+)
+def test_what_the_end_keeps_closed_is_not_opened_on_the_way(
+    cluster: LiveCluster, failed: AclBinding | None, *, is_held: bool
+) -> None:
+    """The end opens other names of the prefix, as accepted or not known, but not this one."""
+    refused = set() if failed is None else {failed}
+    change = judge(
+        {PREFIXED}, {A_MAY} | refused, [PREFIXED], cluster, accepted={Rule.OPEN}, failed=refused
+    )
+    assert [each.rule for each in change.held] == ([Rule.ORDER] if is_held else [])
+
+
 @pytest.mark.parametrize(
     ("present", "added", "removed", "is_held"),
     [

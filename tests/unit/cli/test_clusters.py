@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 ALICE = allow("alice", READ, topic("pay-in"))
 BOB = allow("bob", WRITE, topic("pay-out"))
 CAROL = allow("carol", READ, topic("hr-1"))
+ADOPT = ("clusters", "adopt", "--config")
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
@@ -51,9 +53,7 @@ def config(tmp_path: Path, kafka: DoorkeeperServer) -> Path:
 def configure(tmp_path: Path, bootstrap_servers: str) -> Path:
     """Return the configuration of a stopped server with alice's ACL and one cluster."""
     clusters = tmp_path / "clusters.yaml"
-    scope = {"prefixes": ["pay-"]}
-    entry = cluster("a", bootstrap_servers, scope=scope, limits={"max.removals": 0})
-    clusters.write_text(json.dumps({"clusters": [entry]}), encoding="utf-8")
+    declare(tmp_path, bootstrap_servers)
     file = tmp_path / "server.properties"
     file.write_text(
         f"authorizer.class.name={STANDARD}\nnode.id=1\nsuper.users=User:ANONYMOUS\n"
@@ -61,6 +61,22 @@ def configure(tmp_path: Path, bootstrap_servers: str) -> Path:
     )
     asyncio.run(fill(tmp_path / "data", edit(ACL, set=[StoredBinding("a" * 22, ALICE)])))
     return file
+
+
+def declare(tmp_path: Path, bootstrap_servers: str, **keys: str) -> None:
+    """Write the file of clusters: one, which belongs to no store."""
+    scope = {"prefixes": ["pay-"]}
+    entry = cluster("a", bootstrap_servers, scope=scope, limits={"max.removals": 0})
+    del entry["store"]
+    file = tmp_path / "clusters.yaml"
+    file.write_text(json.dumps({"clusters": [entry | keys]}), encoding="utf-8")
+
+
+def adopt(config: Path, kafka: DoorkeeperServer) -> str:
+    """Give the cluster to the store; return the store's id."""
+    store_id = str(json.loads(run(*ADOPT, str(config), "--output", "json")[1])["store"])
+    declare(config.parent, kafka.bootstrap_servers, store=store_id)
+    return store_id
 
 
 def run(*words: str) -> tuple[int, str, str]:
@@ -86,14 +102,48 @@ def test_drift_is_listed_and_has_a_status(config: Path) -> None:
     assert found["brokers"] == {"1": "1 missing, 1 extra"}
 
 
+def test_adopt_prints_the_line_that_gives_a_cluster_to_the_store(
+    config: Path, kafka: DoorkeeperServer
+) -> None:
+    """And what the store would change; until the line is in the file, nothing is changed."""
+    code, text, errors = run("clusters", "sync", "--config", str(config))
+    assert (code, set(kafka.acls())) == (3, {BOB, CAROL})
+    assert "a: the cluster belongs to no store, and this is store " in errors
+    assert "the cluster belongs to no store" in text
+
+    code, text, _ = run(*ADOPT, str(config))
+    *rows, sentence, line = text.splitlines()
+    assert (code, rows) == (
+        0,
+        [
+            "a: + ALLOW READ on LITERAL TOPIC 'pay-in' for User:alice from *",
+            "a: - ALLOW WRITE on LITERAL TOPIC 'pay-out' for User:bob from *",
+        ],
+    )
+    assert "would add 1 ACLs, remove 1, and leave 1 outside the scope alone" in sentence
+    assert set(kafka.acls()) == {BOB, CAROL}
+
+    store_id = adopt(config, kafka)
+    assert line == f"    store: {store_id}"
+    assert run(*ADOPT, str(config))[1] == f"a: belongs to this store, {store_id}\n"
+
+    # The same ACLs in another folder are another store.
+    rmtree(config.parent / "data")
+    asyncio.run(fill(config.parent / "data", edit(ACL, set=[StoredBinding("a" * 22, ALICE)])))
+    code, _, errors = run("clusters", "sync", "--config", str(config))
+    assert (code, set(kafka.acls())) == (3, {BOB, CAROL})
+    assert f"a: the cluster belongs to store {store_id}, and this is store " in errors
+
+
 def test_sync_changes_a_cluster(config: Path, kafka: DoorkeeperServer) -> None:
     """Removals beyond the limit need a word; then every broker enforces the store."""
+    adopt(config, kafka)
     code, text, errors = run("clusters", "sync", "--config", str(config))
     assert (code, set(kafka.acls())) == (3, {ALICE, BOB, CAROL})
-    assert "a: 1 ACLs would be removed; max.removals is 0; nothing is removed" in errors
+    assert "a: 1 ACLs would be removed; the limit is 0" in errors
     assert text == "a (enforce): broker 1: 0 missing, 1 extra\n"
 
-    code, text, _ = run("clusters", "sync", "--config", str(config), "--max-removals", "1")
+    code, text, _ = run("clusters", "sync", "--config", str(config), "--accept", "size")
     assert (code, set(kafka.acls())) == (0, {ALICE, CAROL})
     assert text == "a (enforce): revision 1 is in force on brokers 1\n"
 
@@ -104,10 +154,10 @@ def test_sync_changes_a_cluster(config: Path, kafka: DoorkeeperServer) -> None:
     assert (code, errors) == (1, "doorkeeper: the store is at revision 1, and not at 2\n")
 
 
-def test_adopt_takes_over_what_is_there(config: Path, kafka: DoorkeeperServer) -> None:
+def test_import_takes_over_what_is_there(config: Path, kafka: DoorkeeperServer) -> None:
     """Only what is within the scope, and as JSON; the cluster stays as it is."""
     row = "ALLOW WRITE on LITERAL TOPIC 'pay-out' for User:bob from *"
-    words = ("clusters", "adopt", "--config", str(config))
+    words = ("clusters", "import", "--config", str(config))
     as_json = (*words, "--output", "json")
 
     planned = run(*words, "--dry-run")
@@ -115,25 +165,26 @@ def test_adopt_takes_over_what_is_there(config: Path, kafka: DoorkeeperServer) -
     added, again = json.loads(run(*as_json)[1]), json.loads(run(*as_json)[1])
     listed = run("acls", "list", f"config:{config}")[1]
 
-    assert planned == (0, f"+ {row}\n", "doorkeeper: 1 ACLs would be adopted\n")
-    assert shown == {"clusters": ["a"], "dry_run": True, "adopted": [row]}
-    assert added == {"clusters": ["a"], "dry_run": False, "adopted": [row]}
-    assert again["adopted"] == []
+    assert planned == (0, f"+ {row}\n", "doorkeeper: 1 ACLs would be imported\n")
+    assert shown == {"clusters": ["a"], "dry_run": True, "imported": [row]}
+    assert added == {"clusters": ["a"], "dry_run": False, "imported": [row]}
+    assert again["imported"] == []
     assert set(kafka.acls()) == {BOB, CAROL}
     assert "User:bob" in listed
     assert "User:carol" not in listed
 
 
 def test_an_unreachable_cluster_is_reported(tmp_path: Path) -> None:
-    """Nothing is adopted from it."""
+    """Nothing is imported from it, and it is not adopted."""
     config = configure(tmp_path, "127.0.0.1:1")
 
     code, text, _ = run("clusters", "status", "--config", str(config))
     assert code == 3
     assert "Connection refused" in text
-    code, _, errors = run("clusters", "adopt", "--config", str(config))
-    assert code == 1
-    assert "Connection refused" in errors
+    for command in ("import", "adopt"):
+        code, _, errors = run("clusters", command, "--config", str(config))
+        assert code == 1
+        assert "Connection refused" in errors
 
 
 def test_configuration_errors_are_reported(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 import yaml
 
+from doorkeeper.acl.live_changes import RemovalLimits, Rule
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.acl.plan import EVERYTHING, Selector
 from doorkeeper.catalog.errors import CatalogError
@@ -49,7 +50,11 @@ def test_a_cluster_has_safe_defaults(tmp_path: Path) -> None:
 
     assert is_valid(text)
     assert (found.mode, found.foreign, found.order) == (Mode.OBSERVE, Foreign.REVERT, 0)
-    assert (found.interval_s, found.limits) == (10.0, EnforcementLimits(100, 0, 1000))
+    assert (found.interval_s, found.limits) == (
+        10.0,
+        EnforcementLimits(RemovalLimits(100, 0.5), 0, 1000),
+    )
+    assert (found.store, found.accepted) == ("", frozenset())
     assert found.scope.selectors == (EVERYTHING,)
 
 
@@ -67,7 +72,9 @@ def test_every_key_is_read() -> None:
         ),
     )
     assert (production.order, production.interval_s) == (2, 5.0)
-    assert production.limits == EnforcementLimits(20, 500, 200)
+    assert production.limits == EnforcementLimits(RemovalLimits(20, 0.1), 500, 200)
+    assert production.store == "WWlYVKpcQqGnKq0dYBzJ9A"
+    assert production.accepted == {Rule.OPEN}
     assert (production.controllers, audit.controllers) == ("localhost:9294", "")
     assert production.client_config().client_id == "doorkeeper-production"
     assert audit.mode is Mode.OBSERVE
@@ -154,6 +161,28 @@ HEAD = "clusters:\n  - name: a\n    bootstrap: k:9092\n    scope: everything\n"
                 "5: clusters[0].properties.sasl.jaas.config: a secret is given by reference, such"
                 " as ${file:/run/secrets/kafka:password} with config.providers"
             ),
+        ),
+        (
+            f"{HEAD}    store: mine",
+            (
+                "5: clusters[0].store: found 'mine'; expected is the id that doorkeeper clusters"
+                " adopt prints"
+            ),
+        ),
+        (
+            f"{HEAD}    accept: [everything]",
+            (
+                "5: clusters[0].accept[0]: found 'everything'; allowed: size, networks, lock-out,"
+                " open"
+            ),
+        ),
+        (
+            f"{HEAD}    accept: [owner]",
+            "5: clusters[0].accept[0]: another owner is written as store: ID",
+        ),
+        (
+            f"{HEAD}    limits: {{max.removals.share: 101}}",
+            "5: clusters[0].limits.max.removals.share: must be a whole number from 0 to 100",
         ),
         (
             f"{HEAD}  - name: b\n    bootstrap: K:9092,l:1\n    scope: {{prefixes: [p]}}",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper.acl.live_changes import LiveCluster, RemovalLimits, Rule
 from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
 from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits, Foreign
 from doorkeeper.clusters.drift import DesiredChange, compare
-from doorkeeper.clusters.enforcement import REPEATS_MAX, AclEdits, Enforcement
-from testkit.acl import READ, allow, topic
+from doorkeeper.clusters.enforcement import REPEATS_MAX, AclEdits, Enforcement, Hold
+from testkit.acl import READ, allow, deny, topic
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 SCOPE = SelectorUnion((EVERYTHING,))
 A, B, C = (allow("alice", READ, topic(name)) for name in "abc")
+NOT_A = deny("mallory", READ, topic("a"))
+ALL_A = allow("*", READ, topic("a"))
+LIVE = LiveCluster()
 
 
 class Followed(Enforcement):
@@ -27,30 +31,36 @@ class Followed(Enforcement):
     desired: AbstractSet[AclBinding] = frozenset()
 
 
-def enforcement(foreign: Foreign = Foreign.REVERT, removals_max: int = 100) -> Followed:
-    limits = EnforcementLimits(removals_max=removals_max)
-    return Followed(
-        ClusterConfig("k", "k:1", {}, SCOPE, foreign=foreign, interval_s=1, limits=limits)
-    )
+def enforcement(**keys: Any) -> Followed:
+    return Followed(ClusterConfig("k", "k:1", {}, SCOPE, interval_s=1, **keys))
 
 
 def see(
-    found: Followed, desired: set[AclBinding], present: set[AclBinding], now_s: float = 0
+    found: Followed,
+    desired: set[AclBinding],
+    present: set[AclBinding],
+    now_s: float = 0,
+    live: LiveCluster = LIVE,
 ) -> AclEdits:
     """Let an enforcement read a cluster; return its changes."""
     before, found.desired = found.desired, desired
     found.note(DesiredChange(frozenset(desired - before), frozenset(before - desired)))
     drift = compare(desired, frozenset(present), SCOPE)
     found.observe(drift, now_s)
-    return found.plan(drift)
+    return found.plan(drift, desired, live)
 
 
-def test_additions_come_before_removals() -> None:
-    """In batches of at most a size, so that no permission of both sets is interrupted."""
-    edits = AclEdits(added=(A, B), removed=(C,))
+def sent(edits: AclEdits) -> tuple[set[AclBinding], set[AclBinding]]:
+    """Return the ACLs that are added, and those that are removed."""
+    added, removed = (
+        {each for stage in edits.stages if stage.adds is adds for each in stage.bindings}
+        for adds in (True, False)
+    )
+    return added, removed
 
-    assert list(edits.batches(1)) == [(True, (A,)), (True, (B,)), (False, (C,))]
-    assert list(edits.batches(10)) == [(True, (A, B)), (False, (C,))]
+
+def rules(edits: AclEdits) -> list[str]:
+    return [each.rule for each in edits.holds]
 
 
 def test_what_others_did_is_told_from_what_was_changed_here() -> None:
@@ -69,37 +79,95 @@ def test_what_others_did_is_told_from_what_was_changed_here() -> None:
 
 def test_foreign_changes_are_reported_until_they_are_gone() -> None:
     """Removals and additions of this server are made beside them."""
-    found = enforcement(Foreign.REPORT)
+    found = enforcement(foreign=Foreign.REPORT)
 
-    assert see(found, {A}, {C}) == AclEdits((A,), (), "1 changes of others are reported only")
-    assert see(found, {A}, {A, C}).removed == ()
+    first = see(found, {A}, {C})
+    assert (sent(first), rules(first)) == (({A}, set()), ["foreign"])
+    assert not see(found, {A}, {A, C}).stages
     assert see(found, {A, C}, {A, C}) == AclEdits()
     # It was desired meanwhile, so that its removal is a change here.
-    assert see(found, {A}, {A, C}) == AclEdits((), (C,))
+    assert sent(see(found, {A}, {A, C})) == (set(), {C})
 
 
-@pytest.mark.parametrize(("removals_max", "removed"), [(0, ()), (1, ()), (2, (B, C))])
-def test_removals_are_all_or_none(removals_max: int, removed: tuple[AclBinding, ...]) -> None:
-    """An empty store must not empty a cluster."""
-    edits = see(enforcement(removals_max=removals_max), {A}, {B, C})
+def test_what_others_opened_is_not_opened_further() -> None:
+    """A DENY stays while the ALLOW of another controller does, which is only reported."""
+    found = enforcement(foreign=Foreign.REPORT)
+    see(found, {NOT_A}, {NOT_A})
 
-    assert (edits.added, edits.removed) == ((A,), removed)
-    assert bool(edits.held) is (not removed)
+    see(found, {NOT_A}, {NOT_A, ALL_A})
+    edits = see(found, set(), {NOT_A, ALL_A})
+
+    assert (edits.stages, rules(edits)) == ((), ["foreign", "order"])
+
+
+MANY = {allow("alice", READ, topic(f"t{number}")) for number in range(20)}
+
+
+@pytest.mark.parametrize(
+    ("limits", "accepted", "is_held"),
+    [
+        (RemovalLimits(19, 1), [], True),
+        (RemovalLimits(20, 1), [], False),
+        (RemovalLimits(100, 0.9), [], True),
+        (RemovalLimits(100, 0.9), [Rule.SIZE], False),
+        (RemovalLimits(100, 0.96), [], False),
+    ],
+)
+def test_removals_are_all_or_none(
+    limits: RemovalLimits, accepted: list[Rule], *, is_held: bool
+) -> None:
+    """An empty store must not empty a cluster: a number and a share, of the scope."""
+    found = enforcement(limits=EnforcementLimits(limits), accepted=frozenset(accepted))
+
+    edits = see(found, {A, B}, {B, *MANY})
+
+    assert sent(edits) == ({A}, set() if is_held else MANY)
+    assert rules(edits) == (["size"] if is_held else [])
+    assert all("accept: [size]" in each.reason for each in edits.holds)
+
+
+def test_a_cluster_of_another_store_is_not_changed() -> None:
+    """Neither by an addition nor by a removal, and an override does not help."""
+    found = enforcement(accepted=frozenset(Rule))
+
+    edits = see(found, {A}, {B}, live=LiveCluster(other_owner="of another store"))
+
+    assert (edits.stages, edits.holds) == ((), (("owner", 2, "of another store"),))
+
+
+def test_a_refused_change_is_sent_again_after_growing_pauses() -> None:
+    """What depends on it waits; others go on at once, and an agreement ends the pauses."""
+    found = enforcement()
+    now_s, tries = 0.0, []
+    while now_s < 40:
+        edits = see(found, {NOT_A, ALL_A}, {B}, now_s)
+        if NOT_A in sent(edits)[0]:
+            tries.append(now_s)
+            found.refuse(frozenset({NOT_A}), "no authorizer", now_s)
+            edits = found.plan(compare({NOT_A, ALL_A}, frozenset({B}), SCOPE), found.desired, LIVE)
+        assert (sent(edits), rules(edits)) == ((set(), {B}), ["refused", "order"])
+        now_s += 1
+    assert tries == [0, 1, 3, 7, 15, 31]
+
+    see(found, {A}, {A}, now_s)
+    see(found, {NOT_A}, set(), now_s)
+    found.refuse(frozenset({NOT_A}), "no authorizer", now_s)
+    assert sent(see(found, {NOT_A}, set(), now_s + 1)) == ({NOT_A}, set())
 
 
 def test_a_change_that_does_not_last_is_anothers_work() -> None:
     """So many times within ten intervals each; a rare repetition is none."""
     patient, found = enforcement(), enforcement()
     for number in range(REPEATS_MAX + 1):
-        assert see(patient, {A}, set()).added == (A,)
-        patient.record(AclEdits((A,)), now_s=number * 11.0)
-        assert see(found, {A}, set()).added == (A,)
-        found.record(AclEdits((A,)), now_s=float(number))
+        assert sent(see(patient, {A}, set())) == ({A}, set())
+        patient.record(frozenset({A}), number * 11.0, adds=True)
+        assert sent(see(found, {A}, set())) == ({A}, set())
+        found.record(frozenset({A}), float(number), adds=True)
 
     assert not patient.conflict
-    assert see(found, {A}, {B}, 20) == AclEdits(held=found.conflict)
-    assert see(found, {A}, {A}, 30) == AclEdits(held=found.conflict)
-    assert see(found, {A}, {B}, 41) == AclEdits(held=found.conflict)
+    assert see(found, {A}, {B}, 20) == AclEdits(holds=(Hold("rival", 2, found.conflict),))
+    assert not see(found, {A}, {A}, 30).stages
+    assert not see(found, {A}, {B}, 41).stages
     see(found, {A}, {A}, 50)
     see(found, {A}, {A}, 61)
-    assert see(found, {A}, {A, B}, 62) == AclEdits((), (B,))
+    assert sent(see(found, {A}, {A, B}, 62)) == (set(), {B})

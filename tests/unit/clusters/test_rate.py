@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.acl.live_changes import stages
 from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
 from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits
-from doorkeeper.clusters.enforcement import AclEdits
 from doorkeeper.clusters.remote import RemoteCluster
 from testkit.acl import READ, allow, topic
 from testkit.loop_clock import LoopClock
@@ -39,11 +39,10 @@ async def test_a_batch_is_followed_by_the_time_of_its_acls(
     config = ClusterConfig(
         "a", kafka.bootstrap_servers, {}, SelectorUnion((EVERYTHING,)), limits=limits
     )
-    edits = AclEdits(added=BINDINGS[5:], removed=BINDINGS[:5])
     clock = LoopClock(0.0)
     remote = RemoteCluster(config, clock.sleep)
 
-    done_s = [clock.now_s async for _ in remote.send(edits)]
+    done_s = [clock.now_s async for _ in remote.send(stages(BINDINGS[5:], BINDINGS[:5]))]
 
     assert clock.pauses_s == pytest.approx(pauses_s)
     assert done_s == pytest.approx([0.0, sum(pauses_s[:1]), sum(pauses_s[:2])])

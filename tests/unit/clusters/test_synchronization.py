@@ -134,7 +134,7 @@ def test_a_canary_goes_first(tmp_path: Path) -> None:
             acls=[ALICE],
         ) as server,
     ):
-        eventually(lambda: status(server, 1)["refused"])
+        eventually(lambda: status(server, 1)["held"])
         assert has(second, CAROL)
 
         fault.__exit__(None, None, None)
@@ -213,7 +213,8 @@ async def test_an_error_tells_what_is_pending(tmp_path: Path) -> None:
         (error,) = await create(server, ALICE)
 
         assert error is not None
-        assert "Stored as revision 1, but not in force everywhere: cluster a: broker 1:" in error
+        assert "Stored as revision 1, but not in force everywhere: cluster a: ALLOW READ" in error
+        assert "Cluster authorization failed., broker 1: 1 ACLs are missing" in error
         assert has(server, ALICE)
         fault.__exit__(None, None, None)
         eventually(lambda: has(kafka, ALICE))

@@ -1,0 +1,202 @@
+"""A simulated cluster whose brokers lag, and the synchronization that keeps it.
+
+Each broker applies the changes of one log in its order, each in its own time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.acl.filters import matches
+from doorkeeper.acl.live_changes import LiveCluster, RemovalLimits
+from doorkeeper.acl.plan import Selector, SelectorUnion
+from doorkeeper.clusters import synchronization
+from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits, Mode
+from doorkeeper.clusters.descriptions import Descriptions
+from doorkeeper.clusters.remote import ClusterError, SentBatch
+from doorkeeper.clusters.synchronization import ClusterSynchronization
+from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.kinds.acls import StoredBinding
+from doorkeeper.kinds.change import SERVER, Committed, edit
+from doorkeeper.kinds.declared import ACL
+from doorkeeper.runtime.slices import run_to_end
+from doorkeeper.state.state import EMPTY, apply
+from testkit.descriptions import answer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+    from random import Random
+
+    import pytest
+
+    from doorkeeper.acl.live_changes import Stage
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.clusters.drift import Bindings
+    from doorkeeper.clusters.events import ClusterEvent
+    from doorkeeper.state.state import State
+
+BROKERS = (1, 2, 3)
+STORE_ID = "s" * 22
+BATCH = 7
+
+
+class Lagging:
+    """A cluster whose brokers apply the changes of a log in its order, each in its own time."""
+
+    def __init__(self, chance: Random, present: Iterable[AclBinding] = ()) -> None:
+        self.descriptions = Descriptions()
+        self.listed: tuple[int, ...] = BROKERS
+        self.reads_of = Counter[int]()
+        self.live = LiveCluster()
+        self.skipped: set[AclBinding] = set()
+        """What broker 2 does not apply, by a fault of its own."""
+        self.refuses: Callable[[AclBinding], ErrorCode | None] = lambda _: None
+        self.loses: Callable[[], bool] = lambda: False
+        """Whether the answer to a batch is lost; its changes are made, or are not."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Called after each change of the log."""
+        self._chance = chance
+        self._log: list[tuple[bool, AclBinding]] = [(True, each) for each in present]
+        self._ends = dict.fromkeys(BROKERS, len(self._log))
+
+    def present(self, broker: int) -> Bindings:
+        found: set[AclBinding] = set()
+        for adds, binding in self._log[: self._ends[broker]]:
+            if broker != 2 or binding not in self.skipped:
+                (found.add if adds else found.discard)(binding)
+        return frozenset(found)
+
+    @property
+    def newest(self) -> Bindings:
+        """Return the ACLs after the whole log."""
+        found: set[AclBinding] = set()
+        for adds, binding in self._log:
+            (found.add if adds else found.discard)(binding)
+        return frozenset(found)
+
+    def remove_by_others(self, binding: AclBinding) -> None:
+        self._log.append((False, binding))
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Let all brokers apply the whole log."""
+        self._ends = dict.fromkeys(BROKERS, len(self._log))
+
+    async def brokers(self) -> tuple[int, ...]:
+        return self.listed
+
+    async def facts(self) -> LiveCluster:
+        return self.live
+
+    async def read(self, broker: int) -> Bindings:
+        self.reads_of[broker] += 1
+        body = answer(sorted(self._turn(broker)))
+        await asyncio.sleep(0)
+        return self.descriptions.reader(broker).decode(body, 0, 3)[0]
+
+    async def look_up(self, broker: int, wanted: AclBindingFilter) -> Bindings:
+        found = self._turn(broker)
+        await asyncio.sleep(0)
+        return frozenset(each for each in found if matches(wanted, each))
+
+    async def send(self, stages: Iterable[Stage]) -> AsyncGenerator[SentBatch, None]:
+        for adds, bindings in stages:
+            for at in range(0, len(bindings), BATCH):
+                batch = bindings[at : at + BATCH]
+                is_lost = self.loses()
+                codes = [self.refuses(each) for each in batch]
+                if not is_lost or self._chance.random() < 0.5:
+                    for binding, code in zip(batch, codes, strict=True):
+                        if code is None:
+                            self._log.append((adds, binding))
+                            self.on_change()
+                await asyncio.sleep(0)
+                if is_lost:
+                    raise ClusterError("the answer is lost")
+                errors = [None if code is None else ApiError(code) for code in codes]
+                yield SentBatch(adds, batch, errors)
+
+    async def close(self) -> None:
+        pass
+
+    def _turn(self, broker: int) -> Bindings:
+        """Return what a broker has; it goes on some way."""
+        rest = len(self._log) - self._ends[broker]
+        self._ends[broker] += self._chance.choice((0, self._chance.randint(0, rest), rest))
+        return self.present(broker)
+
+
+class Lease:
+    """The lease of a node that is alone."""
+
+    async def keep(self) -> bool:
+        return True
+
+    async def release(self) -> None:
+        pass
+
+
+class Kept:
+    """A state, and the synchronization of a cluster with it."""
+
+    def __init__(
+        self,
+        remote: Lagging,
+        interval_s: float,
+        *,
+        scope: SelectorUnion = SelectorUnion((Selector(prefixes=("p-",)),)),  # noqa: B008  a value
+        store_id: str = STORE_ID,
+        **keys: Any,
+    ) -> None:
+        self.remote = remote
+        self.state: State = EMPTY
+        self.events: list[ClusterEvent] = []
+        config = ClusterConfig(
+            *("a", "k:1", {}, scope),
+            mode=Mode.ENFORCE,
+            store=STORE_ID,
+            interval_s=interval_s,
+            **{"limits": EnforcementLimits(RemovalLimits(1_000, 1.0)), **keys},
+        )
+        lease: Any = Lease()
+        self.task = ClusterSynchronization(
+            config,
+            lease,
+            store_id=store_id,
+            target=lambda: self.state,
+            on_event=self.events.append,
+            on_receipt=lambda: None,
+            now_ms=count().__next__,
+        )
+
+    def change(self, added: Iterable[AclBinding] = (), removed: Iterable[AclBinding] = ()) -> None:
+        rows = [[StoredBinding(repr(each), each) for each in part] for part in (added, removed)]
+        change = edit(ACL, set=rows[0], deleted=rows[1])
+        found = apply(self.state, change, self.state.revision + 1)
+        self.state = found if isinstance(found, tuple) else run_to_end(found)
+        self.task.note(Committed(self.state.revision, change, SERVER))
+
+
+@asynccontextmanager
+async def kept(
+    remote: Lagging,
+    monkeypatch: pytest.MonkeyPatch,
+    interval_s: float = 0.05,
+    *,
+    acls: Iterable[AclBinding] = (),
+    **keys: Any,
+) -> AsyncIterator[Kept]:
+    """Run the synchronization of a cluster with a state of these ACLs."""
+    monkeypatch.setattr(synchronization, "RemoteCluster", lambda _: remote)
+    found = Kept(remote, interval_s, **keys)
+    found.change(acls)
+    running = asyncio.create_task(found.task.run())
+    try:
+        yield found
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
