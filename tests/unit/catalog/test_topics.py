@@ -58,6 +58,18 @@ def test_everything_can_be_said() -> None:
          " max.compaction.lag.ms (1)")),
         ("- name: a.b\n- name: a.b\n", "[1].name: declared twice"),
         ("orders", ": must be a list, not 'orders'"),
+        ("- ~", "[0]: must be a mapping, not nothing"),
+        ("- name: no", "[0].name: must be a text, not 'no'; put quotes around it"),
+        ("- name: ''", "[0].name: must not be empty"),
+        ("- {name: a, name: b}", "[0].name: occurs twice"),
+        ("- {name: a, [b]: 1}", "[0]: a key must be a single value"),
+        ("- {name: a, internal: maybe}", "[0].internal: must be true or false, not 'maybe'"),
+        ("- {name: a, partitions: 010}",
+         "[0].partitions: must be a whole number from 1 to 10000, not '010'"),
+        ("- {name: a, configs: {retention.ms: {b: 1}}}",
+         "[0].configs.retention.ms: must be a single value, not a mapping"),
+        (f"- {{name: a, configs: {{retention.ms: {'9' * 32768}}}}}",
+         "[0].configs.retention.ms: takes 32768 bytes; at most 32767"),
     ],
 )  # fmt: skip
 def test_faults(text: str, fault: str) -> None:

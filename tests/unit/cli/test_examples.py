@@ -21,7 +21,7 @@ def examples(*words: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-@pytest.mark.parametrize("name", [next(iter(EXAMPLES)), "schemas"])
+@pytest.mark.parametrize("name", [next(iter(EXAMPLES)), "teams", "schemas"])
 def test_an_example_is_copied_as_it_is_listed(tmp_path: Path, name: str) -> None:
     """Into a folder that is made; each file has the bytes of the original."""
     folder = tmp_path / "new" / name

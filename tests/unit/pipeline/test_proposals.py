@@ -10,8 +10,9 @@ from doorkeeper.acl.formats import choosing
 from doorkeeper.acl.formats.choosing import Format
 from doorkeeper.acl.model import AclBinding, AclOperation
 from doorkeeper_pipeline.columns import arrow_schema
+from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
 from doorkeeper_pipeline.jobs.gold import Proposal
-from doorkeeper_pipeline.proposals import file_of, script_of
+from doorkeeper_pipeline.proposals import PREFIXES_LISTED, file_of, script_of, summary_of
 from doorkeeper_pipeline.schemas import BACKTEST, LEAST_PRIVILEGE
 from testkit.acl import PREFIXED, READ, allow, deny, group, topic
 from testkit.histories import BEGIN
@@ -29,6 +30,7 @@ def proposal(
     added: tuple[AclBinding, ...] = ADDED,
     removed: tuple[AclBinding, ...] = REMOVED,
     turns: tuple[str, ...] = (),
+    prefixes: int = 0,
 ) -> Proposal:
     rows = [
         {
@@ -40,12 +42,14 @@ def proposal(
         }
         for turn in turns
     ]
-    schema = arrow_schema(BACKTEST)
+    schema, least = arrow_schema(BACKTEST), arrow_schema(LEAST_PRIVILEGE)
+    row = dict.fromkeys(least.names) | {"operation": "READ", "resource_type": "TOPIC"}
+    row |= {"resource_name": "p-", "principal": "User:a", "covers": [f"p-{n}" for n in range(6)]}
     return Proposal(
         bindings=tuple(sorted([*added, STAYING])),
         added=added,
         removed=removed,
-        least_privilege=arrow_schema(LEAST_PRIVILEGE).empty_table(),
+        least_privilege=least.empty_table().from_pylist([row] * prefixes, schema=least),
         backtest=schema.empty_table().from_pylist(rows, schema=schema),
     )
 
@@ -129,3 +133,14 @@ def test_a_file_names_its_risks() -> None:
     )
     assert choosing.read(file_of(risky, Format.YAML), Format.YAML) == list(risky.bindings)
     assert "RISK" not in file_of(risky, Format.CSV)
+
+
+def test_the_summary_counts_what_changes() -> None:
+    """Decisions of both directions apart; of many prefixes with unused names, how many more."""
+    lines = summary_of(proposal(turns=(ALLOW_TO_DENY, "DENY_TO_ALLOW", ALLOW_TO_DENY),
+                                prefixes=PREFIXES_LISTED + 3))  # fmt: skip
+
+    assert "newly forbids 2,000 decisions and newly allows 1,000" in lines[1]
+    covered = [each for each in lines if each.startswith("newly covered: ")]
+    assert "User:a: READ on the prefix TOPIC p- covers unused names too: p-0," in covered[0]
+    assert covered[-1].endswith("by 3 more prefixes")

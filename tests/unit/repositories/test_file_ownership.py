@@ -56,11 +56,7 @@ async def test_a_folder_without_files(tmp_path: Path) -> None:
     [
         ("{prefixes: pay-}", "{prefixes: [x, pay-o]}", "begin with 'pay-o' for any principal"),
         ("{prefixes: pay-}", "{principals: 'User:a'}", "begin with 'pay-' for User:a"),
-        (
-            "{resourceTypes: [GROUP, TOPIC]}",
-            "{resourceTypes: topic}",
-            "ACLs of TOPIC with any name",
-        ),
+        ("{resourceTypes: [GROUP, TOPIC]}", "{resourceTypes: topic}", "ACLs of TOPIC with any"),
         ("{prefixes: pay-}", "{prefixes: ship-}", None),
         ("{prefixes: a, resourceTypes: GROUP}", "{prefixes: a, resourceTypes: TOPIC}", None),
         ("{principals: 'User:a'}", "{principals: 'User:b'}", None),
@@ -96,4 +92,23 @@ async def test_a_file_has_what_it_owns_only(tmp_path: Path) -> None:
     assert [str(each) for each in raised.value.problems] == [
         f"{one} line 5: not owned: TOPIC 'ship-labels' for User:a; owns: is in line 2",
         f"{other} line 3: TOPIC 'pay-orders' for User:a is owned by {one} line 2",
+    ]
+
+
+async def test_topics_have_one_file(tmp_path: Path) -> None:
+    """As ACLs: no name is owned, or stands, in two files, and an owner has its own names only."""
+    one, other, plain = (tmp_path / f"{name}.yaml" for name in "abc")
+    owns = "version: 1\nacls: []\nowns: {{topics: {{name: {}, patternType: PREFIXED}}}}\n{}"
+    one.write_text(owns.format("pay-", "topics: [{name: pay-a}, {name: ship-a}]\n"))
+    other.write_text(owns.format("pay-o", "topics:\n- {name: pay-o1}\n"))
+    plain.write_text("version: 1\nacls: []\ntopics: [{name: pay-a}, {name: free}]\n")
+
+    with pytest.raises(RepositoryError) as raised:
+        await read(tmp_path)
+
+    assert [str(each) for each in raised.value.problems] == [
+        f"{one} line 3 and {other} line 3 both own topic 'pay-o' and all with this prefix",
+        f"{one} line 4: not owned: topic 'ship-a'",
+        f"{plain} line 3: topic 'pay-a' is owned by {one} line 3",
+        f"{plain} line 3: topic 'pay-a' stands in {one} too",
     ]

@@ -56,6 +56,11 @@ def test_rules_that_are_read(rule: dict[str, Any]) -> None:
         ({**RULE, "patternType": "PREFIXED"}, "missing: name"),
         ({"rule": "never"}, "missing: principal, operation, resourceType, which never needs"),
         ([], "expected is a record"),
+        ({"rule": "no more than before", "name": "a"}, "missing: resourceType, which name is"),
+        ({**RULE, "resourceType": ["TOPIC", "GROUP"], "name": "a"}, "a name is of one type"),
+        ({**RULE, "principal": []}, "principal: found []; expected is a text"),
+        ({**RULE, "name": "a", "patternType": 7}, "patternType: found 7; allowed: LITERAL"),
+        ({**RULE, "reason": 7}, "reason: found 7; expected is a text"),
     ],
 )  # fmt: skip
 def test_rules_that_are_refused(rule: object, said: str) -> None:
@@ -67,14 +72,6 @@ def test_rules_that_are_refused(rule: object, said: str) -> None:
     assert said in str(refused.value)
 
 
-def test_the_line_of_an_error() -> None:
-    """That of the faulty word."""
-    text = "version: 1\nrules:\n- rule: never\n  principal: User:a\n  operation: Raed\n"
-
-    with pytest.raises(FormatError, match=r"^line 5: rule 1: operation: found 'Raed'"):
-        read_assertions(text + "  resourceType: TOPIC\n")
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -83,8 +80,10 @@ def test_the_line_of_an_error() -> None:
         ("version: 1\nrules: []", "rules: expected is a list of rules"),
         ("version: 1\nruls: []", "did you mean rules?"),
         ("a: [", "no YAML"),
+        (json.dumps({"version": 1, "rules": [RULE | {"operation": "Raed"}]}, indent=1),
+         "line 7: rule 1: operation: found 'Raed'"),
     ],
-)
+)  # fmt: skip
 def test_texts_that_are_no_rules(text: str, said: str) -> None:
     """One clear line."""
     with pytest.raises(FormatError) as refused:

@@ -53,6 +53,9 @@ ENTITIES: list[Entity] = [
 ]
 
 
+NAMED = {"name": "a", "mechanism": ["SCRAM-SHA-256", "SCRAM-SHA-512"], "password": "${env:A}"}
+
+
 def refusal(**sections: Any) -> str:
     """Return the error of a file with sections."""
     with pytest.raises(FormatError) as error:
@@ -88,6 +91,8 @@ def test_a_plan_may_lack_a_password() -> None:
     present = Credential("a", "SCRAM-SHA-256", 4096)
 
     assert entity_of_record(*record_of_entity(present)) == present
+    with pytest.raises(FormatError, match="users: expected is a record of one entity"):
+        entity_of_record("users", NAMED)
 
 
 @pytest.mark.parametrize("password", ["top-secret", "${PAY}", "x${env:A}", "${env:}", "", 7, None])
@@ -111,18 +116,19 @@ def test_a_password_is_a_reference(password: object) -> None:
         ({"users": [{"name": "a"}]}, "user 1: missing: mechanism, password"),
         ({"quotas": [{"user": "a"}]}, "found no limit; allowed for user: producer_byte_rate"),
         ({"quotas": [{"producer_byte_rate": 1}]}, "expected is user, clientId, user and clientId"),
-        (
-            {"quotas": [{"ip": "a", "producer_byte_rate": 1}]},
-            "found producer_byte_rate; allowed for ip: connection_creation_rate",
-        ),
-        (
-            {"quotas": [{"user": "a", "producer_byte_rate": -1}]},
-            "producer_byte_rate: found -1; expected is a number over 0",
-        ),
+        ({"quotas": [{"ip": "a", "producer_byte_rate": 1}]}, "allowed for ip: connection_creation"),
+        ({"quotas": [{"user": "a", "producer_byte_rate": -1}]}, "found -1; expected is a number"),
         ({"owns": {"topics": "a", "prefixes": "b"}, "acls": []}, "owns: unknown: prefixes"),
         ({"owns": {"topics": ""}, "acls": []}, "owns: topics: found ''; expected is a name"),
         ({"owns": {"quotas": {}}, "acls": []}, "owns: quotas: expected is a mapping with users"),
         ({"owns": {"quotas": {"user": "a"}}, "acls": []}, "unknown: user; allowed: users"),
+        ({"owns": {"users": {"name": "a", "patternType": "ANY"}}, "acls": []}, "found 'ANY'; all"),
+        ({"vars": {"v": ""}, "owns": {"users": "${v}"}, "acls": []}, "${v}: the name is empty"),
+        ({"topics": ["a"]}, "topic 1: expected is a record with name"),
+        ({"topics": [{"name": 7}]}, "topic 1: name: found 7; expected is a text"),
+        ({"topics": [{"name": "a", "configs": []}]}, "configs: expected is a mapping from setting"),
+        ({"topics": [{"name": "a", "configs": {"": 1}}]}, "configs: found ''; expected is the"),
+        ({"users": [{**NAMED, "name": "\u00fc"}]}, "name: found '\u00fc'; a user of SCRAM has"),
     ],
 )
 def test_what_is_malformed_is_refused(sections: dict[str, Any], text: str) -> None:

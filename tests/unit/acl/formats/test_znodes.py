@@ -35,3 +35,22 @@ def test_what_old_brokers_kept() -> None:
     ]
     with pytest.raises(FormatError, match="znodes is read, not written; written are yaml, json"):
         write([], Format.ZNODES)
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ([], "expected is an object from paths of nodes"),
+        ({"orders": {}}, "'orders': expected is a path such as /kafka-acl/Topic/orders"),
+        ({"Topic:a": {"version": 2}}, '\'Topic:a\': expected is {"version": 1, "acls": [...]}'),
+        ({"Topic:a": {"version": 1, "acls": {}}}, "'Topic:a': acls: expected is a list"),
+        ({"Topic:a": {"version": 1, "acls": [7]}}, "'Topic:a': an ACL is no object"),
+        ({"Topic:a": {"version": 1, "acls": [{"host": 7}]}}, "'Topic:a': an ACL needs principal"),
+    ],
+)
+def test_what_no_broker_kept(document: object, said: str) -> None:
+    """With the path of the node, and what is expected there."""
+    with pytest.raises(FormatError) as refused:
+        read(json.dumps(document), Format.ZNODES)
+
+    assert said in str(refused.value)

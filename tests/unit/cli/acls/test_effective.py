@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.cli.commands import doorkeeper
+from testkit.acl import READ, allow, deny, topic
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from click.testing import Result
 
 PII = str(ROOT / "examples" / "pii.yaml")
@@ -39,12 +43,23 @@ def test_the_record_of_changed_decisions() -> None:
     assert (example["before"]["allowed"], example["after"]["allowed"]) == (True, False)
 
 
-def test_changed_decisions_for_a_pull_request() -> None:
-    """Markdown begins with the numbers."""
-    result = run("diff", TEAM, PII, "--effective", "--output", "markdown")
+def test_changed_decisions_with_their_reasons(tmp_path: Path) -> None:
+    """An example of each, before and after; hosts and names that a DENY leaves out are named."""
+    acls = (tmp_path / "before.csv", tmp_path / "after.csv")
+    rows = [allow("a", READ, topic("*")), deny("a", READ, topic("x"), "10.0.0.1")]
+    for file, bindings in zip(acls, (rows, rows[1:]), strict=True):
+        file.write_text(write(bindings, Format.CSV))
 
-    assert result.exit_code == 3
-    assert result.stdout.startswith("**Decisions: 2 more allowed, 2 fewer.**\n\n```diff\n")
+    text = run("diff", *map(str, acls), "--effective", "--kafka", "4.3").stdout
+    words = ("--effective", "--output", "markdown")
+    same, other = (run("diff", PII, each, *words) for each in (PII, TEAM))
+
+    assert "- User:a  READ, DESCRIBE  all topics except x\n" in text
+    assert "topic x, from all hosts except 10.0.0.1\n    as User:a to READ topic x, from" in text
+    assert "    before: this ACL allows it, and no DENY matches\n      User:a,TOPIC,LIT" in text
+    assert "Decisions: 0 more allowed, 3 fewer." in text
+    assert other.stdout.startswith("**Decisions: 2 more allowed, 2 fewer.**\n\n```diff\n")
+    assert (same.exit_code, "**No decision changes.**" in same.stdout) == (0, True)
 
 
 CREATES = "User:bob,TOPIC,PREFIXED,pii-,CREATE,ALLOW,*"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acl.formats.choosing import Format, read, write
 from doorkeeper.cli.commands import doorkeeper
 from testkit.acl import READ, allow, topic
 
@@ -14,12 +15,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_principal_without_a_type_is_wrong_usage() -> None:
-    """The message says what is expected."""
-    result = CliRunner().invoke(doorkeeper, ["learn", "--principal", "svc", "--", "true"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--principal svc -- true", "'svc': expected is type:name, as User:svc"),
+        ("--bootstrap-server b:9092 --from x", "found --bootstrap-server and --from; allowed: one"),
+        ("--from x --check y", "--check and --catalog need a COMMAND; found --from"),
+        ("--bootstrap-server b:1 --catalog y", "for a server of its own; found --bootstrap-server"),
+        ("--bootstrap-server b:65536 -- true", "'b:65536': expected is host:port"),
+        ("", "expected is a COMMAND, or --from with a log"),
+    ],
+)
+def test_what_does_not_belong_together_is_wrong_usage(words: str, said: str) -> None:
+    """The message says what was found or what is expected; nothing is run."""
+    result = CliRunner().invoke(doorkeeper, ["learn", *words.split()])
 
     assert result.exit_code == 2
-    assert "'svc': expected is type:name, as User:svc" in result.output
+    assert said in " ".join(result.output.replace("\u2502", " ").split())
 
 
 def test_a_file_of_several_principals_needs_one_of_them(tmp_path: Path) -> None:
@@ -78,3 +90,19 @@ def test_a_log_that_is_none(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(f"doorkeeper: {log}:1: no record: expected is ")
     assert result.stderr.count("\n") == 1
+
+
+def test_names_of_streams_in_a_log(tmp_path: Path) -> None:
+    """In YAML that is read back, of all principals; what a prefix could stand for is a comment."""
+    log = tmp_path / "kafka-authorizer.log"
+    lines = LOG.splitlines(keepends=True)
+    changelog = lines[0].replace("orders", "count-store-changelog")
+    group = lines[0].replace("Topic:LITERAL:orders", "Group:LITERAL:count").replace("WRITE", "READ")
+    log.write_text("".join([changelog, group, lines[1]]), encoding="utf-8")
+
+    words = ["learn", "--output", "yaml", "--generalize", "--from", str(log)]
+    found = CliRunner().invoke(doorkeeper, words).stdout
+
+    assert {each.entry.principal for each in read(found)} == {"User:svc", "User:other"}
+    assert "# internal topic of the Streams application count\n" in found
+    assert "# alternative to WRITE on count-store-changelog: internal topic of the Str" in found

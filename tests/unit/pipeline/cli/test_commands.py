@@ -63,28 +63,41 @@ def test_run_from_files_to_tables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "text"),
     [
-        (["--audit", "no-such"], 3, "no-such: there is no such file"),
-        ([], 2, "--audit: found none, and"),
-        (["--zone", "Mars/Olympus"], 2, "Europe/Prague"),
-        (["--since", "lately"], 2, "2026-11-22"),
-        (["--engine", "abacus"], 2, "abacus"),
+        ("run --audit no-such", 3, "no-such: there is no such file"),
+        ("run", 2, "--audit: found none, and"),
+        ("run --zone Mars/Olympus", 2, "Europe/Prague"),
+        ("run --since lately", 2, "2026-11-22"),
+        ("run --engine abacus", 2, "abacus"),
+        ("run --master local[2]", 2, "--engine local has no master; found --master local[2]"),
+        ("run --conf spark.a=1", 2, "--conf and --packages are Spark's"),
+        (f"run --audit . --command-config {__file__}", 2, "--command-config is for topics"),
+        ("run --audit s3a://bucket/logs", 2, "only paths of this machine are supported"),
+        ("stream --audit . --out hdfs://host/x", 2, "only paths of this machine are"),
+        ("propose --out file:/tmp/x", 2, "tables are in a folder of this machine"),
+        ("run --engine spark --conf spark.executor.memory", 2, "found 'spark.executor.memory'"),
+        ("run --engine spark --conf memory=4g", 2, "such as spark.executor.memory=4g"),
+        ("rn", 2, "No such command 'rn'"),
+        ("stream --audit . --source ocsf", 2, "--source and --cluster are for topics"),
+        ("propose --to a.xml", 3, "a.xml: found no format for that name; allowed: .yaml"),
+        ("propose --to no/a.csv", 3, "a.csv: there is no folder no"),
+        ("report --to no/r.html", 3, "r.html: there is no folder no"),
     ],
 )
 def test_wrong_usage_and_failures(
-    tmp_path: Path,
-    arguments: list[str],
-    status: int,
-    text: str,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, arguments: str, status: int, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is wrong is told in a line, with the status that the help names."""
-    with pytest.raises(SystemExit) as end:
-        main(["run", "--engine", "local", "--out", str(tmp_path / "out"), *arguments])
+    name, *others = arguments.split()
+    engine = [] if name == "report" else ["--engine", "local"]
+    (tmp_path / "out").mkdir()
+    with pytest.raises(SystemExit) as end, chdir(tmp_path):
+        main([name, *engine, "--out", "out", *others])
 
     told = capsys.readouterr().err
     assert end.value.code == status
     assert text in told
     assert "Traceback" not in told
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
 @pytest.mark.parametrize("text", ["", LINE.replace("2026", "2126")])
@@ -128,31 +141,3 @@ def test_without_the_extra(tmp_path: Path, arguments: list[str], status: int, te
     assert done.returncode == status, done.stderr
     assert text in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("run", "--audit", "s3a://bucket/logs", "--out", "x"),
-        ("stream", "--audit", ".", "--out", "hdfs://host/x"),
-        ("propose", "--out", "file:/tmp/x"),
-    ],
-)
-def test_addresses_of_other_storage(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    """They are refused; a folder called ``s3a:`` would look like success."""
-    with chdir(tmp_path):
-        status, _, err = called(*arguments)
-
-    assert status == 2
-    assert re.search("only paths of this machine are supported|mount other storage", err)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_setting_of_spark() -> None:
-    """It has a name of Spark's and a value."""
-    for wrong in ("spark.executor.memory", "memory=4g"):
-        status, _, err = called("run", "--out", "x", "--engine", "spark", "--conf", wrong)
-
-        assert status == 2
-        assert f"found '{wrong}'" in err
-        assert "spark.executor.memory=4g" in err

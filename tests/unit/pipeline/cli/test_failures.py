@@ -47,7 +47,7 @@ def main_of(name: str, *arguments: object) -> int:
     return end.value.code
 
 
-@pytest.mark.parametrize("error", [ValueError("of a\nkind"), Panic("of a kind")])
+@pytest.mark.parametrize("error", [ValueError("a\nb"), Panic("a"), ModuleNotFoundError(name="x")])
 def test_what_nobody_thought_of(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
     """It is told in one line with its place, and has the status of a failure."""
     with pytest.raises(SystemExit) as end, report_failures():

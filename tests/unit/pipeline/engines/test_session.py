@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 
 
 def test_java_is_missing(tmp_path: Path) -> None:
-    """Without Java there is one line that says what to do."""
+    """Without Java there is one line that says what to do; JAVA_HOME or the path has it."""
     with pytest.raises(Missing, match="--engine local"):
-        session.check_java({"PATH": str(tmp_path)})
+        session.check_java({"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
+
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.touch(0o755)
+    session.check_java({"PATH": "", "JAVA_HOME": str(tmp_path)})
+    session.check_java({"PATH": str(java.parent)})
 
 
 def test_the_users_settings_go_before_ours(tmp_path: Path) -> None:
@@ -36,6 +42,10 @@ def test_the_users_settings_go_before_ours(tmp_path: Path) -> None:
     assert "spark.ui.enabled" not in found
     assert "spark.log.level" not in found
     assert found["spark.sql.session.timeZone"] == "UTC"
+    assert "spark.driver.host" not in found
+    here = session.settings("local[2]", 2, variables | {session.ARCHIVE_VARIABLE: "/no/a.jsa"})
+    assert here["spark.driver.host"] == "127.0.0.1"
+    assert here["spark.driver.extraJavaOptions"] == "-XX:ArchiveClassesAtExit=/no/a.jsa"
 
 
 def test_what_workers_get(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ def test_the_life_of_a_finding() -> None:
     assert accepted.findings["broad:1"].state(LATER) == "ACCEPTED"
     assert accepted.findings["broad:1"].state(LATER + timedelta(days=1)) == "EXPIRED"
     assert gone.findings["broad:1"].resolved == LATER
+    assert follow(gone, {}, LATER + timedelta(days=1)).findings == gone.findings
     assert gone.findings["broad:1"].state(LATER) == "RESOLVED"
     assert again.findings["broad:1"].resolved is None
     assert again.findings["broad:1"].first_seen == DAY

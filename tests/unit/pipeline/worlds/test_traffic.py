@@ -38,7 +38,7 @@ def test_answers_are_the_engines() -> None:
 
 def test_events_do_not_depend_on_chunks() -> None:
     """The same events come whatever the chunk, in the order of time, within the days."""
-    count, chunk = 10_000, 999
+    count, chunk = 70_000, 7_000
     whole = joined(list(events(small(), count, begin_ms=5 * DAY_MS, days=2)))
 
     parts = list(events(small(), count, begin_ms=5 * DAY_MS, days=2, chunk=chunk))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
 
 from doorkeeper_pipeline.worlds.lines import tails_of
 from doorkeeper_pipeline.worlds.shape import SMALL
@@ -15,8 +20,7 @@ from doorkeeper_pipeline.worlds.writing import (
     write_log,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
+OPEN: dict[str, Any] = {".gz": gzip.open, ".zst": zstandard.open}
 
 
 @cache
@@ -24,19 +28,29 @@ def small() -> World:
     return world_of(SMALL)
 
 
-def test_a_log_holds_the_events_in_order(tmp_path: Path) -> None:
-    """The files one after the other are the lines of all events, each with its moment."""
-    written = write_log(small(), tmp_path, Log(era="E", lines=1_001, files=3, days=2))
+@pytest.mark.parametrize(("lines", "compressed"), [(1_001, ""), (1_001, ".gz"), (2, ".zst")])
+def test_a_log_holds_the_events_in_order(tmp_path: Path, lines: int, compressed: str) -> None:
+    """The files one after the other are the lines of all events; no file is empty."""
+    log = Log(era="E", lines=lines, files=3, days=2, compressed=compressed)
+
+    written = write_log(small(), tmp_path, log)
 
     tails = list(tails_of(small(), "E"))
     expected = [
         moment_text(at_ms) + tails[row]
-        for part in events(small(), 1_001, begin_ms=BEGIN_MS, days=2)
+        for part in events(small(), lines, begin_ms=BEGIN_MS, days=2)
         for row, at_ms in zip(part.rows.tolist(), part.at_ms.tolist(), strict=True)
     ]
-    assert b"".join(each.read_bytes() for each in written.paths) == "".join(expected).encode()
-    assert written.counts.sum() == 1_001
+    contents = list(map(content_of, written.paths))
+    assert b"".join(contents) == "".join(expected).encode()
+    assert all(contents)
+    assert written.counts.sum() == lines
     assert written.size_bytes == sum(each.stat().st_size for each in tmp_path.iterdir())
+
+
+def content_of(path: Path) -> bytes:
+    with OPEN.get(path.suffix, open)(path, "rb") as file:
+        return bytes(file.read())
 
 
 def moment_text(at_ms: int) -> str:
