@@ -260,7 +260,7 @@ def inputs(function: F) -> F:
             multiple=True,
             metavar="PATH",
             help="A file, a folder or a pattern: Doorkeeper's audit log, kafka-authorizer.log,"
-            " Redpanda's or Confluent's audit log; .gz and .zst too. Also a topic,"
+            " Redpanda's or Confluent's audit log; compressed ones too. Also a topic,"
             " kafka://host:9092/topic; with Spark any address such as s3a://bucket/logs. May be"
             " repeated.",
         ),

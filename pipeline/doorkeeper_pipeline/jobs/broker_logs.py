@@ -26,7 +26,7 @@ FEW_DAYS = 3
 """A name with fewer days is no log by itself: chunks in object stores have random names."""
 
 _DATE = re.compile(r"[./_-]?\d{4}([./_-]?)\d\d\1\d\d(?:[T./_-]\d\d(?!\d))*(?=\D|\Z)")
-_ROTATION = re.compile(r"(?:\.\d{1,6})?(?:\.(?:gz|zst))?\Z")
+_ROTATION = re.compile(r"(?:\.\d{1,6})?(?:\.(?:gz|zst|bz2|xz))?\Z")
 _DAY = len("2026-11-22")
 
 
@@ -54,7 +54,7 @@ def broker_logs(files: Iterable[File]) -> tuple[BrokerLog, ...] | None:
 
 
 def name_of(path: str) -> str:
-    """Return a path without the dates and numbers of rotations, and without .gz and .zst."""
+    """Return a path without the dates and numbers of rotations, and without .gz and the like."""
     return _ROTATION.sub("", _DATE.sub("", path))
 
 

@@ -25,9 +25,11 @@ from doorkeeper_pipeline.sources import (
     reading,
     trail,
 )
+from doorkeeper_pipeline.sources.clocks import zone_in_doubt
 from doorkeeper_pipeline.sources.files import identify
 from doorkeeper_pipeline.sources.parsed import sum_parts
 from doorkeeper_pipeline.sources.possible_principals import unread_in
+from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, form_of
 from doorkeeper_pipeline.sources.slices import SLICE_BYTES, slices
 from doorkeeper_pipeline.tables import contents, places
 from doorkeeper_pipeline.tables.delta import DataFile, write_part
@@ -159,11 +161,23 @@ def _write_range(task: ReadTask, here: ReadTask) -> ReadResult:
         for number, parsed in enumerate(parse_parts(here)):
             results.append(_write_rows(task, parsed, number))
         _check_same(here)
+        if task.start == 0:
+            results.append(_doubts(here))
     except PipelineError as error:
         failure = str(error)
     except OSError as error:
         failure = f"{here.path}: {error.strerror}"
     return _sum_results(task.file_id, results, failure.replace(here.path, task.path))
+
+
+def _doubts(task: ReadTask) -> ReadResult:
+    """Return a warning if the times of a file's collector contradict the zone."""
+    if task.source != authorizer_log.SOURCE:
+        return ReadResult(file_id=task.file_id)
+    beginning = reading.head(Path(task.path), task.how, HEAD_BYTES)
+    form = form_of(beginning, task.pattern)
+    doubt = "" if form is None else zone_in_doubt(beginning, form, task.zone)
+    return ReadResult(file_id=task.file_id, warnings=((doubt, 1),) if doubt else ())
 
 
 def _sum_results(file_id: str, results: Sequence[ReadResult], failure: str) -> ReadResult:
@@ -194,7 +208,9 @@ def read_records(task: ReadTask, lines: RecordLines) -> ReadResult:
     """Read records of a topic as lines: the function of ``Engine.over_records``."""
     try:
         parsed = parse(replace(task, path=str(lines.path)))
-        return _write_rows(task, by_offsets(parsed, lines))
+        result = _write_rows(task, by_offsets(parsed, lines))
+        doubts = _doubts(replace(task, path=str(lines.path)))
+        return _sum_results(task.file_id, [result, doubts], "")
     except (PipelineError, OSError) as error:
         text = str(error).replace(str(lines.path), task.path)
         return ReadResult(file_id=task.file_id, failure=text)
@@ -203,14 +219,18 @@ def read_records(task: ReadTask, lines: RecordLines) -> ReadResult:
 def by_offsets(parsed: Parsed, lines: RecordLines) -> Parsed:
     """Return the content with offsets of records in place of those of bytes.
 
-    Of the bad lines of a record the first one is kept; all are counted. Records without a value
-    are lines without a decision.
+    The bad lines of a record are one row, with the reason of the first; all are counted. Records
+    without a value are lines without a decision.
     """
     offsets = [lines.offset_at(place) for place in parsed.quarantine["byte_offset"]]
-    quarantine = parsed.quarantine.with_columns(byte_offset=pl.Series(offsets, dtype=pl.Int64))
+    quarantine = (
+        parsed.quarantine.with_columns(byte_offset=pl.Series(offsets, dtype=pl.Int64))
+        .group_by("byte_offset", maintain_order=True)
+        .agg(pl.col("byte_length", "reason").first(), pl.col("text").str.join("\n"))
+    )
     return replace(
         parsed,
-        quarantine=quarantine.unique("byte_offset", keep="first", maintain_order=True),
+        quarantine=quarantine,
         lines=parsed.lines + lines.empty,
         ignored=parsed.ignored + lines.empty,
     )

@@ -2,9 +2,10 @@
 
 files             the input files, and the identity of each
 recognising       the source of a file
-envelopes         JSON and prefixes that collectors put around lines and records
+envelopes         what collectors and commands put around lines and records
 layouts           layouts of log4j, log4j2 and JSON
 times             times of logs in any form
+clocks            times of collectors that contradict the zone
 records           records of a log in another layout than Kafka's
 reading           bytes of a file, compressed or not, in pieces
 slices            ranges of a large file for tasks, cut where a record ends

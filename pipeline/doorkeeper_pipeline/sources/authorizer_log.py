@@ -35,12 +35,12 @@ from doorkeeper.acl.formats.authorizer_message import (
 )
 from doorkeeper.acl.model import AclOperation
 from doorkeeper_pipeline.errors import Damaged
+from doorkeeper_pipeline.sources.envelopes import PLAIN
 from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
     QUARANTINE,
     TEXT_MAX,
     TIME_MARK,
-    TIME_MAX_US,
     Parsed,
     breakage,
     join_pieces,
@@ -48,8 +48,9 @@ from doorkeeper_pipeline.sources.parsed import (
     sum_decisions,
 )
 from doorkeeper_pipeline.sources.reading import RECORD_BYTES_MAX, blocks, part_bytes
-from doorkeeper_pipeline.sources.recognising import form_of_file
+from doorkeeper_pipeline.sources.recognising import AUTHORIZER_LOG, form_of_file
 from doorkeeper_pipeline.sources.records import records
+from doorkeeper_pipeline.sources.times import utc_of_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
     from doorkeeper_pipeline.sources.records import Records
 
-SOURCE = "authorizer-log"
+SOURCE = AUTHORIZER_LOG
 _END = END.encode()
 OPERATIONS = tuple(each.name for each in AclOperation if each.value > AclOperation.ALL.value)
 BOUNDARY = re.compile(rb" \(kafka\.authorizer\.logger\)\r?\n")
@@ -67,7 +68,6 @@ BOUNDARY = re.compile(rb" \(kafka\.authorizer\.logger\)\r?\n")
 
 _DECIDED = re.compile(r"Principal = .*? is (?:Allowed|Denied) [Oo]peration = ", re.DOTALL)
 _NAMED = re.compile(_DECIDED.pattern + r"\w+ from host = \S+ on resource = \w+:", re.DOTALL)
-_TIME = "%Y-%m-%d %H:%M:%S,%3f"
 TIME_AT, TIME_LENGTH = 1, 23
 REST_AT = 26
 """Where the level begins."""
@@ -170,7 +170,7 @@ def parse_parts(
     """
     form = form_of_file(path, how, SOURCE, pattern)
     size = part_bytes(how)
-    if form.envelope or form.layout:
+    if form.envelope != PLAIN or form.layout:
         yield from _parse_records(records(path, how, form, start, end), zone, size)
         return
     regular: list[_Frame] = []
@@ -457,7 +457,7 @@ def _plain_messages(groups: pl.DataFrame) -> pl.DataFrame:
 def _decisions(grouped: pl.DataFrame, zone: str) -> pl.DataFrame:
     """Return the messages of minutes as decisions; times that are none in the zone are null."""
     utc = {
-        name: _utc(pl.col(column), zone)
+        name: utc_of_zone(pl.col(column), zone)
         for name, column in (("first_ts", "first"), ("last_ts", "last"))
     }
     return grouped.with_columns(**utc).with_columns(
@@ -470,20 +470,6 @@ def _decisions(grouped: pl.DataFrame, zone: str) -> pl.DataFrame:
         first_ts=pl.min_horizontal("first_ts", "last_ts"),
         last_ts=pl.max_horizontal("first_ts", "last_ts"),
         local_minute=pl.col("minute"),
-    )
-
-
-def _utc(text: pl.Expr, zone: str) -> pl.Expr:
-    """Return times of a zone as UTC; null where the zone, or an age of computers, has no such."""
-    local = text.str.to_datetime(_TIME, time_unit="us", strict=False)
-    # A day of room on both sides: some years are none to a library of time zones.
-    day_us = 86_400_000_000
-    known = local.dt.epoch("us").is_between(day_us, TIME_MAX_US - day_us)
-    return (
-        pl.when(known)
-        .then(local)
-        .dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
-        .dt.convert_time_zone("UTC")
     )
 
 

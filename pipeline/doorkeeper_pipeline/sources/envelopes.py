@@ -1,130 +1,251 @@
-r"""Envelopes, which collectors put around each line of a log, or each record of a topic.
+r"""What collectors and commands put around each line of a log, or each record of a topic.
 
-docker   {"log":"<line>\n","stream":"stdout","time":"2026-10-21T13:54:30.714123456Z"}
-cri      2026-10-21T13:54:30.714123456Z stdout F <line>
-record   {"topic":...,"partition":0,"offset":5,...,"payload":"<record>"}, as kcat -J writes it,
-         or {"schema":...,"payload":<record>}, as the JsonConverter of Kafka Connect does
-shipped  {"log":"<line>",...}, {"message":...}, {"MESSAGE":...} or {"line":...}, as Fluent Bit,
-         Filebeat, Vector, journalctl -o json and Promtail write lines that they do not parse
-syslog   Oct 21 13:54:30 host kafka[812]: <line>, as journalctl and syslog servers do
+    object  {"log":"<line>\n","stream":...}  a text in an object of JSON, by the table ``PATHS``
+    field   "message": "<line>",             JSON of several lines; its other lines are left out
+    export  MESSAGE=<line>                   ``journalctl -o export``; its other lines are left out
+    cri     2026-10-21T13:54:30.7Z stdout F <line>
+    prefix  k-0 kafka <line>                 any text before a record: of kubectl, stern, compose,
+                                             grep, syslog; also with colours, or in quotes
+
+An envelope is recognised once for a file. A prefix may stand within another envelope.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-PLAIN, DOCKER, CRI, RECORD, SHIPPED, SYSLOG = "", "docker", "cri", "record", "shipped", "syslog"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
+PREFIX_MAX = 400
+"""Characters before a record, at most."""
+
+OBJECT, FIELD, EXPORT, CRI = "object", "field", "export", "cri"
+
+PATHS: tuple[tuple[str, str], ...] = (
+    ("log", "Docker, Fluent Bit"),
+    ("event.original", "Elastic"),
+    ("message", "Filebeat, Vector"),
+    ("MESSAGE", "journalctl -o json"),
+    ("line", "Promtail, logcli"),
+    ("payload", "kcat -J, the JsonConverter of Kafka Connect"),
+    ("logEvents[].message", "a subscription of CloudWatch Logs, as Firehose writes it"),
+    ("events[].message", "aws logs filter-log-events"),
+    ("_source.event.original", "Elastic's search"),
+    ("_source.message", "Elastic's search"),
+    ("hits.hits[]._source.event.original", "Elastic's search"),
+    ("hits.hits[]._source.message", "Elastic's search"),
+    ("result._raw", "Splunk's export"),
+    ("_raw", "Splunk"),
+    ("textPayload", "Google Cloud Logging"),
+    ("jsonPayload.message", "Google Cloud Logging"),
+    ("short_message", "GELF"),
+    ("full_message", "GELF"),
+    ("attributes.message", "Datadog"),
+    ("attributes.attributes.message", "Datadog"),
+    ("content.message", "Datadog"),
+    ("body.stringValue", "OTLP"),
+    ("body", "OTLP"),
+    ("resourceLogs[].scopeLogs[].logRecords[].body.stringValue", "OTLP"),
+    ("properties.log", "Azure Monitor"),
+    ("LogMessage", "Azure Monitor"),
+)
+"""Where the text of a record is in an object, in the order in which they are tried, and of whom."""
+
+_TIMES = ("@timestamp", "timestamp", "time", "date", "_time", "__REALTIME_TIMESTAMP")
+"""Fields beside the text that have the time of a collector."""
+
+ZONED_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+_FIELDS = frozenset(path.rpartition(".")[2].removesuffix("[]") for path, _ in PATHS)
+_FIELD = re.compile(r'\s*"(\w+)"\s*:\s*("(?:[^"\\]|\\.)*")\s*[,}\]]*\s*\Z')
+_EXPORT = "MESSAGE="
 _CRI = re.compile(
-    rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d) (?:stdout|stderr) ([FP]) "
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d)) (?:stdout|stderr) ([FP]) ", re.ASCII
 )
-_MARKS = (
-    (DOCKER, {"log", "stream", "time"}),
-    (RECORD, {"topic", "partition", "offset", "payload"}),
-    (RECORD, {"schema", "payload"}),
-)
-_FIELDS = ("log", "message", "MESSAGE", "line")
-"""The fields in which collectors write a line."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_QUOTED = re.compile(r'((?:[^"]|"")*)"(?:,.*|\s*)\Z', re.DOTALL)
+_BLANK = re.compile(r"\s*")
+_RECORD_BEGIN = re.compile(r'\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\{\s*"')
+_DIGITS = re.compile(r"\d+")
 
-_SYSLOG = re.compile(
-    rb"(?:<\d{1,3}>)?(?:"
-    rb"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
-    rb"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d))"
-    rb" \S+ [^\s:\[]+(?:\[\d+\])?: "
-    rb"|1 (?:\S+ ){5}(?:-|\[.*?\]) )"
-)
-_BEGIN = re.compile(r"\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:|\{)")
-"""How a record begins: a text that does not may be a message, whose time is in another field."""
+
+class Envelope(NamedTuple):
+    """The envelope of the lines of a file: its kind, and the place of the text in an object.
+
+    ``begin`` is an expression of the beginning of a record; what stands before it is a prefix.
+    Empty: there is none.
+    """
+
+    kind: str = ""
+    path: str = ""
+    begin: str = ""
+
+
+PLAIN = Envelope()
 
 
 class Unwrapped(NamedTuple):
     """The content of a line.
 
     ``partial``: its rest is in the next line. ``identity`` names a record of a topic by its place.
+    ``time`` is when the collector had it, in ISO 8601 or as a number, empty where it does not say.
     """
 
-    content: bytes
+    content: str
     partial: bool = False
     identity: str = ""
+    time: str = ""
 
 
-def kind_of(line: bytes) -> str:
-    """Return the kind of envelope around a line; PLAIN if it is the line of a log itself."""
-    if _CRI.match(line):
-        return CRI
-    prefix = _SYSLOG.match(line)
-    if prefix is not None and _BEGIN.match(line[prefix.end() :].decode("utf-8", "replace")):
-        return SYSLOG
-    if line.lstrip().startswith(b"{"):
+def envelopes_of(line: str) -> Iterator[Envelope]:
+    """Yield the envelopes that may be around a line, but for prefixes; the innermost come first."""
+    if line.lstrip().startswith(("{", "[")):
         try:
-            content = _object(line)
+            objects = list(_objects(line))
         except ValueError:
-            return PLAIN
-        for kind, marks in _MARKS:
-            if marks <= content.keys():
-                return kind
-        text = _line_of(content)
-        if text is not None and _BEGIN.match(text):
-            return SHIPPED
-    return PLAIN
+            objects = []
+        for path, _ in PATHS:
+            if any(_values(each, path) for each in objects):
+                yield Envelope(OBJECT, path)
+    if _CRI.match(line):
+        yield Envelope(CRI)
+    if line.startswith(_EXPORT):
+        yield Envelope(EXPORT)
+    field = _FIELD.match(line)
+    if field and field[1] in _FIELDS:
+        yield Envelope(FIELD, field[1])
+    yield PLAIN
 
 
-def unwrap(kind: str, line: bytes) -> Unwrapped:
-    """Return the content of a line.
+def unwrap(envelope: Envelope, line: str) -> list[Unwrapped]:
+    """Return the contents of a line, with their prefixes; none where it is a line of another field.
 
     Raises:
         ValueError: the line is not of that kind.
 
     """
-    if kind == PLAIN:
-        return Unwrapped(line)
-    if kind == CRI:
+    if envelope.kind == CRI:
         found = _CRI.match(line)
         if found is None:
             raise ValueError("expected is 'time stdout F line', as container runtimes write it")
-        return Unwrapped(line[found.end() :], found[1] == b"P")
-    if kind == SYSLOG:
-        prefix = _SYSLOG.match(line)
-        if prefix is None:
-            raise ValueError("expected is 'time host program[number]: line', as in syslog")
-        return Unwrapped(line[prefix.end() :])
-    content = _object(line)
-    if kind == DOCKER:
-        text = content.get("log")
-        if not isinstance(text, str):
-            raise ValueError("log: expected is a text, as Docker writes it")
-        return Unwrapped(text.removesuffix("\n").encode(), not text.endswith("\n"))
-    if kind == SHIPPED:
-        text = _line_of(content)
-        if text is None:
-            raise ValueError(f"found none of the fields {', '.join(_FIELDS)}, as collectors write")
-        # Fluent Bit says by P that a container runtime cut the line.
-        return Unwrapped(text.removesuffix("\n").encode(), content.get("logtag") == "P")
-    return Unwrapped(_payload(content), identity=_place(content))
+        return [Unwrapped(line[found.end() :], found[2] == "P", time=found[1])]
+    if envelope.kind == EXPORT:
+        if line.strip() == _EXPORT[:-1]:
+            raise ValueError("a message in binary form: write it with journalctl -o json")
+        is_text = line.startswith(_EXPORT)
+        return [Unwrapped(line.removeprefix(_EXPORT))] if is_text else []
+    if envelope.kind == FIELD:
+        field = _FIELD.match(line)
+        if field is None or field[1] != envelope.path:
+            return []
+        return [Unwrapped(str(json.loads(field[2])).removesuffix("\n"))]
+    if envelope.kind != OBJECT:
+        return [Unwrapped(line)]
+    contents = [each for one in _objects(line) for each in _contents(one, envelope.path)]
+    if not contents:
+        raise ValueError(f"found no text in the field {envelope.path} of a JSON object")
+    return contents
 
 
-def _line_of(content: dict[str, Any]) -> str | None:
-    texts = (content.get(name) for name in _FIELDS)
-    return next((each for each in texts if isinstance(each, str)), None)
+def records_behind(text: str) -> Iterator[str]:
+    """Yield what may be a record behind a prefix of a text."""
+    plain = _COLOUR.sub("", text)
+    for found in _RECORD_BEGIN.finditer(plain, 0, PREFIX_MAX):
+        if found.start() or plain != text:
+            yield _cut(plain, found.start())[1]
 
 
-def _object(line: bytes) -> dict[str, Any]:
-    found = msgspec.json.decode(line)
+def without_prefix(begin: str, text: str) -> tuple[str, str] | None:
+    """Return the prefix of a record, and the record; None where none begins in the text."""
+    plain = _COLOUR.sub("", text)
+    found = re.compile(begin).search(plain, 0, PREFIX_MAX)
+    return None if found is None else _cut(plain, found.start())
+
+
+def continuation(prefix: str, line: str) -> str | None:
+    """Return a line without a prefix that differs in its numbers alone; None if it has another."""
+    plain = _COLOUR.sub("", line)
+    shape = r"\d+".join(map(re.escape, _DIGITS.split(prefix)))
+    found = re.match(shape, plain)
+    return None if found is None else plain[found.end() :]
+
+
+def _cut(text: str, at: int) -> tuple[str, str]:
+    """Return a prefix and the rest; without the quotes, where it is quoted."""
+    prefix, rest = text[:at], text[at:]
+    quoted = _QUOTED.match(rest) if prefix.endswith('"') else None
+    return prefix, quoted[1].replace('""', '"') if quoted else rest
+
+
+def _objects(line: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a line: one, those of an array, or several without a break.
+
+    Raises:
+        ValueError: it has anything else.
+
+    """
+    try:
+        found = list(_values_of(line))
+    except RecursionError as error:
+        raise ValueError("JSON that is nested too deep") from error
+    for each in found:
+        for one in each if isinstance(each, list) else [each]:
+            if not isinstance(one, dict):
+                raise ValueError("expected is a JSON object")  # noqa: TRY004  a bad line, as others
+            yield one
+
+
+def _values_of(line: str) -> Iterator[Any]:
+    try:
+        yield msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        yield from _following(line)
+
+
+def _following(line: str) -> Iterator[Any]:
+    decoder = json.JSONDecoder()
+    at = _after_blanks(line, 0)
+    while at < len(line):
+        found, at = decoder.raw_decode(line, at)
+        yield found
+        at = _after_blanks(line, at)
+
+
+def _after_blanks(line: str, at: int) -> int:
+    found = _BLANK.match(line, at)
+    return at if found is None else found.end()
+
+
+def _contents(found: dict[str, Any], path: str) -> list[Unwrapped]:
+    identity = _place(found) if path == "payload" else ""
+    contents = []
+    for parent, value in _values(found, path):
+        text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        # Fluent Bit says by P that a container runtime cut the line, Docker by no line break.
+        is_docker = path == "log" and {"stream", "time"} <= parent.keys() and "logtag" not in parent
+        partial = parent.get("logtag") == "P" or (is_docker and not text.endswith("\n"))
+        time = next((str(parent[name]) for name in _TIMES if parent.get(name)), "")
+        contents.append(Unwrapped(text.removesuffix("\n"), partial, identity, time))
+    return contents
+
+
+def _values(found: object, path: str) -> list[tuple[dict[str, Any], str | dict[str, Any]]]:
+    """Return the texts and objects at a path, each with the object that it is in."""
+    name, _, rest = path.partition(".")
     if not isinstance(found, dict):
-        raise ValueError("expected is a JSON object")  # noqa: TRY004  a bad line, as others
-    return found
-
-
-def _payload(content: dict[str, Any]) -> bytes:
-    payload = content.get("payload")
-    if isinstance(payload, str):
-        return payload.encode()
-    if isinstance(payload, dict):
-        return msgspec.json.encode(payload)
-    raise ValueError("payload: expected is a text or an object")
+        return []
+    value = found.get(name.removesuffix("[]"))
+    if name.endswith("[]"):
+        each = value if isinstance(value, list) else []
+        return [pair for one in each for pair in _values(one, rest)]
+    if rest and path not in found:
+        return _values(value, rest)
+    value = found.get(path)
+    return [(found, value)] if isinstance(value, (str, dict)) else []
 
 
 def _place(content: dict[str, Any]) -> str:

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading
-from doorkeeper_pipeline.sources.recognising import HEAD_BYTES, SOURCES, form_of
+from doorkeeper_pipeline.sources.recognising import (
+    HEAD_BYTES,
+    SOURCES,
+    describe_unknown,
+    foreign_decisions,
+    form_of,
+)
 from doorkeeper_pipeline.tables.source_file import SourceFile
 
 if TYPE_CHECKING:
@@ -91,12 +97,14 @@ def identify(path: Path, source: str | None = None, pattern: str = "") -> Source
         return None  # as a log is that was rotated, and compressed, before anything was written
     if beginning.startswith(reading.UTF_16):
         raise Unreadable(f"{path}: found UTF-16; expected is UTF-8: convert it with iconv")
+    if foreign := foreign_decisions(beginning):
+        raise Unreadable(f"{path}: {foreign}")
     form = None if source else form_of(beginning, pattern)
     if form is None and source is None:
         raise Unreadable(
-            f"{path}: nothing in its first {HEAD_BYTES // 1024} kB tells what it is; name the logs"
-            " by a pattern that leaves it out, or say what it is: --pattern with the layout of"
-            f" log4j, --source {'|'.join(SOURCES)}"
+            f"{path}: nothing in its first {HEAD_BYTES // 1024} kB tells what it is"
+            f" ({describe_unknown(beginning)}); name the logs by a pattern that leaves it out, or"
+            f" say what it is: --pattern with the layout of log4j, --source {'|'.join(SOURCES)}"
         )
     return SourceFile(
         path=str(path.absolute()),

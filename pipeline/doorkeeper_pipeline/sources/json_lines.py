@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from doorkeeper_pipeline.errors import Damaged
-from doorkeeper_pipeline.sources.envelopes import unwrap
+from doorkeeper_pipeline.sources.envelopes import PLAIN, Envelope, unwrap, without_prefix
 from doorkeeper_pipeline.sources.parsed import (
     DECISIONS,
     TIME_MARK,
@@ -165,18 +165,31 @@ class _Reading(NamedTuple):
 
     source: str
     adapter: Callable[[bytes], Line]
-    envelope: str
+    envelope: Envelope
     seen: set[str]
 
-    def line(self, text: bytes) -> Content:
-        """Return the decisions of a line; None for one that was delivered before."""
-        unwrapped = unwrap(self.envelope, text)
-        found = self.adapter(unwrapped.content)
+    def contents(self, line: bytes) -> list[Content]:
+        """Return the decisions of the events of a line, which is one in most envelopes.
+
+        Raises:
+            ValueError: it cannot be read.
+
+        """
+        if self.envelope == PLAIN:
+            return [self._content(line, "")]
+        found = unwrap(self.envelope, line.decode("utf-8"))
+        return [self._content(self._event(each.content), each.identity) for each in found]
+
+    def _event(self, text: str) -> bytes:
+        found = without_prefix(self.envelope.begin, text) if self.envelope.begin else ("", text)
+        return (found[1] if found else text).encode()
+
+    def _content(self, event: bytes, place: str) -> Content:
+        """Return the decisions of an event; None for one that was delivered before."""
+        found = self.adapter(event)
         # The sender may repeat an event, which then has another place in the topic.
         identity, content = (
-            (found.identity or unwrapped.identity, found.decided)
-            if isinstance(found, Once)
-            else (unwrapped.identity, found)
+            (found.identity or place, found.decided) if isinstance(found, Once) else (place, found)
         )
         if identity in self.seen:
             return None
@@ -193,11 +206,14 @@ def _parse(offset: int, block: bytes, reading: _Reading) -> Parsed:
         if line.strip():
             lines += 1
             try:
-                found = reading.line(line)
+                contents = reading.contents(line)
             except ValueError as error:
                 text = line.decode("utf-8", "replace")
                 bad.append((offset, len(line), _one_line(error), text))
+                contents = []
             else:
+                lines += len(contents) - 1
+            for found in contents:
                 match found:
                     case Missing(count):
                         missing += count

@@ -103,7 +103,7 @@ class Layout(NamedTuple):
         return not self.record
 
 
-JSON = Layout("JSON", "", "", "")
+JSON = Layout("JSON", "", r'\{\s*"', "")
 
 
 def compile_pattern(pattern: str) -> Layout:
@@ -147,26 +147,32 @@ def compile_pattern(pattern: str) -> Layout:
     return Layout(pattern, rf"(?s)\A{''.join(parts)}\z", rf"\A{begin}", time)
 
 
-def detect(texts: Iterable[str], pattern: str = "") -> Layout | None:
-    """Return the layout of some lines: that of the authorizer's, else of any that one fits.
+def known(pattern: str = "") -> list[Layout]:
+    """Return the layouts that are tried, the one of a pattern first.
 
     Raises:
         PipelineError: the pattern is none.
 
     """
-    layouts = [compile_pattern(each) for each in (pattern, *KNOWN) if each]
+    return [compile_pattern(each) for each in (pattern, *KNOWN) if each]
+
+
+def fitting(text: str, among: Iterable[Layout]) -> tuple[Layout, bool] | None:
+    """Return the layout of a record, and whether the record is one of the authorizer for certain.
+
+    It is that of the authorizer's, else of any that fits; None if none does.
+    """
     any_fit: Layout | None = None
-    for text in texts:
-        for layout in layouts:
-            found = expression(layout).match(text.rstrip("\r"))
-            if found is None:
-                continue
-            values = found.groupdict()
-            if is_authorizer(values.get("logger"), values["message"]):
-                return layout
-            # Without a logger and the words of the authorizer anything might be a message.
-            any_fit = any_fit or (layout if values.get("logger") else None)
-    return any_fit
+    for layout in among:
+        found = expression(layout).match(text.rstrip("\r"))
+        if found is None:
+            continue
+        values = found.groupdict()
+        if is_authorizer(values.get("logger"), values["message"]):
+            return layout, True
+        # Without a logger and the words of the authorizer anything might be a message.
+        any_fit = any_fit or (layout if values.get("logger") else None)
+    return None if any_fit is None else (any_fit, False)
 
 
 def is_authorizer(logger: str | None, message: str) -> bool:
@@ -187,15 +193,23 @@ def json_record(line: bytes) -> tuple[str, str, str, str] | None:
         found = msgspec.json.decode(line)
     except msgspec.DecodeError:
         return None
-    if not isinstance(found, dict) or not isinstance(found.get("message"), str):
+    if not isinstance(found, dict):
         return None
-    time = _json_time(found)
-    logger = _first(found, "loggerName", "logger_name", "logger", "log.logger", "name")
-    level = _first(found, "level", "log.level", "severity")
-    if time is None or logger is None or level is None:
+    time, level = _json_time(found), _json_level(found)
+    message, logger = _first(found, *_MESSAGES), _first(found, *_LOGGERS)
+    if time is None or level is None or message is None or logger is None:
         return None
-    return time, level, found["message"], logger
+    return time, level, message, logger
 
+
+_MESSAGES = ("message", "short_message")
+_LOGGERS = ("loggerName", "logger_name", "logger", "log.logger", "name", "_logger", "_loggerName")
+_LEVELS = ("level", "log.level", "severity")
+_SYSLOG_LEVELS = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "WARN", "INFO", "DEBUG")
+"""The levels of GELF, which has the numbers of syslog."""
+
+_SECONDS = ((1e11, 1_000_000), (1e14, 1_000), (1e17, 1))
+"""Microseconds of the unit of a time that is a number below a size; a larger one is of ns."""
 
 _EXPRESSIONS = {
     "level": r" *(?P<level>[A-Z]+) *",
@@ -265,10 +279,23 @@ def _json_time(found: dict[str, Any]) -> str | None:
         if isinstance(seconds, int) and isinstance(nanos, int):
             return _of_us(seconds * 1_000_000 + nanos // 1000)
         return None
-    for name in ("timeMillis", "epochMillis"):
-        if isinstance(found.get(name), int):
-            return _of_us(found[name] * 1000)
+    for name in ("timeMillis", "epochMillis", "timestamp", "time", "@timestamp"):
+        if isinstance(found.get(name), (int, float)) and not isinstance(found[name], bool):
+            return number_time(found[name])
     return _first(found, "@timestamp", "timestamp", "time", "instant")
+
+
+def _json_level(found: dict[str, Any]) -> str | None:
+    level = found.get("level")
+    if isinstance(level, int) and 0 <= level < len(_SYSLOG_LEVELS):
+        return _SYSLOG_LEVELS[level]
+    return _first(found, *_LEVELS)
+
+
+def number_time(number: float) -> str | None:
+    """Return a time that is a number, of seconds, ms, us or ns by its size, as ISO 8601."""
+    unit = next((us for below, us in _SECONDS if abs(number) < below), 0.001)
+    return _of_us(round(number * unit))
 
 
 def _of_us(us: int) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,13 +43,16 @@ def part_bytes(how: str) -> int:
     return UNPACKED_PART_BYTES if how else PART_BYTES
 
 
+_MAGIC = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
+XZ_BYTES_MAX = 256 << 20
+"""Memory that unpacking xz may take; its own highest level takes 65 MB."""
+
+
 def compression(path: Path) -> str:
-    """Return gz, zst or nothing, by the file's first bytes."""
+    """Return gz, zst, bz2, xz or nothing, by the file's first bytes."""
     with opened_raw(path) as file:
-        start = file.read(4)
-    if start.startswith(b"\x1f\x8b"):
-        return "gz"
-    return "zst" if start == b"\x28\xb5\x2f\xfd" else ""
+        start = file.read(6)
+    return next((how for magic, how in _MAGIC.items() if start.startswith(magic)), "")
 
 
 @contextmanager
@@ -71,7 +76,7 @@ def opened_raw(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_file(path: Path, how: str) -> Iterator[IO[bytes]]:
-    """Open a file, uncompressed by ``how``: gz, zst or nothing.
+    """Open a file, uncompressed by ``how``: gz, zst, bz2, xz or nothing.
 
     Raises:
         Damaged: it ends inside of its compression, or is broken.
@@ -83,11 +88,11 @@ def open_file(path: Path, how: str) -> Iterator[IO[bytes]]:
             if how == "gz":
                 with gzip.GzipFile(fileobj=raw) as unpacked:
                     yield cast("IO[bytes]", _Ungz(unpacked))
-            elif how == "zst":
-                yield cast("IO[bytes]", _Unzst(raw, path))
+            elif how:
+                yield cast("IO[bytes]", _Unpacked(raw, path, how))
             else:
                 yield raw
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
             raise Damaged(f"{path}: damaged {how}: {error}") from error
         except Exception as error:
             if type(error).__name__ == "ZstdError":
@@ -110,16 +115,14 @@ class _Ungz:
         return self._unpacked.read1(size)
 
 
-class _Unzst:
-    """A zst file, uncompressed: the library's own reader says nothing of one that is cut off."""
+class _Unpacked:
+    """A zst, bz2 or xz file, uncompressed, that gives everything before a damage."""
 
-    def __init__(self, raw: IO[bytes], path: Path) -> None:
+    def __init__(self, raw: IO[bytes], path: Path, how: str) -> None:
         """Begin to read."""
-        import zstandard  # noqa: PLC0415  only where it is needed
-
         self._raw = raw
         self._path = path
-        self._new = zstandard.ZstdDecompressor().decompressobj
+        self._how = how
         self._frame: Any = None
         self._packed = b""
         self._unpacked = b""
@@ -128,22 +131,36 @@ class _Unzst:
         """Return bytes, at most so many; none at the end.
 
         Raises:
-            Damaged: the file ends inside of a frame.
+            Damaged: the file ends inside of a frame, or is broken.
 
         """
         while not self._unpacked:
             self._packed = self._packed or self._raw.read(PACKED_BYTES)
             if not self._packed:
                 if self._frame is not None:
-                    raise Damaged(f"{self._path}: damaged zst: the file is cut off")
+                    raise Damaged(f"{self._path}: damaged {self._how}: the file is cut off")
                 return b""
-            self._frame = self._frame or self._new()
-            self._unpacked = self._frame.decompress(self._packed)
+            self._frame = self._frame or _decompressor(self._how)
+            try:
+                self._unpacked = self._frame.decompress(self._packed)
+            except OSError as error:  # bz2's
+                raise Damaged(f"{self._path}: damaged {self._how}: {error}") from error
             self._packed = self._frame.unused_data if self._frame.eof else b""
             if self._frame.eof:
                 self._frame = None
         found, self._unpacked = self._unpacked[:size], self._unpacked[size:]
         return found
+
+
+def _decompressor(how: str) -> Any:  # noqa: ANN401  of three libraries
+    """Return an object that unpacks one frame; of zst a library is imported where it is needed."""
+    if how == "bz2":
+        return bz2.BZ2Decompressor()
+    if how == "xz":
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, XZ_BYTES_MAX)
+    import zstandard  # noqa: PLC0415  only where it is needed
+
+    return zstandard.ZstdDecompressor().decompressobj()
 
 
 def head(path: Path, how: str, size: int) -> bytes:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from doorkeeper_pipeline.sources.envelopes import Envelope
     from doorkeeper_pipeline.sources.layouts import Layout
     from doorkeeper_pipeline.sources.recognising import Form
 
@@ -56,9 +57,13 @@ def records(
 
 
 def _records_in(
-    offset: int, block: bytes, envelope: str, layout: Layout, seen: set[str]
+    offset: int, block: bytes, envelope: Envelope, layout: Layout, seen: set[str]
 ) -> Records:
-    lines, bad, repeated = _unwrap_lines(offset, block, envelope, seen)
+    unwrapping = _Unwrapping(envelope, seen)
+    for line in block.removesuffix(b"\n").split(b"\n"):
+        unwrapping.add_line(offset, line)
+        offset += len(line) + 1
+    lines, bad = unwrapping.texts, unwrapping.bad
     rows = _json_rows(lines) if layout.is_json else _text_rows(lines, layout)
     expected = (
         "a JSON object with time, level, message and logger"
@@ -84,7 +89,7 @@ def _records_in(
         (at, len(text), "the time is none", text)
         for at, text in untimed.select("offset", "text").iter_rows()
     ]
-    ignored = len(found) - len(ours) - len(untimed) + len(blank) + repeated
+    ignored = len(found) - len(ours) - len(untimed) + len(blank) + unwrapping.ignored
     others = Parsed(
         quarantine=quarantine_frame(bad),
         lines=len(bad) + ignored,
@@ -94,36 +99,66 @@ def _records_in(
     return Records(ours, others, is_utc=is_utc)
 
 
-def _unwrap_lines(
-    offset: int, block: bytes, envelope: str, seen: set[str]
-) -> tuple[list[tuple[int, str]], list[tuple[int, int, str, str]], int]:
-    """Return the lines in their envelopes, each with its offset; and how many came again.
+class _Unwrapping:
+    """The texts of the lines of a block, lines that are none, and how many are left out.
 
-    Places of records in a topic are added to those that were seen.
+    Those that came again are left out: places of records in a topic are added to those that were
+    seen. Of several texts in a line each has an offset of its own.
     """
-    lines: list[tuple[int, str]] = []
-    repeated = 0
-    bad: list[tuple[int, int, str, str]] = []
-    begin, parts = 0, b""
-    for line in block.removesuffix(b"\n").split(b"\n"):
+
+    def __init__(self, envelope: Envelope, seen: set[str]) -> None:
+        """Begin a block."""
+        self._envelope = envelope
+        self._seen = seen
+        self._begin, self._part, self._prefix = 0, "", ""
+        self.texts: list[tuple[int, str]] = []
+        self.bad: list[tuple[int, int, str, str]] = []
+        self.ignored = 0
+
+    def add_line(self, offset: int, line: bytes) -> None:
+        """Add the contents of a line."""
+        text = line.decode("utf-8", "surrogateescape").removesuffix("\r")
         try:
-            found = envelopes.unwrap(envelope, line)
-            content = parts + found.content
-            text = content.decode("utf-8").removesuffix("\r")
+            contents = envelopes.unwrap(self._envelope, text)
         except ValueError as error:
-            bad.append((offset, len(line), str(error), line.decode("utf-8", "replace")))
-            parts = b""
+            self._reject(offset, text, str(error))
+            self._part = ""
+            return
+        self.ignored += not contents
+        for number, each in enumerate(contents):
+            self._begin = self._begin if self._part else offset + number
+            self._part += each.content
+            if not each.partial:
+                if each.identity in self._seen:
+                    self.ignored += 1
+                else:
+                    self._add_content(self._begin, self._part)
+                self._seen.update([each.identity] if each.identity else ())
+                self._part = ""
+
+    def _add_content(self, offset: int, content: str) -> None:
+        try:
+            text = content.encode("utf-8", "surrogateescape").decode().removesuffix("\r")
+        except UnicodeDecodeError:
+            self._reject(offset, content, "bytes that are not UTF-8")
+            return
+        begin = self._envelope.begin
+        found = envelopes.without_prefix(begin, text) if begin else ("", text)
+        if found is None:
+            rest = envelopes.continuation(self._prefix, text)
+            if rest is None:
+                self._reject(offset, text, "no record, and its prefix is not the one before")
+                return
+            found = self._prefix, rest
+        self._prefix, text = found
+        self.texts.append((offset, text))
+
+    def _reject(self, offset: int, text: str, reason: str) -> None:
+        raw = text.encode("utf-8", "surrogateescape")
+        if raw.strip():
+            self.bad.append((offset, len(raw), reason, raw.decode("utf-8", "replace")))
         else:
-            begin = begin if parts else offset
-            parts = content if found.partial else b""
-            if found.identity in seen:
-                repeated += 1
-            elif not found.partial:
-                lines.append((begin, text))
-            if found.identity:
-                seen.add(found.identity)
-        offset += len(line) + 1
-    return lines, bad, repeated
+            self.ignored += 1
 
 
 def _text_rows(lines: list[tuple[int, str]], layout: Layout) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.sources.layouts import EPOCHS
+from doorkeeper_pipeline.sources.parsed import TIME_MAX_US
 
 if TYPE_CHECKING:
     from doorkeeper_pipeline.sources.layouts import Layout
@@ -46,3 +47,17 @@ def utc_texts(times: pl.Series, layout: Layout) -> tuple[pl.Series, bool]:
         (pl.col("local") - pl.duration(minutes=offset if zoned else 0)).dt.strftime(_TEXT)
     )
     return found.to_series(), zoned
+
+
+def utc_of_zone(text: pl.Expr, zone: str) -> pl.Expr:
+    """Return times of a zone as UTC; null where the zone, or an age of computers, has no such."""
+    local = text.str.to_datetime(_TEXT, time_unit="us", strict=False)
+    # A day of room on both sides: some years are none to a library of time zones.
+    day_us = 86_400_000_000
+    known = local.dt.epoch("us").is_between(day_us, TIME_MAX_US - day_us)
+    return (
+        pl.when(known)
+        .then(local)
+        .dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+        .dt.convert_time_zone("UTC")
+    )

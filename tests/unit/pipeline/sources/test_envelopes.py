@@ -6,88 +6,112 @@ import pytest
 
 from doorkeeper_pipeline.sources.envelopes import (
     CRI,
-    DOCKER,
+    EXPORT,
+    FIELD,
+    OBJECT,
     PLAIN,
-    RECORD,
-    SHIPPED,
-    SYSLOG,
-    kind_of,
+    Envelope,
+    continuation,
+    envelopes_of,
     unwrap,
+    without_prefix,
 )
 
-KCAT = b'{"topic":"t","partition":3,"offset":7,"ts":1,"key":null,"payload":"{\\"a\\":1}"}'
+KCAT = '{"topic":"t","partition":3,"offset":7,"ts":1,"key":null,"payload":"{\\"a\\":1}"}'
 
 
 @pytest.mark.parametrize(
-    ("line", "kind", "content"),
+    ("line", "envelope", "contents"),
     [
-        (b'{"log":"a b\\n","stream":"stdout","time":"x"}', DOCKER, b"a b"),
-        (b"2026-10-21T13:54:30.714123456Z stdout F a b", CRI, b"a b"),
-        (KCAT, RECORD, b'{"a":1}'),
-        (b'{"schema":null,"payload":{"a":1}}', RECORD, b'{"a":1}'),
-        (
-            b'{"date":1.5,"log":"[2026-10-21 13:54:30,714] a"}',
-            SHIPPED,
-            b"[2026-10-21 13:54:30,714] a",
-        ),
-        (
-            b'{"@timestamp":"x","message":"2026-10-21 13:54:30,714 a","log":{"offset":1}}',
-            SHIPPED,
-            b"2026-10-21 13:54:30,714 a",
-        ),
-        (b'{"MESSAGE":"{\\"class_uid\\":6003}","_PID":"1"}', SHIPPED, b'{"class_uid":6003}'),
-        (b'{"line":"[2026-10-21T13:54:30Z] a","labels":{}}', SHIPPED, b"[2026-10-21T13:54:30Z] a"),
-        (
-            b"Oct  1 13:54:30 b1 kafka[812]: [2026-10-01 13:54:30,714] a",
-            SYSLOG,
-            b"[2026-10-01 13:54:30,714] a",
-        ),
-        (
-            b"<14>1 2026-10-21T13:54:30Z b1 kafka 812 - - [2026-10-21 13:54:30,714] a",
-            SYSLOG,
-            b"[2026-10-21 13:54:30,714] a",
-        ),
-        (
-            b"2026-10-21T13:54:30.714Z INFO kafka.authorizer.logger: a",
-            PLAIN,
-            b"2026-10-21T13:54:30.714Z INFO kafka.authorizer.logger: a",
-        ),
-        (b"[2026-10-21 13:54:30,714] INFO a b", PLAIN, b"[2026-10-21 13:54:30,714] INFO a b"),
-        (b'{"log":"a b\\n"', PLAIN, b'{"log":"a b\\n"'),
+        ('{"log":"a b\\n","stream":"stdout","time":"x"}', Envelope(OBJECT, "log"), ["a b"]),
+        ("2026-10-21T13:54:30.714123456Z stdout F a b", Envelope(CRI), ["a b"]),
+        (KCAT, Envelope(OBJECT, "payload"), ['{"a":1}']),
+        ('{"schema":null,"payload":{"a":1}}', Envelope(OBJECT, "payload"), ['{"a":1}']),
+        ('{"event":{"original":"a"}}', Envelope(OBJECT, "event.original"), ["a"]),
+        ('{"event.original":"a"}', Envelope(OBJECT, "event.original"), ["a"]),
+        ('[{"message":"a"},{"message":"b"}]', Envelope(OBJECT, "message"), ["a", "b"]),
+        ('{"message":"a"} {"message":"b"}', Envelope(OBJECT, "message"), ["a", "b"]),
+        ('{"events":[{"message":"a"}]}', Envelope(OBJECT, "events[].message"), ["a"]),
+        ('    "textPayload": "a \\"b\\"\\n",', Envelope(FIELD, "textPayload"), ['a "b"']),
+        ("MESSAGE=a b", Envelope(EXPORT), ["a b"]),
+        ("[2026-10-21 13:54:30,714] INFO a b", PLAIN, ["[2026-10-21 13:54:30,714] INFO a b"]),
+        ('{"log":"a b\\n"', PLAIN, ['{"log":"a b\\n"']),
     ],
 )
-def test_kinds(line: bytes, kind: str, content: bytes) -> None:
+def test_kinds(line: str, envelope: Envelope, contents: list[str]) -> None:
     """Each is told by its form, and gives what it holds."""
-    assert kind_of(line) == kind
-    assert unwrap(kind, line).content == content
+    assert next(iter(envelopes_of(line))) == envelope
+    assert [each.content for each in unwrap(envelope, line)] == contents
 
 
 def test_long_lines_come_in_parts() -> None:
-    """Docker and container runtimes cut lines of 16 kB."""
-    assert unwrap(DOCKER, b'{"log":"a","stream":"","time":""}').partial
-    assert unwrap(CRI, b"2026-10-21T13:54:30.7Z stdout P a").partial
-    assert not unwrap(CRI, b"2026-10-21T13:54:30.7Z stdout F a").partial
+    """Docker and container runtimes cut lines of 16 kB; Fluent Bit says whether one was."""
+
+    def is_partial(envelope: Envelope, line: str) -> bool:
+        return unwrap(envelope, line)[0].partial
+
+    log = Envelope(OBJECT, "log")
+    assert is_partial(log, '{"log":"a","stream":"s","time":"t"}')
+    assert is_partial(log, '{"log":"a","logtag":"P"}')
+    assert not is_partial(log, '{"log":"a","stream":"s","logtag":"F","time":"t"}')
+    assert is_partial(Envelope(CRI), "2026-10-21T13:54:30.7Z stdout P a")
+    assert not is_partial(Envelope(CRI), "2026-10-21T13:54:30.7Z stdout F a")
 
 
 def test_a_record_of_a_topic_has_a_name() -> None:
     """Topic, partition and offset name it; Kafka Connect writes none of them."""
-    assert unwrap(RECORD, KCAT).identity == "t-3@7"
-    assert unwrap(RECORD, b'{"schema":null,"payload":""}').identity == ""
+    envelope = Envelope(OBJECT, "payload")
+    assert unwrap(envelope, KCAT)[0].identity == "t-3@7"
+    assert unwrap(envelope, '{"schema":null,"payload":""}')[0].identity == ""
 
 
 @pytest.mark.parametrize(
-    ("kind", "line"),
+    ("envelope", "line"),
     [
-        (CRI, b"[2026"),
-        (DOCKER, b"{}"),
-        (DOCKER, b"no"),
-        (RECORD, b"[]"),
-        (RECORD, b'{"payload":null}'),
-        (SHIPPED, b'{"log":7}'),
-        (SYSLOG, b"-- Boot 7f --"),
+        (Envelope(CRI), "[2026"),
+        (Envelope(OBJECT, "log"), "{}"),
+        (Envelope(OBJECT, "log"), "no"),
+        (Envelope(OBJECT, "log"), '{"log":7}'),
+        (Envelope(OBJECT, "payload"), "[7]"),
+        (Envelope(OBJECT, "payload"), '{"payload":null}'),
+        (Envelope(OBJECT, "message"), '{"message":"a"}x'),
+        (Envelope(OBJECT, "message"), "[" * 100_000),
+        (Envelope(EXPORT), "MESSAGE"),
     ],
 )
-def test_other_lines(kind: str, line: bytes) -> None:
+def test_other_lines(envelope: Envelope, line: str) -> None:
     """A line that is of another kind than the file is refused with a reason."""
     with pytest.raises(ValueError, match=r".+"):
-        unwrap(kind, line)
+        unwrap(envelope, line)
+
+
+@pytest.mark.parametrize(
+    ("envelope", "line"),
+    [(Envelope(FIELD, "message"), '"timestamp": 7,'), (Envelope(EXPORT), "_PID=7")],
+)
+def test_lines_of_other_fields(envelope: Envelope, line: str) -> None:
+    """They are of the same record, and hold nothing."""
+    assert unwrap(envelope, line) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("k-0 kafka #1 a", ("k-0 kafka ", "#1 a")),
+        ("#1 a", ("", "#1 a")),
+        ("\x1b[32mk-0\x1b[0m #1 a\x1b[0m", ("k-0 ", "#1 a")),
+        ('x,"#1 a ""b"" c",y', ('x,"', '#1 a "b" c')),
+        ('"#1 torn', ('"', "#1 torn")),
+        ("nothing", None),
+        ("x" * 500 + "#1", None),
+    ],
+)
+def test_prefixes(text: str, expected: tuple[str, str] | None) -> None:
+    """What stands before a record is cut off, with the quotes around it, and colours."""
+    assert without_prefix(r"#\d", text) == expected
+
+
+def test_further_lines_have_the_same_prefix() -> None:
+    """It may differ in its numbers: those of a time, or of a line."""
+    assert continuation("a.log-12:", "a.log-13:rest") == "rest"
+    assert continuation("k-0 ", "j-0 rest") is None

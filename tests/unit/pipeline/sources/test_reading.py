@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import random
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,21 +16,23 @@ from doorkeeper_pipeline.errors import Damaged, Unreadable
 from doorkeeper_pipeline.sources import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 DATA = bytes(range(256)) * 40
 
 
-@pytest.fixture(params=["", "gz", "zst"])
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "zst": zstandard.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+}
+
+
+@pytest.fixture(params=["", *PACKERS])
 def compressed(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
     """Return a file and how it is compressed."""
-    packers: dict[str, Callable[[bytes], bytes]] = {
-        "": bytes,
-        "gz": gzip.compress,
-        "zst": zstandard.compress,
-    }
-    pack = packers[request.param]
+    pack = PACKERS.get(request.param, bytes)
     path = tmp_path / "file"
     path.write_bytes(pack(DATA))
     return path, request.param
@@ -46,13 +51,13 @@ def test_blocks_are_the_file(compressed: tuple[Path, str]) -> None:
 
 def test_several_frames_are_one_file(tmp_path: Path) -> None:
     """A compressed file that was appended to is read to its end."""
-    for how, pack in (("gz", gzip.compress), ("zst", zstandard.compress)):
+    for how, pack in PACKERS.items():
         path = tmp_path / how
         path.write_bytes(pack(b"one") + pack(b"two"))
         assert list(reading.blocks(path, how)) == [(0, b"onetwo")]
 
 
-@pytest.mark.parametrize(("how", "pack"), [("gz", gzip.compress), ("zst", zstandard.compress)])
+@pytest.mark.parametrize(("how", "pack"), PACKERS.items())
 def test_a_damaged_file_is_named(tmp_path: Path, how: str, pack: object) -> None:
     """A file that is damaged inside is an error with its name."""
     assert callable(pack)
@@ -65,7 +70,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, how: str, pack: object) -> None
         list(reading.blocks(path, how))
 
 
-@pytest.mark.parametrize(("how", "pack"), [("gz", gzip.compress), ("zst", zstandard.compress)])
+@pytest.mark.parametrize(("how", "pack"), list(PACKERS.items())[:2])
 def test_what_stands_before_a_damage(
     tmp_path: Path, how: str, pack: Callable[[bytes], bytes]
 ) -> None:

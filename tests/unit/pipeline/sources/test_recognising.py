@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper_pipeline.sources.recognising import form_of
+from doorkeeper_pipeline.sources.recognising import describe_unknown, form_of
 
+LOG_SOURCE = "authorizer-log"
 LOG = b"[2024-10-25 10:11:12,345] INFO Principal = "
 
 
@@ -34,7 +35,7 @@ def test_a_first_line_in_parts() -> None:
     )
 
     assert found is not None
-    assert (found.source, found.envelope) == ("authorizer-log", "cri")
+    assert (found.source, found.envelope.kind) == ("authorizer-log", "cri")
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,9 @@ def test_a_first_line_in_parts() -> None:
         (b'{torn\n{"kind": "start", "seq": 1}\n', "trail"),
         (b'\xef\xbb\xbf{"class_uid": 6003}\n', "ocsf"),
         (b'{"specversion": "1.0"}', "cloudevents"),
+        (b'k-0 kafka {"kind": "start", "seq": 1}\n', "trail"),
+        (b'{"message": "{\\"class_uid\\": 6003}"}\n', "ocsf"),
+        (b"k-0 [2024-10-25 10:11:12,345] INFO a (kafka.server.KafkaServer)\n", LOG_SOURCE),
         (b'{"some": "object"}\n', None),
         (b"hello\n", None),
         (b"[[[[\n", None),
@@ -54,3 +58,21 @@ def test_a_first_line_in_parts() -> None:
 def test_the_first_line_that_tells(beginning: bytes, source: str | None) -> None:
     """A file is what the first line says that says anything."""
     assert source_of(beginning) == source
+
+
+@pytest.mark.parametrize(
+    ("beginning", "told"),
+    [
+        (b"PK\x03\x04\x14\x00", "unzip"),
+        (b"PAR1\x15", "Parquet"),
+        (b"a.log" + b"\x00" * 252 + b"ustar", "tar -xf"),
+        (b'{"repoType":9,"repo":"k","reqUser":"a","access":"describe"}\n', "Apache Ranger"),
+        (b'{"b":1,"a":{}}\n', "the keys 'a', 'b'"),
+        (b"{torn\n", "not one object a line"),
+        (b"hello \x1b[2J\nyou\n", r"its first line is 'hello \x1b[2J'"),
+        (b"hello\x00", "not text"),
+    ],
+)
+def test_what_is_not_read_is_named(beginning: bytes, told: str) -> None:
+    """The error says what the file is, as far as it can be seen."""
+    assert told in describe_unknown(beginning)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import authorizer_log, cloudevents, json_lines
 from doorkeeper_pipeline.sources.files import identify
 from doorkeeper_pipeline.sources.parsed import sum_parts
@@ -72,6 +73,77 @@ def kcat(text: str, logger: str = LOGGER) -> str:
     return json.dumps({**record, "payload": kafka(text, logger)})
 
 
+def prefixed(prefix: str, layout: Callable[[str, str], str] = kafka) -> Callable[..., str]:
+    """Return a layout whose lines have a prefix, in which # is another number each time."""
+
+    def line(text: str, logger: str = LOGGER) -> str:
+        lines = layout(text, logger).split("\n")
+        return "\n".join(prefix.replace("#", str(next(OFFSETS))) + each for each in lines)
+
+    return line
+
+
+def enveloped(template: str, layout: Callable[[str, str], str] = kafka) -> Callable[..., str]:
+    """Return a layout within JSON, whose text % stands for."""
+
+    def line(text: str, logger: str = LOGGER) -> str:
+        return template.replace("%", json.dumps(layout(text, logger)))
+
+    return line
+
+
+def gelf(text: str, logger: str = LOGGER) -> str:
+    known = {"version": "1.1", "host": "b1", "timestamp": TIME.timestamp(), "level": 6}
+    return json.dumps({**known, "_logger": logger, "short_message": text})
+
+
+def quoted(text: str, logger: str = LOGGER) -> str:
+    escaped = kafka(text, logger).replace('"', '""')
+    return f'b1,"{escaped}",x'
+
+
+def coloured(text: str, logger: str = LOGGER) -> str:
+    lines = kafka(text, logger).split("\n")
+    return "\n".join(f"\x1b[91mk-0\x1b[0m \x1b[92mkafka\x1b[0m {each}" for each in lines)
+
+
+def shipped(text: str, logger: str = LOGGER) -> str:
+    lines = prefixed("k-0 ")(text, logger).split("\n")
+    return "\n".join(json.dumps({"message": each}) for each in lines)
+
+
+PREFIXED = {
+    "stern": prefixed("k-0 kafka "),
+    "kubectl --prefix": prefixed("[pod/k-0/kafka] "),
+    "kubectl --timestamps": prefixed("2026-10-21T13:54:31.#Z "),
+    "with another layout": prefixed("2026-10-21T13:54:31.#Z ", strimzi),
+    "docker compose": prefixed("kafka-1  | "),
+    "grep -H -n": prefixed("/var/log/a.log:#:"),
+    "of ISO times": prefixed("x ", iso),
+    "of JSON": prefixed("k-0 kafka ", as_json),
+    "syslog": prefixed("Oct  1 13:54:30 b1 kafka[812]: "),
+    "syslog 1": prefixed("<14>1 2026-10-21T13:54:30Z b1 kafka 812 - - ", strimzi),
+    "coloured": coloured,
+}
+ENVELOPED = {
+    "Filebeat": enveloped('{"@timestamp":"2026-10-21T13:54:31.1Z","message":%,"log":{"offset":7}}'),
+    "with a prefix": shipped,
+    "JSON in JSON": enveloped('{"log":%}', as_json),
+    "Fluent Bit": enveloped('{"log":%,"stream":"stdout","logtag":"F","time":"x"}'),
+    "Elastic": enveloped('{"event":{"original":%},"message":"Principal"}'),
+    "Elastic's search": enveloped('{"_index":"i","_source":{"message":%}}'),
+    "journalctl": enveloped('{"MESSAGE":%,"_PID":"1"}'),
+    "Promtail": enveloped('{"line":%,"labels":{}}'),
+    "Splunk": enveloped('{"preview":false,"result":{"_raw":%}}'),
+    "Google": enveloped('{"textPayload":%,"severity":"INFO","timestamp":"x"}'),
+    "GELF, of a line": enveloped('{"version":"1.1","short_message":%,"timestamp":1.5}'),
+    "GELF, of log4j2": gelf,
+    "Datadog": enveloped('{"id":"x","attributes":{"message":%,"service":"kafka"}}'),
+    "OTLP": enveloped('{"timeUnixNano":"1","body":{"stringValue":%}}'),
+    "CloudWatch": enveloped('{"messageType":"DATA_MESSAGE","logEvents":[{"id":"1","message":%}]}'),
+    "aws logs": enveloped('{\n "events": [\n  {\n   "timestamp": 1,\n   "message": %\n  }\n ]\n}'),
+    "gcloud": enveloped('[\n {\n  "severity": "INFO",\n  "textPayload": %,\n  "x": 1\n }\n]'),
+}
 LAYOUTS = (kafka, strimzi, iso, log4j, as_json, docker, cri, kcat)
 
 
@@ -94,6 +166,73 @@ def test_every_layout_says_the_same(tmp_path: Path, line: Callable[[str], str]) 
     assert found.decisions["count"].to_list() == [3] * len(NAMES)
     assert found.decisions["first_ts"].to_list() == [TIME] * len(NAMES)
     assert found.quarantine.is_empty()
+
+
+@pytest.mark.parametrize("name", [*PREFIXED, *ENVELOPED])
+def test_every_envelope_says_the_same(tmp_path: Path, name: str) -> None:
+    """Whatever command or collector wrote the lines."""
+    line = {**PREFIXED, **ENVELOPED}[name]
+    other = line("KafkaServer id=1 started", "kafka.server.KafkaServer")
+
+    found = parsed(tmp_path, [other, *(line(message(each)) for each in NAMES * 2)])
+
+    assert sorted(found.decisions["resource_name"].to_list()) == sorted(NAMES)
+    assert found.decisions["count"].to_list() == [2] * len(NAMES)
+    assert found.decisions["first_ts"].to_list() == [TIME] * len(NAMES)
+    assert found.quarantine.is_empty()
+    assert found.lines == int(found.decisions["lines"].sum()) + found.ignored
+
+
+def test_quoted_records(tmp_path: Path) -> None:
+    """A column of CSV: quotes within it are doubled."""
+    names = [each for each in NAMES if "\n" not in each]
+
+    found = parsed(tmp_path, [quoted(message(each)) for each in names])
+
+    assert sorted(found.decisions["resource_name"].to_list()) == sorted(names)
+
+
+def test_several_records_in_a_line(tmp_path: Path) -> None:
+    """Each has its own place, also in quarantine; objects need no break between them."""
+    events = ",".join(json.dumps({"message": kafka(message(each))}) for each in ("a", "b"))
+    torn = json.dumps({"message": kafka("Principal = User:a is")})
+    line = '{"messageType":"DATA_MESSAGE","logEvents":[' + f"{events},{torn},{torn}" + "]}"
+
+    found = parsed(tmp_path, [line * 2])
+
+    assert found.decisions["count"].to_list() == [2, 2]
+    assert len(found.quarantine) == found.quarantined == 4
+
+
+def test_an_export_of_the_journal(tmp_path: Path) -> None:
+    """Lines of other fields are left out; a message in binary form is in quarantine."""
+    fields = ["__CURSOR=s=1", f"MESSAGE={kafka(message('x'))}", "_PID=7", ""]
+
+    found = parsed(tmp_path, [*fields, *fields, "MESSAGE", "..."])
+
+    assert found.decisions["count"].to_list() == [2]
+    assert "journalctl -o json" in found.quarantine["reason"][0]
+
+
+def test_a_line_with_another_prefix_is_no_part_of_a_name(tmp_path: Path) -> None:
+    """What a prefix has cut through cannot be put together for certain."""
+    lines = [f"k-0 {kafka(message('x'))}", "j-1 rest", f"k-0 {kafka(message('y'))}"]
+
+    found = parsed(tmp_path, lines)
+
+    assert sorted(found.decisions["resource_name"].to_list()) == ["x", "y"]
+    assert found.quarantine["text"].to_list() == ["j-1 rest"]
+
+
+@pytest.mark.parametrize("prefix", ["", "k-0 kafka ", "MESSAGE="])
+def test_decisions_of_another_authorizer_are_refused_by_name(tmp_path: Path, prefix: str) -> None:
+    """Their rules are not ACLs, so that nothing could be said about any."""
+    path = tmp_path / "a.log"
+    text = "[DENY] Auth request Write on Topic:orders by User svc-a"
+    path.write_text(f"{prefix}{kafka(text, 'io.aiven.kafka.auth.AivenAclAuthorizer')}\n")
+
+    with pytest.raises(Unreadable, match="Aiven's authorizer"):
+        identify(path)
 
 
 @pytest.mark.parametrize("line", LAYOUTS[1:])
