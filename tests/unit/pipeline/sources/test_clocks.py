@@ -26,7 +26,8 @@ def line(collected: dt.datetime, local: dt.datetime, form: str) -> str:
             return json.dumps({"events": [{"timestamp": ms, "message": record}]})
         case "cri":
             return f"{time} stdout F {record}"
-    return f"{time} {record}"
+        case _:
+            return f"{time} {record}"
 
 
 def told(lag: dt.timedelta, ahead: dt.timedelta, zone: str = "UTC", form: str = "Filebeat") -> str:
