@@ -83,6 +83,7 @@ def summary_of(proposal: Proposal) -> list[str]:
         f"of the whole history it newly forbids {forbids:,} decisions and newly allows {allows:,}",
         *_opening_of(proposal),
         *(f"stays, as accepted: {text_of(each)}" for each in proposal.accepted),
+        *_wider(proposal),
         *_covered_names(proposal),
         *([ascii(doubt)[1:-1]] if (doubt := describe_doubt(proposal.doubtful)) else []),
         *(ascii(each)[1:-1] for each in describe_unread(proposal.unread)),
@@ -110,6 +111,13 @@ def changes_of(proposal: Proposal) -> list[str]:
     return [
         *(f"+ {text_of(each)}" for each in proposal.added),
         *(f"- {text_of(each)}" for each in proposal.removed),
+    ]
+
+
+def _wider(proposal: Proposal) -> list[str]:
+    """Return a line for each ACL that allows more than those in force."""
+    return [
+        f"WIDER than the ACLs in force: {ascii(text_of(each))[1:-1]}" for each in proposal.wider
     ]
 
 

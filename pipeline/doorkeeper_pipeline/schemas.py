@@ -546,6 +546,12 @@ BINDINGS = Table(
             meaning="When it came into force, UTC; null where the source does not say.",
         ),
         Column(
+            name="known_from",
+            type="timestamp",
+            nullable=True,
+            meaning="The time from which it is known to be there, UTC: valid_from, or the first listing that has it; null where an earlier release did not keep it.",
+        ),
+        Column(
             name="valid_to",
             type="timestamp",
             nullable=True,
@@ -1029,6 +1035,22 @@ GRANT_USAGE = Table(
             type="int64",
             meaning="On how many days the history has decisions.",
         ),
+        Column(name="verdict", type="string", meaning="KEEP, NOT_ENOUGH_EVIDENCE, ASK or REMOVE."),
+        Column(
+            name="rule",
+            type="string",
+            meaning="The rule that decided, such as used, age or period; none where all rules let the removal pass.",
+        ),
+        Column(name="why", type="string", meaning="The reason of the verdict in words."),
+        Column(
+            name="known_from",
+            type="timestamp",
+            nullable=True,
+            meaning="The time from which the grant is known to be there, UTC; null where nothing says it.",
+        ),
+        Column(
+            name="days_known", type="int64", meaning="The whole days of the history since then."
+        ),
     ),
     partitioned_by=(),
 )
@@ -1438,12 +1460,24 @@ UNUSED_GRANTS = Table(
         Column(
             name="proposal",
             type="string",
-            meaning="REMOVE where all that are marked so can go together without turning a decision, NOT_ENOUGH_EVIDENCE where that holds for a history that is too short, incomplete or contradictory, else KEEP.",
+            meaning="REMOVE where all that are marked so can go together without turning a decision and every rule of evidence holds, ASK where somebody must answer first, NOT_ENOUGH_EVIDENCE where the history says too little about the grant, else KEEP.",
+        ),
+        Column(
+            name="rule",
+            type="string",
+            meaning="The rule that decided, such as age or period; none where all rules let the removal pass.",
+        ),
+        Column(name="why", type="string", meaning="The reason in words."),
+        Column(
+            name="known_from",
+            type="timestamp",
+            nullable=True,
+            meaning="The time from which the grant is known to be there, UTC; null where nothing says it.",
         ),
         Column(
             name="command",
             type="string",
-            meaning="The kafka-acls.sh command that removes it; empty for KEEP.",
+            meaning="The kafka-acls.sh command that removes it; empty for all but REMOVE.",
         ),
     ),
     partitioned_by=(),

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 def bindings_table(bindings: Iterable[AclBinding]) -> pa.Table:
     """Return bindings that are all in force, as a file of ACLs gives them."""
     nothing = dict.fromkeys(
-        ("valid_from", "valid_to", "from_revision", "to_revision", "created_by", "removed_by")
+        (
+            "valid_from",
+            "valid_to",
+            "known_from",
+            "from_revision",
+            "to_revision",
+            "created_by",
+            "removed_by",
+        )
     )
     rows = [{**row_of(each), **nothing, "source": "yaml"} for each in bindings]
     return pa.Table.from_pylist(rows, schema=arrow_schema(BINDINGS))

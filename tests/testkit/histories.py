@@ -13,7 +13,7 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.engines.local import LocalEngine
-from doorkeeper_pipeline.evaluation.evidence import Thresholds
+from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.schemas import DECISIONS
 from testkit import reference
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.engines.contract import Engine
 
 BEGIN = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
-NO_THRESHOLDS = Thresholds(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +81,7 @@ def asked_of(
     policy: Policy | None = None,
     engine: Engine | None = None,
     known: bool = True,
+    thresholds: Thresholds = NO_THRESHOLDS,
 ) -> GoldInput:
     """Return what jobs are given: a file for each row; ACLs only where they are known."""
     policy = policy or Policy()
@@ -95,4 +95,5 @@ def asked_of(
         decisions=tuple(files),
         bindings=bindings_table(bindings if known else ()),
         policy=policy,
+        thresholds=thresholds,
     )

@@ -308,7 +308,7 @@ LAST = "  [default: as in the last run]"
 
 
 def evidence(function: F) -> F:
-    """Add --min-days, --min-agreement, --min-coverage and --brokers of a run."""
+    """Add --min-days, --min-start-days, --min-agreement, --min-coverage, --brokers of a run."""
     return _evidence(function, is_run=True)
 
 
@@ -345,10 +345,19 @@ def _evidence(function: F, *, is_run: bool) -> F:
             "The percentage of decisions that must follow from these ACLs.",
         ),
         (
+            "--min-start-days",
+            click.FloatRange(0),
+            DEFAULT_THRESHOLDS.start_days,
+            (
+                "The days that removing a grant needs which clients ask for when they start or"
+                " create something, such as IDEMPOTENT_WRITE, or which others seem to cover."
+            ),
+        ),
+        (
             "--min-days",
             click.FloatRange(0),
             DEFAULT_THRESHOLDS.days,
-            "The days from the first decision to the last that a recommendation needs.",
+            "The days of history that the advice to remove a grant needs, since it is there.",
         ),
     ):
         option = click.option(

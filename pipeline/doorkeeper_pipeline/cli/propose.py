@@ -16,6 +16,8 @@ from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable
 from doorkeeper_pipeline.cli.progress import Progress
 from doorkeeper_pipeline.engines.session import Settings
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
+from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
+from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD
 from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.formats.choosing import Format
     from doorkeeper_pipeline.evaluation.evidence import Evidence
-    from doorkeeper_pipeline.jobs.gold import Proposal
+    from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal
+    from doorkeeper_pipeline.jobs.options import RunOptions
 
 LEAST_PRIVILEGE = "least-privilege"
 KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
@@ -62,10 +65,15 @@ KINDS = (LEAST_PRIVILEGE, "unused", "overbroad")
     help="For whom, such as User:alice; for all where it is not given. May be repeated.",
 )
 @click.option(
-    "--literal",
+    "--prefixes",
     is_flag=True,
-    help="Propose ACLs for names only. Otherwise names with a common beginning become a prefix,"
-    " which is fewer ACLs; the summary lists the names that it newly covers.",
+    help="Propose one prefix for names with a common beginning, which is fewer ACLs. A prefix that"
+    " allows more than the ACLs in force needs --allow-wider too.",
+)
+@click.option(
+    "--allow-wider",
+    is_flag=True,
+    help="Propose ACLs that allow more than those in force; the summary names each.",
 )
 @click.option("--acls", multiple=True, metavar="PATH", help="The set in force, as for backtest.")
 @click.option(
@@ -92,7 +100,8 @@ def command(  # noqa: PLR0913  one for each option
     script: Path | None,
     kinds: tuple[str, ...],
     principals: tuple[str, ...],
-    literal: bool,
+    prefixes: bool,
+    allow_wider: bool,
     acls: tuple[str, ...],
     findings: Path | None,
     super_users: tuple[str, ...],
@@ -100,6 +109,7 @@ def command(  # noqa: PLR0913  one for each option
     min_days: float | None,
     min_agreement: float | None,
     min_coverage: float | None,
+    min_start_days: float | None,
     brokers: int | None,
     accept_lost_access: bool,
     release: str | None,
@@ -118,7 +128,6 @@ def command(  # noqa: PLR0913  one for each option
       doorkeeper acls apply changes.json kafka://b:9092 --plan --other-address
       doorkeeper-pipeline propose --out access --kind least-privilege --principal User:alice
     """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
-    from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.agreement import evidence  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.gold import ProposalOptions  # noqa: PLC0415  heavy
     from doorkeeper_pipeline.jobs.history import history, keep, logs_of  # noqa: PLC0415  heavy
@@ -127,30 +136,48 @@ def command(  # noqa: PLR0913  one for each option
     tell = Progress(time.monotonic, quiet=quiet)
     check_targets(to, script)
     accepted = acceptances(findings, cluster)
-    wanted = ProposalOptions(prefixes=not literal, principals=principals, kinds=kinds)
+    wanted = ProposalOptions(
+        prefixes=prefixes, principals=principals, kinds=kinds, wider=allow_wider
+    )
     given = starting.run_options(
         out,
         super_users,
         allow_everyone=allow_everyone,
         release=release,
-        limits=(min_days, min_agreement, min_coverage, brokers),
+        limits=(min_days, min_agreement, min_coverage, brokers, min_start_days),
         cluster=cluster,
     )
-    with starting.engine(
-        engine_name, master, tell, Settings(conf=conf, packages=packages)
-    ) as engine:
+    settings = Settings(conf=conf, packages=packages)
+    with starting.engine(engine_name, master, tell, settings) as engine:
         asked = history(out, engine, given.policy, acls, networks=given.networks, cluster=cluster)
         tell("comparing recorded outcomes with the ACLs")
         proof = evidence(asked, given.thresholds, starting.now(), logs_of(out))
         check_evidence(proof, kinds, accept_lost_access=accept_lost_access)
         tell("looking for what was used, and what is redundant")
-        held = {"unread": NOTHING_UNREAD} if accept_lost_access else {"doubtful": proof.doubtful}
-        asked = replace(asked, **held)
+        asked = without_limits(asked) if accept_lost_access else limited(asked, proof, given)
         wanted = replace(wanted, accepted=asked.acls.with_ids(accepted))
-        proposal = replace(propose(asked, wanted), risks=(*proof.causes, *proof.lacking))
+        risks = (*proof.causes, *proof.lacking, *given.thresholds.lowered())
+        proposal = replace(propose(asked, wanted), risks=risks)
     keep(out, tables_of(proposal, kinds), cluster)
     write_files(proposal, to, script)
     show(text_of(proposal, to, script))
+
+
+def without_limits(asked: GoldInput) -> GoldInput:
+    """Return the input of a proposal whose risk was accepted."""
+    return replace(asked, thresholds=NO_THRESHOLDS, unread=NOTHING_UNREAD)
+
+
+def limited(asked: GoldInput, proof: Evidence, given: RunOptions) -> GoldInput:
+    """Return the input of a proposal with what its grants are judged by."""
+    logs = proof.observed.logs
+    return replace(
+        asked,
+        lacking=proof.lacking,
+        doubtful=proof.doubtful,
+        brokers=None if logs is None else len(logs),
+        thresholds=given.thresholds,
+    )
 
 
 def check_evidence(proof: Evidence, kinds: tuple[str, ...], *, accept_lost_access: bool) -> None:

@@ -99,6 +99,7 @@ def command(  # noqa: PLR0913  one for each option
     min_days: float,
     min_agreement: float,
     min_coverage: float,
+    min_start_days: float,
     brokers: int,
     release: str,
     engine_name: str | None,
@@ -139,7 +140,7 @@ def command(  # noqa: PLR0913  one for each option
         different_servers=different_servers,
         command_config=str(command_config.absolute()) if command_config else "",
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
-        thresholds=Thresholds(min_days, min_agreement, min_coverage, brokers),
+        thresholds=Thresholds(min_days, min_agreement, min_coverage, brokers, min_start_days),
         networks=options.RELEASES[release],
     )
     settings = Settings(conf=conf, packages=packages)

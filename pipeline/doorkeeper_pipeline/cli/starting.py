@@ -84,12 +84,12 @@ def run_options(
     *,
     allow_everyone: bool | None,
     release: str | None,
-    limits: tuple[float | None, float | None, float | None, int | None] = (None,) * 4,
+    limits: tuple[float | int | None, ...] = (None,) * len(Thresholds._fields),
     cluster: str = "",
 ) -> RunOptions:
     """Return the options of the last run into a folder, and in place of them those that are given.
 
-    ``limits`` are the thresholds: days, agreement, coverage, brokers.
+    ``limits`` are the thresholds: days, agreement, coverage, brokers, days of starts.
     """
     from doorkeeper_pipeline.jobs.options import RunOptions, last_options  # noqa: PLC0415  Polars
 

@@ -17,6 +17,7 @@ needs      the accesses that each principal had
 privileges the smallest set of bindings that allows these
 agreement  recorded outcomes beside those that the bindings lead to
 unread     lines that could not be read for certain, and may be uses
+verdicts   what a history says about one grant: keep, ask or remove, and why
 evidence   whether a history is enough for recommendations, and its contradictions
 literals   ids, texts and commands of many bindings, and the literal grants for many needs
 backtest   the decisions that another set of ACLs would change

@@ -10,6 +10,7 @@ from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.literals import bindings_of, frame_of
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Sequence
 
     import pyarrow as pa
@@ -20,10 +21,16 @@ BINDING = "binding"
 
 
 class AclSet(NamedTuple):
-    """Bindings, each once, and the ids of each in other tables."""
+    """Bindings, each once, and the ids of each in other tables.
+
+    ``known_from`` are the times from which they are known to be there, or None; ``given`` says
+    which of these are the times at which they were given.
+    """
 
     bindings: tuple[AclBinding, ...]
     ids: tuple[str, ...]
+    known_from: tuple[dt.datetime | None, ...]
+    given: tuple[bool, ...]
 
     def with_ids(self, ids: frozenset[str]) -> frozenset[AclBinding]:
         """Return the bindings whose ids are among these."""
@@ -41,9 +48,19 @@ def in_force(table: pa.Table) -> AclSet:
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     frame = frame.filter(pl.col("valid_to").is_null())
-    found = dict(zip(bindings_of(frame), frame["binding_id"].to_list(), strict=True))
+    columns = frame.select(
+        "binding_id",
+        pl.coalesce("valid_from", "known_from"),
+        given=pl.col("valid_from").is_not_null(),
+    )
+    found = dict(zip(bindings_of(frame), columns.iter_rows(), strict=True))
     bindings = tuple(sorted(found))
-    return AclSet(bindings, tuple(found[each] for each in bindings))
+    return AclSet(
+        bindings,
+        tuple(found[each][0] for each in bindings),
+        tuple(found[each][1] for each in bindings),
+        tuple(found[each][2] for each in bindings),
+    )
 
 
 def rows(acls: AclSet, numbers: Sequence[int] | None = None) -> pl.DataFrame:

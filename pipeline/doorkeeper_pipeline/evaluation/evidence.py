@@ -40,15 +40,28 @@ class Thresholds(NamedTuple):
     """The thresholds of recommendations: days of history, percent of agreement, percent of days.
 
     ``brokers`` is how many servers write a log of their own; 0 if that is not known.
+    ``start_days`` are those of operations that a client asks for when it starts, or when it creates
+    something. A job at the end of each month has 31 days between its runs, and some of slack.
     """
 
-    days: float = 30
+    days: float = 35
     agreement: float = 99
     coverage: float = 90
     brokers: int = 0
+    start_days: float = 92
+
+    def lowered(self) -> tuple[str, ...]:
+        """Return a line for each limit that is below the usual one."""
+        return tuple(
+            f"{option} {value:g} is below {usual:g}"
+            for option, value, usual in zip(_OPTIONS, self, DEFAULT_THRESHOLDS, strict=True)
+            if value < usual
+        )
 
 
+_OPTIONS = ("--min-days", "--min-agreement", "--min-coverage", "--brokers", "--min-start-days")
 DEFAULT_THRESHOLDS = Thresholds()
+NO_THRESHOLDS = Thresholds(*(0,) * len(Thresholds._fields))
 
 
 class BrokerLog(NamedTuple):

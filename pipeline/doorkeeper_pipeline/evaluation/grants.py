@@ -24,9 +24,15 @@ _COUNTS = {
 }
 
 
-def grant_usage(acls: AclSet, totals: pl.DataFrame, days_observed: int) -> pa.Table:
-    """Return the table, in the order of the bindings; ``totals`` is that of ``usage.sum_uses``."""
+def grant_usage(
+    acls: AclSet, totals: pl.DataFrame, days_observed: int, verdicts: pl.DataFrame
+) -> pa.Table:
+    """Return the table, in the order of the bindings; ``totals`` is that of ``usage.sum_uses``.
+
+    ``verdicts`` has the columns of the verdict for each number of a binding.
+    """
     frame = rows(acls).join(totals, on=BINDING, how="left", maintain_order="left")
+    frame = frame.join(verdicts, on=BINDING, maintain_order="left")
     nothing = pl.lit([], pl.List(pl.String))
     counts = {name: pl.col(f"{key}_count") for key, name in _COUNTS.items() if name is not None}
     frame = frame.with_columns(

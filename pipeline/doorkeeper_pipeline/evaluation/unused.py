@@ -1,10 +1,10 @@
 """Which bindings the history could do without, and which of those are redundant together.
 
 Two bindings that allow the same are each superfluous, and not both. So of all that let a question
-through one is kept: the one that is most worth keeping, first a decisive one, then one that is not
-for all principals, all names or all operations, then the most used one. Bindings that are kept for
-no question are redundant, all at once: each question still has its keeper. A DENY is never proposed
-for removal, because one that has not matched yet may deny an access tomorrow.
+through one is kept: the one that is most worth keeping, first a decisive one, then the narrowest
+(by principals, names, operations and hosts, in this order), then the most used one. Bindings that
+are kept for no question are redundant, all at once: each question still has its keeper. A DENY is
+never proposed for removal, because one that has not matched yet may deny an access tomorrow.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from doorkeeper.acl.model import (
     AclPermissionType,
     PatternType,
 )
+from doorkeeper.acl.networks import network_of
 from doorkeeper.acl.regions import covering_patterns, names_of
 from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES
 
@@ -47,6 +48,11 @@ NEVER_USED = "NEVER_USED"
 COVERED = "COVERED"
 
 _NOTHING = int(np.iinfo(np.int32).max)
+_IMPLYING = (
+    *(AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE, AclOperation.ALTER),
+    AclOperation.ALTER_CONFIGS,
+)
+"""Operations whose ALLOW is one to DESCRIBE, or to DESCRIBE_CONFIGS, too."""
 
 
 class Ranked(NamedTuple):
@@ -73,8 +79,8 @@ def rank_bindings(index: Index, bindings: Sequence[AclBinding], totals: pl.DataF
     uses[numbers] = totals.get_column(USES).to_numpy()
     decisive[numbers] = totals.get_column(DECISIVE).to_numpy() > 0
     # Of a grant on all names and those on the names that were used, the wide one is redundant.
-    excess = np.array([_excess(each) for each in bindings], np.int64)
-    order = np.lexsort((np.arange(index.size), -uses, excess, ~decisive))
+    widths = np.array([_breadth(each) for each in bindings], np.int64).reshape(-1, 4)
+    order = np.lexsort((np.arange(index.size), -uses, *widths.T[::-1], ~decisive))
     ranks = np.empty(index.size, np.int32)
     ranks[order] = np.arange(index.size, dtype=np.int32)
     return Ranked(index, ranks)
@@ -190,15 +196,30 @@ def _keepers_in(shared: Ranked, block: Block) -> pa.Table:
     )
 
 
-def _excess(binding: AclBinding) -> int:
-    """Return how wide a binding is by its wildcards: principals before names before operations."""
+def _breadth(binding: AclBinding) -> tuple[int, int, int, int]:
+    """Return how wide a binding is: by principals, names, operations and hosts."""
     (_, name, pattern_type), entry = binding
-    all_names = name == WILDCARD and pattern_type is PatternType.LITERAL
+    if pattern_type is PatternType.PREFIXED:
+        # The shorter a prefix, the more names; all are wider than a literal.
+        names = _NOTHING - len(name)
+    else:
+        names = _NOTHING + 1 if name == WILDCARD else 0
+    network = network_of(entry.host)
+    hosts = 2 * _NOTHING if entry.host == WILDCARD else 0
+    if network is not None:
+        hosts = network.bits - network.length
     return (
-        4 * (entry.principal == WILDCARD_PRINCIPAL)
-        + 2 * all_names
-        + (entry.operation is AclOperation.ALL)
+        int(entry.principal == WILDCARD_PRINCIPAL),
+        names,
+        _operations(entry.operation),
+        hosts,
     )
+
+
+def _operations(operation: AclOperation) -> int:
+    if operation is AclOperation.ALL:
+        return len(AclOperation)
+    return int(operation is not AclOperation.DESCRIBE) + int(operation in _IMPLYING)
 
 
 def _width(pattern: ResourcePattern) -> tuple[bool, bool, int]:

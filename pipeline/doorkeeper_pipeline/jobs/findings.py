@@ -19,7 +19,7 @@ _ORDER: Final = ("principal", "resource_type", "resource_name", "pattern_type", 
 SUMMARIZED: Final = {
     "denied": ("principal", "probe", "count", "reason", "denied_by"),
     "grant_usage": (*FIELDS, "decisive_uses"),
-    "unused_grants": (*_ORDER, "proposal"),
+    "unused_grants": (*_ORDER, "proposal", "rule", "why"),
     "overbroad_grants": (*_ORDER, "excess", "uses"),
 }
 """The tables that are summarized, and the columns for that."""
@@ -30,6 +30,7 @@ def findings_of(tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
     return (
         *_denials(tables["denied"], tables["grant_usage"]),
         *_removable(tables["unused_grants"]),
+        *_held(tables["unused_grants"]),
         *_wide(tables["overbroad_grants"]),
     )
 
@@ -74,6 +75,22 @@ def _removable(unused: pl.DataFrame) -> Iterator[str]:
     if others:
         rest = len(going) - sum(count for _, count in largest)
         yield f"  and {_amount(rest, 'ACL')} of {_amount(others, 'other principal')}"
+
+
+def _held(unused: pl.DataFrame) -> Iterator[str]:
+    """Name the unused grants that stay, by the rule that holds them, with an example of each."""
+    for proposal, text in (
+        ("ASK", "unused, and somebody must be asked first"),
+        ("NOT_ENOUGH_EVIDENCE", "unused, without enough evidence"),
+    ):
+        held = unused.filter(pl.col("proposal") == proposal).with_columns(count=pl.lit(1))
+        if held.is_empty():
+            continue
+        yield f"{text}: {_amount(len(held), 'ACL')}"
+        for rule, count in _largest(held, "rule", len(held)):
+            row = held.filter(pl.col("rule") == rule).sort(_ORDER).row(0, named=True)
+            example = f"{row['principal']}: {_short(row)}: {row['why']}"
+            yield f"  {example}" if count == 1 else f"  {count:,}, such as {example}"
 
 
 def _wide(wide: pl.DataFrame) -> Iterator[str]:

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.acl.model import WILDCARD_PRINCIPAL
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, Thresholds
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class GoldInput:
         lacking: Why the evidence is not enough to recommend a removal; empty where it is.
         doubtful: The principals with decisions that contradict the ACLs.
         unread: The lines that could not be read for certain, which may be uses.
+        brokers: How many logs of brokers were read; None where the decisions are not of such logs.
+        thresholds: The evidence that a recommendation needs.
         indexes: The indexes that were compiled already.
 
     """
@@ -89,6 +91,8 @@ class GoldInput:
     lacking: tuple[str, ...] = ()
     doubtful: frozenset[str] = frozenset()
     unread: UnreadLines = NOTHING_UNREAD
+    brokers: int | None = None
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
     indexes: Indexes = field(default_factory=Indexes, repr=False, compare=False)
 
     @property
@@ -105,15 +109,6 @@ class GoldInput:
         """Return the files to ask where minutes do not matter: the sums where there are some."""
         return self.sums or self.decisions
 
-    def is_doubtful(self, binding: AclBinding) -> bool:
-        """Return whether a binding must stay because it applies to a doubtful principal.
-
-        Such are those of lines that were not read, too: these may be uses. A binding of ``User:*``
-        applies to each of them.
-        """
-        principals = self.doubtful | self.unread.principals
-        return bool(principals) and binding.entry.principal in principals | {WILDCARD_PRINCIPAL}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalOptions:
@@ -124,6 +119,7 @@ class ProposalOptions:
         principals: For whom; empty for all.
         kinds: Which of least-privilege, unused and overbroad.
         accepted: The bindings that stay, since their owners accepted them.
+        wider: Whether ACLs may be proposed that allow more than those in force.
 
     """
 
@@ -131,6 +127,7 @@ class ProposalOptions:
     principals: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ("least-privilege", "unused")
     accepted: frozenset[AclBinding] = frozenset()
+    wider: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +143,7 @@ class Proposal:
         risks: The shortcomings of the evidence, if it was made nevertheless.
         doubtful: The principals for whom nothing is proposed, since their decisions contradict the
             ACLs; sorted.
+        wider: The added bindings that allow more than those in force, sorted.
         accepted: The bindings that stay since their owners accepted them, sorted.
         unread: The lines that could not be read for certain, whose principals get no proposal.
         closing: The removed bindings without which no ACL is about their names. They are open to
@@ -160,6 +158,7 @@ class Proposal:
     backtest: pa.Table
     risks: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
+    wider: tuple[AclBinding, ...] = ()
     accepted: tuple[AclBinding, ...] = ()
     closing: tuple[AclBinding, ...] = ()
     unread: UnreadLines = NOTHING_UNREAD
@@ -207,7 +206,7 @@ GOLD_JOBS: tuple[GoldJob, ...] = (
     GoldJob(
         "grants:grants",
         ("grant_usage", "unused_grants", "overbroad_grants"),
-        (*_DECIDED, "lacking", "doubtful", "unread"),
+        (*_DECIDED, "lacking", "doubtful", "unread", "brokers", "thresholds"),
     ),
     GoldJob("denied:denied_accesses", ("denied",), _DECIDED),
     GoldJob("least_privilege:least_privilege", ("least_privilege",), _DECIDED),

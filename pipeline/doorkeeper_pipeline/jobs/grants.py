@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -21,11 +21,26 @@ from doorkeeper_pipeline.evaluation.usage import (
     parts_of,
     sum_uses,
 )
+from doorkeeper_pipeline.evaluation.verdicts import (
+    Grant,
+    Known,
+    doubt_about,
+    judge,
+    seen_too_few,
+)
 from doorkeeper_pipeline.jobs.backtest import changes_by
-from doorkeeper_pipeline.jobs.observed import history, span
+from doorkeeper_pipeline.jobs.basis import OUTCOME, span_of
+from doorkeeper_pipeline.jobs.observed import (
+    activity_of,
+    broker_hosts,
+    days,
+    history,
+    span,
+)
 from doorkeeper_pipeline.schemas import OVERBROAD_GRANTS, UNUSED_GRANTS
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Sequence
 
     import pyarrow as pa
@@ -33,6 +48,7 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.evaluation.index import Index
     from doorkeeper_pipeline.evaluation.overbroad import Excess
     from doorkeeper_pipeline.evaluation.unused import Unused
+    from doorkeeper_pipeline.evaluation.verdicts import Judged
     from doorkeeper_pipeline.jobs.basis import Span
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
@@ -45,13 +61,105 @@ def grants(asked: GoldInput) -> dict[str, pa.Table]:
     acls = asked.acls
     observed = span(asked)
     totals = usage(asked, asked.index(acls.bindings))
-    lacking = [bool(asked.lacking) or asked.is_doubtful(each) for each in acls.bindings]
     unneeded = removable(asked, acls, totals)
+    judged = verdicts(asked, totals, unneeded)
     return {
-        "grant_usage": grant_usage(acls, totals, observed.days),
-        "unused_grants": _unused_table(acls, unneeded, totals, observed, lacking),
-        "overbroad_grants": _overbroad_table(acls, overbroad_in(asked, acls), observed, lacking),
+        "grant_usage": grant_usage(acls, totals, observed.days, columns_of(acls, judged)),
+        "unused_grants": _unused_table(acls, unneeded, totals, observed, judged),
+        "overbroad_grants": _overbroad_table(acls, overbroad_in(asked, acls), observed, judged),
     }
+
+
+class GrantVerdict(NamedTuple):
+    """The verdict about one binding in force, and the days of the history that it rests on.
+
+    ``narrowing`` says why a narrower grant may not stand in its place; empty where it may.
+    """
+
+    judged: Judged
+    known_from: dt.datetime | None
+    days_known: int
+    narrowing: str = ""
+
+
+def verdicts(
+    asked: GoldInput, totals: pl.DataFrame, unneeded: Sequence[Unused]
+) -> list[GrantVerdict]:
+    """Return the verdict of each binding in force, in their order."""
+    acls, known = asked.acls, known_in(asked)
+    uses = {row[BINDING]: row for row in totals.iter_rows(named=True)}
+    reasons = {each.binding: each for each in unneeded}
+    found = []
+    for number, binding in enumerate(acls.bindings):
+        row, unused = uses.get(number), reasons.get(number)
+        grant = Grant(
+            binding=binding,
+            known_from=acls.known_from[number],
+            given=acls.given[number],
+            uses=0 if row is None else row[USES],
+            last=None if row is None else row[LAST],
+            unused="" if unused is None else unused.reason,
+            removable=unused is not None and unused.removable,
+            covered=0 if unused is None else len(unused.covered_by),
+        )
+        found.append(
+            GrantVerdict(
+                judge(grant, known),
+                grant.known_from,
+                int(known.days_of(grant)),
+                doubt_about(grant, known),
+            )
+        )
+    return found
+
+
+def columns_of(acls: AclSet, judged: Sequence[GrantVerdict]) -> pl.DataFrame:
+    """Return the columns of verdicts, in the order of the bindings."""
+    return pl.DataFrame(
+        {
+            BINDING: pl.Series(range(len(acls.bindings)), dtype=pl.Int32),
+            "verdict": [each.judged.verdict.value for each in judged],
+            "rule": [each.judged.rule for each in judged],
+            "why": [each.judged.why for each in judged],
+            "known_from": pl.Series([each.known_from for each in judged], dtype=_TIME),
+            "days_known": pl.Series([each.days_known for each in judged], dtype=pl.Int64),
+        },
+        schema_overrides=dict.fromkeys(("verdict", "rule", "why"), pl.String),
+    )
+
+
+def known_in(asked: GoldInput) -> Known:
+    """Return what the history says about all grants."""
+    allowed = [row for row in days(asked)["days"].to_pylist() if row[OUTCOME] == "ALLOWED"]
+    found = span_of(allowed)
+    activity = activity_of(asked)
+    principals = frozenset(each.entry.principal for each in asked.acls.bindings)
+    return Known(
+        begin=found.first,
+        end=found.last,
+        thresholds=asked.thresholds,
+        activity=activity,
+        lacking=asked.lacking,
+        contradicted=asked.doubtful,
+        unread=asked.unread,
+        listing=seen_too_few(principals - asked.policy.super_users, activity),
+        brokers_missing=_missing_brokers(asked),
+        super_users=asked.policy.super_users,
+    )
+
+
+def _missing_brokers(asked: GoldInput) -> str:
+    """Return a doubt where brokers whose requests are logged have no log of their own, or ''."""
+    if asked.brokers is None:
+        return ""
+    others = len(broker_hosts(asked))
+    # Each broker asks the others, so that the logs of all name each of them.
+    if others <= max(asked.brokers, 1):
+        return ""
+    return (
+        f"{asked.brokers} {'log was' if asked.brokers == 1 else 'logs were'} read, and brokers at"
+        f" {others} addresses ask for CLUSTER_ACTION in them: logs of other brokers are missing"
+    )
 
 
 def usage(asked: GoldInput, index: Index) -> pl.DataFrame:
@@ -85,21 +193,28 @@ def _unused_table(
     found: Sequence[Unused],
     totals: pl.DataFrame,
     observed: Span,
-    lacking: Sequence[bool],
+    verdicts_: Sequence[GrantVerdict],
 ) -> pa.Table:
+    chosen = [verdicts_[each.binding] for each in found]
     judged = pl.DataFrame(
         [
             (
                 each.reason,
                 [acls.ids[other] for other in each.covered_by[:COVERED_BY_MAX]],
-                _proposal(each, lacking[each.binding]),
+                verdict.judged.verdict.value,
+                verdict.judged.rule,
+                verdict.judged.why,
+                verdict.known_from,
             )
-            for each in found
+            for each, verdict in zip(found, chosen, strict=True)
         ],
         {
             "reason": pl.String,
             "covered_by": pl.List(pl.String),
             "proposal": pl.String,
+            "rule": pl.String,
+            "why": pl.String,
+            "known_from": _TIME,
         },
         orient="row",
     )
@@ -122,18 +237,12 @@ def _unused_table(
     return frame.select(UNUSED_GRANTS.names).to_arrow().cast(arrow_schema(UNUSED_GRANTS))
 
 
-def _proposal(one: Unused, lacking: bool) -> str:  # noqa: FBT001  private
-    if not one.removable:
-        return "KEEP"
-    return "NOT_ENOUGH_EVIDENCE" if lacking else "REMOVE"
-
-
 def _overbroad_table(
-    acls: AclSet, found: Excess, observed: Span, lacking: Sequence[bool]
+    acls: AclSet, found: Excess, observed: Span, verdicts_: Sequence[GrantVerdict]
 ) -> pa.Table:
     numbers = found.grants[BINDING].to_list()
     bindings = rows(acls, numbers)
-    certain = pl.Series([not lacking[number] for number in numbers], dtype=pl.Boolean)
+    certain = pl.Series([not verdicts_[number].narrowing for number in numbers], dtype=pl.Boolean)
     removals = bindings.filter(certain)
     removals = removals.select(BINDING, commands_of(removals, remove=True).alias("removal"))
     instead = found.instead.join(removals, on=BINDING, how="semi", maintain_order="left")

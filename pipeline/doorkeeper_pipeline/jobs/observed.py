@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,15 @@ from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.overbroad import History
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
+    HOST,
+    LAST,
+    OPERATION,
     PRINCIPAL,
     RESOURCE_NAME,
     RESOURCE_TYPE,
+    TIME,
 )
+from doorkeeper_pipeline.evaluation.verdicts import Activity
 from doorkeeper_pipeline.jobs.basis import DAY, OUTCOME, span_of
 
 if TYPE_CHECKING:
@@ -66,6 +72,38 @@ def principals_of(asked: GoldInput) -> frozenset[str]:
     by = (PRINCIPAL,)
     table = asked.engine.over_tuples(asked.distinct, columns_of, by, schema, by)
     return frozenset(table.column(PRINCIPAL).to_pylist())
+
+
+def activity_of(asked: GoldInput) -> dict[str, Activity]:
+    """Return how many decisions of each principal were allowed and denied."""
+    by = (PRINCIPAL, OUTCOME)
+    schema = pa.schema(
+        [*(pa.field(each, pa.string(), nullable=False) for each in by), pa.field(COUNT, pa.int64())]
+    )
+    table = asked.engine.over_tuples(asked.distinct, columns_of, schema.names, schema, by)
+    found: dict[str, Activity] = defaultdict(Activity)
+    for principal, outcome, count in zip(
+        *(table.column(name).to_pylist() for name in schema.names), strict=True
+    ):
+        allowed, denied = found[principal]
+        more = (allowed + count, denied) if outcome == "ALLOWED" else (allowed, denied + count)
+        found[principal] = Activity(*more)
+    return dict(found)
+
+
+def broker_hosts(asked: GoldInput) -> frozenset[str]:
+    """Return the addresses from which brokers and controllers ask each other.
+
+    Only those of the last day: a container gets another address when it starts.
+    """
+    by = (HOST, OPERATION)
+    schema = pa.schema(
+        [*(pa.field(name, pa.string(), nullable=False) for name in by), pa.field(LAST, TIME)]
+    )
+    table = asked.engine.over_tuples(asked.distinct, columns_of, schema.names, schema, by)
+    rows = [row for row in table.to_pylist() if row[OPERATION] == "CLUSTER_ACTION"]
+    end = max((row[LAST] for row in rows), default=None)
+    return frozenset(row[HOST] for row in rows if end - row[LAST] < dt.timedelta(days=1))
 
 
 def columns_of(names: tuple[str, ...], table: DecisionTable) -> pa.Table:

@@ -4,6 +4,9 @@
     unused           grants that the history does not need go
     overbroad        a grant that is too wide is replaced by its used accesses
 
+A grant goes, or is replaced, only where its verdict (``evaluation.verdicts``) permits it. What is
+added lies within what the ACLs in force allow, unless ``ProposalOptions.wider`` permits more.
+
 With ``allow.everyone.if.no.acl.found`` a binding stays where nothing else would cover its names:
 without any ACL they would be open to all. For some principals alone nothing is proposed on
 names that are: it would shut them to all others.
@@ -15,22 +18,33 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper.acl.bulk import load
+from doorkeeper.acl.cells import masks
 from doorkeeper.acl.decision import Policy
+from doorkeeper.acl.host_sets import contains
 from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclPermissionType
+from doorkeeper.acl.operations import ALLOW_TESTS
+from doorkeeper.acl.regions import covering_cells, region_of
+from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.evaluation.unused import closing, open_to_all
+from doorkeeper_pipeline.evaluation.verdicts import Verdict
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
-from doorkeeper_pipeline.jobs.grants import overbroad_in, removable, usage
+from doorkeeper_pipeline.jobs.grants import overbroad_in, removable, usage, verdicts
 from doorkeeper_pipeline.jobs.least_privilege import NO_PRIVILEGES, least_in, table_of
 from doorkeeper_pipeline.jobs.observed import principals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
 
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acl.snapshot import Snapshot
     from doorkeeper_pipeline.evaluation.acl_sets import AclSet
+
+WIDER_SHOWN = 20
 
 KINDS = ("least-privilege", "unused", "overbroad")
 
@@ -39,7 +53,8 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
     """Return the proposal.
 
     Raises:
-        PipelineError: a kind is unknown, or a principal is not in the history nor in any ACL.
+        PipelineError: a kind is unknown, a principal is not in the history nor in any ACL, or the
+            proposal would allow more than the ACLs in force.
 
     """
     _check(wanted)
@@ -47,25 +62,29 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
     _check_principals(asked, wanted, acls)
     privileges = NO_PRIVILEGES
     proposed = set(acls.bindings)
+    totals = usage(asked, asked.index(acls.bindings))
+    judged = verdicts(asked, totals, removable(asked, acls, totals))
+    by_binding = dict(zip(acls.bindings, judged, strict=True))
+    chosen_grants = {each for each in acls.bindings if _is_for(wanted, each)}
+    going = {each for each in chosen_grants if by_binding[each].judged.verdict is Verdict.REMOVE}
+    replaceable = {each for each in chosen_grants if not by_binding[each].narrowing}
     if "unused" in wanted.kinds:
-        proposed -= _unneeded_grants(asked, acls, wanted)
+        proposed -= going
     if "overbroad" in wanted.kinds:
         # After what is unused: a binding that went because of a wide one may be what replaces it.
-        proposed = _narrow(asked, acls, wanted, proposed)
+        proposed = _narrow(asked, acls, replaceable, proposed)
     if "least-privilege" in wanted.kinds:
         least = least_in(asked, acls.bindings, prefixes=wanted.prefixes)
-        bindings = bindings_of(least.privileges)
-        chosen = [_is_for(asked, wanted, each) for each in bindings]
-        if wanted.principals:
-            # An ACL for one on what is open to all would shut it to the others.
-            is_open = open_to_all(acls.bindings, asked.policy)
-            pairs = zip(chosen, bindings, strict=True)
-            chosen = [each and not is_open(binding.pattern) for each, binding in pairs]
+        chosen = _chosen(asked, wanted, bindings_of(least.privileges))
         privileges = least.privileges.filter(pl.Series(chosen, dtype=pl.Boolean))
-        proposed -= _replaced_grants(asked, acls.bindings, wanted, least.principals)
+        used = {each for each in replaceable if by_binding[each].judged.rule == "used"}
+        proposed -= _replaced_grants(used | going, wanted, least.principals)
         proposed |= set(bindings_of(privileges))
-    going = set(acls.bindings) - proposed
-    proposed |= closing(proposed, going, asked.policy)
+    gone = set(acls.bindings) - proposed
+    proposed |= closing(proposed, gone, asked.policy)
+    wider = _wider(asked, proposed - set(acls.bindings))
+    if not wanted.wider:
+        _refuse(wider)
     table = backtest(asked, sorted(proposed))
     removed = tuple(sorted(set(acls.bindings) - proposed))
     return Proposal(
@@ -76,6 +95,7 @@ def propose(asked: GoldInput, wanted: ProposalOptions) -> Proposal:
         backtest=table,
         doubtful=tuple(sorted(asked.doubtful)),
         unread=asked.unread,
+        wider=tuple(wider),
         accepted=tuple(sorted(wanted.accepted & set(acls.bindings))),
         # No log proves that the option is off: without it the resources are shut, else open.
         closing=tuple(sorted(closing(proposed, removed, Policy(allow_everyone=True)))),
@@ -109,16 +129,67 @@ def _check_principals(asked: GoldInput, wanted: ProposalOptions, acls: AclSet) -
         )
 
 
-def _is_for(asked: GoldInput, wanted: ProposalOptions, binding: AclBinding) -> bool:
+def _wider(asked: GoldInput, added: Iterable[AclBinding]) -> list[AclBinding]:
+    """Return the added ACLs of which a part is not allowed by the ACLs in force."""
+    present = asked.acls.bindings
+    if not present:
+        # The history alone says what is in force.
+        return []
+    snapshot = load((str(number), each) for number, each in enumerate(present))
+    is_open = open_to_all(present, asked.policy)
+    return sorted(
+        each
+        for each in added
+        if each.entry.principal not in asked.policy.super_users
+        and not is_open(each.pattern)
+        and not _is_within(snapshot, each, networks=asked.networks)
+    )
+
+
+def _refuse(wider: Sequence[AclBinding]) -> None:
+    """Refuse a proposal that allows more than the ACLs in force.
+
+    Raises:
+        PipelineError: there is an ACL that does.
+
+    """
+    if wider:
+        reason = f"{len(wider)} of the proposed ACLs would allow more than those in force"
+        shown = "".join(f"\n  {text_of(each)}" for each in wider[:WIDER_SHOWN])
+        raise PipelineError(f"{reason}; to propose them all the same: --allow-wider{shown}")
+
+
+def _chosen(
+    asked: GoldInput, wanted: ProposalOptions, bindings: Sequence[AclBinding]
+) -> list[bool]:
+    """Return which of the least privileges are proposed."""
+    # An ACL for one on what is open to all would shut it to the others.
+    is_open = open_to_all(asked.acls.bindings if wanted.principals else (), asked.policy)
+    return [
+        _is_for(wanted, each)
+        and each.entry.principal not in asked.doubtful
+        and not (wanted.principals and is_open(each.pattern))
+        for each in bindings
+    ]
+
+
+def _is_within(snapshot: Snapshot, binding: AclBinding, *, networks: bool) -> bool:
+    """Say whether one ALLOW in force covers all that an ACL would allow."""
+    entry = binding.entry
+    return any(
+        mask & ALLOW_TESTS[entry.operation] and contains(host, entry.host, networks=networks)
+        for cell in covering_cells(snapshot, region_of(binding))
+        for host, mask in masks(cell.cell)
+    )
+
+
+def _is_for(wanted: ProposalOptions, binding: AclBinding) -> bool:
     is_wanted = not wanted.principals or binding.entry.principal in wanted.principals
-    return is_wanted and binding not in wanted.accepted and not asked.is_doubtful(binding)
+    return is_wanted and binding not in wanted.accepted
 
 
 def _replaced_grants(
-    asked: GoldInput,
-    bindings: Iterable[AclBinding],
-    wanted: ProposalOptions,
-    principals: frozenset[str],
+    bindings: Iterable[AclBinding], wanted: ProposalOptions, principals: frozenset[str]
 ) -> set[AclBinding]:
     """Return the grants that least privilege replaces: those of principals in the history.
 
@@ -131,25 +202,20 @@ def _replaced_grants(
         for each in bindings
         if each.entry.permission_type is AclPermissionType.ALLOW
         and each.entry.principal in everybody
-        and _is_for(asked, wanted, each)
     }
 
 
-def _unneeded_grants(asked: GoldInput, acls: AclSet, wanted: ProposalOptions) -> set[AclBinding]:
-    totals = usage(asked, asked.index(acls.bindings))
-    found = removable(asked, acls, totals)
-    going = {acls.bindings[each.binding] for each in found if each.removable}
-    return {each for each in going if _is_for(asked, wanted, each)}
-
-
 def _narrow(
-    asked: GoldInput, acls: AclSet, wanted: ProposalOptions, proposed: set[AclBinding]
+    asked: GoldInput,
+    acls: AclSet,
+    replaceable: AbstractSet[AclBinding],
+    proposed: set[AclBinding],
 ) -> set[AclBinding]:
     narrowed = set(proposed)
     instead = overbroad_in(asked, acls).instead
     for (number,), rows in instead.group_by("binding", maintain_order=True):
         binding = acls.bindings[number]
-        if binding in proposed and _is_for(asked, wanted, binding):
+        if binding in proposed and binding in replaceable:
             narrowed.discard(binding)
             narrowed.update(bindings_of(rows))
     return narrowed

@@ -548,6 +548,7 @@ class _Run:
             lacking=proof.lacking,
             doubtful=sorted(proof.doubtful),
             unread=sorted(self._unread_lines.principals),
+            brokers=None if logs is None else len(logs),
         )
         for_gold = cache(
             lambda: replace(
@@ -557,6 +558,8 @@ class _Run:
                 lacking=proof.lacking,
                 doubtful=proof.doubtful,
                 unread=self._unread_lines,
+                brokers=None if logs is None else len(logs),
+                thresholds=request.thresholds,
             )
         )
         for job in gold.GOLD_JOBS:
@@ -645,6 +648,7 @@ class _Run:
         if doubt := describe_doubt(proof.doubtful):
             self._texts.append(doubt)
         self._texts += describe_unread(self._unread_lines)
+        self._texts += (f"RISK: {each}" for each in self._request.thresholds.lowered())
         self._texts += (f"not enough evidence to remove an ACL: {each}" for each in proof.lacking)
 
     def _row(self, work: manifest.Work, results: dict[str, list[ReadResult]]) -> dict[str, Any]:

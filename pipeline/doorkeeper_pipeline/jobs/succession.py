@@ -1,8 +1,8 @@
 """One set of ACLs after another: since when each binding is there, and until when it was.
 
 A change log knows that itself. A listing (``kafka-acls.sh --list``, a file) has the ACLs in force
-when it is read, so that bindings that a run finds new, or gone, came or went at that run. Bindings
-of the first set were always there.
+when it is read, so that bindings that a run finds new, or gone, came or went at that run. Those of
+the first set came at an unknown time, and are known to be there since that listing.
 
     last run            this run          rows
     READ t, READ u      READ u, READ v    READ t until now; READ u; READ v since now
@@ -87,12 +87,25 @@ def follow(before: pl.DataFrame, found: pl.DataFrame, at: dt.datetime) -> pl.Dat
     The same set again changes no row. Rows of a change log stay as they are.
     """
     if before.is_empty():
-        return found
+        return _known(found, at)
     in_force = before.filter(_IN_FORCE)
     listed = pl.col("valid_from").is_null() & _IN_FORCE & (pl.col("source") != CHANGE_LOG)
-    others = found.filter(~listed)
+    others = _known(
+        found.filter(~listed).join(
+            before.select(*_ROW, pl.col("known_from").alias("before")),
+            on=_ROW,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        ),
+        at,
+    )
     stay = in_force.join(found.filter(listed), on=_NAME, how="semi")
-    come = found.filter(listed).join(in_force, on=_NAME, how="anti").with_columns(valid_from=at)
+    come = (
+        found.filter(listed)
+        .join(in_force, on=_NAME, how="anti")
+        .with_columns(valid_from=at, known_from=at)
+    )
     # What a change log says of a binding's end counts, and not that it is gone now.
     gone = in_force.join(found, on=_NAME, how="anti").with_columns(
         valid_to=pl.max_horizontal(pl.lit(at), "valid_from")
@@ -100,3 +113,10 @@ def follow(before: pl.DataFrame, found: pl.DataFrame, at: dt.datetime) -> pl.Dat
     earlier = before.filter(~_IN_FORCE).join(others, on=_ROW, how="anti", nulls_equal=True)
     rows = [contents.as_frame("bindings", each) for each in (others, stay, come, gone, earlier)]
     return pl.concat(rows).sort(*_NAME, "valid_from", "binding_id")
+
+
+def _known(rows: pl.DataFrame, at: dt.datetime) -> pl.DataFrame:
+    """Return rows that are known to be there from a time on, if from no earlier one."""
+    before = [pl.col("before")] if "before" in rows.columns else []
+    since = pl.coalesce("known_from", "valid_from", *before, pl.lit(at))
+    return contents.as_frame("bindings", rows.with_columns(known_from=since))

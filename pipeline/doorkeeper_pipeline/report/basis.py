@@ -47,18 +47,23 @@ def basis_of(frames: Frames, history: History) -> tuple[Fact, ...]:
             doubtful=missing > 0,
         ),
         _agreement(frames),
+        *(Fact("Lowered limit", each, doubtful=True) for each in _warnings(frames, "RISK: ")),
         *(Fact("Not enough evidence", each, doubtful=True) for each in shortcomings_of(frames)),
     )
 
 
 def shortcomings_of(frames: Frames) -> list[str]:
     """Return why the last run recommended no removal."""
+    return _warnings(frames, "not enough evidence to remove an ACL: ")
+
+
+def _warnings(frames: Frames, begin: str) -> list[str]:
+    """Return the warnings of the last run that begin so, without their beginning."""
     runs = frames.get("runs")
     if runs is None:
         return []
     last = runs.sort("finished").tail(1).collect().to_dicts()
     warnings = last[0]["warnings"] if last else []
-    begin = "not enough evidence to remove an ACL: "
     return [each.removeprefix(begin) for each in warnings if each.startswith(begin)]
 
 

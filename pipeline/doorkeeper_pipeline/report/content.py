@@ -86,10 +86,14 @@ def _figure(count: int, what: str, remark: str, section: str) -> Figure:
 def _removable(frames: Frames) -> Figure:
     unused, usage = frames.get("unused_grants"), frames.get("grant_usage")
     if unused is None or usage is None:
-        return Figure(UNKNOWN, "", "redundant grants", "no set of ACLs was given", "unused")
+        return Figure(UNKNOWN, "", "grants to remove", "no set of ACLs was given", "unused")
     count, grants = removable_of(unused), count_of(usage)
+    held = count_of(unused.filter(pl.col("proposal").is_in(["ASK", "NOT_ENOUGH_EVIDENCE"])))
+    if held and not count:
+        remark = f"not enough evidence about {amount(held, 'unused grant')}"
+        return Figure(UNKNOWN, "", "grants to remove", remark, "unused")
     remark = f"{percent(count, grants)} of {amount(grants, 'grant')}; no decision needs them"
-    word = "redundant grant" if count == 1 else "redundant grants"
+    word = "grant to remove" if count == 1 else "grants to remove"
     return _figure(count, word, remark, "unused")
 
 

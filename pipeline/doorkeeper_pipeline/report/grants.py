@@ -46,8 +46,9 @@ _PROPOSALS = {
     "REMOVE": Tag("remove", strong=True),
     "KEEP": Tag("keep", "Others lean on it."),
     "NOT_ENOUGH_EVIDENCE": Tag(
-        "not enough evidence", "The history is too short, incomplete or contradicts the ACLs."
+        "not enough evidence", "The history says too little about this grant; it stays."
     ),
+    "ASK": Tag("ask", "Somebody must answer the question first; until then it stays."),
 }
 _EXCESS = {
     "ALL_NAMES": Tag("all names", "It covers every name there is.", strong=True),
@@ -73,11 +74,13 @@ def unused_section(frames: Frames, about: About) -> Section:
         " with all of those removed, every decision of the history stays as it was."
     )
     lead = [difference]
-    unproved = count_of(unused.filter(pl.col("proposal") == "NOT_ENOUGH_EVIDENCE"))
-    if unproved:
-        lead.append(
-            f"For {amount(unproved, 'grant')} the evidence is not enough: see what this rests on."
-        )
+    for verdict, text in (
+        ("NOT_ENOUGH_EVIDENCE", "the evidence is not enough; the reason stands beside each"),
+        ("ASK", "somebody must answer a question first; it stands beside each"),
+    ):
+        count = count_of(unused.filter(pl.col("proposal") == verdict))
+        if count:
+            lead.append(f"For {amount(count, 'grant')} {text}.")
     covered = counts_by(unused, "reason").get("COVERED", 0)
     if covered:
         lead.append(
@@ -95,8 +98,8 @@ def unused_section(frames: Frames, about: About) -> Section:
             Table(
                 id="unused-grants",
                 title="Unused grants",
-                note="Redundant ones first. What is unused may be for the end of a quarter: ask"
-                " the owner before you remove it.",
+                note="Those that can go come first. There since: the first listing, where nothing"
+                " says when it was given.",
                 columns=(
                     Column(title="Principal", kind=Kind.NAME),
                     Column(title="Does", kind=Kind.TAG, choice=True),
@@ -105,7 +108,9 @@ def unused_section(frames: Frames, about: About) -> Section:
                     Column(title="Host", kind=Kind.HOST),
                     Column(title="Why", kind=Kind.TAG, choice=True),
                     Column(title="Last used", kind=Kind.TIME),
+                    Column(title="There since", kind=Kind.TIME),
                     Column(title="Proposal", kind=Kind.TAG, choice=True),
+                    Column(title="Reason", kind=Kind.TEXT),
                     Column(title="Command", kind=Kind.COMMANDS),
                 ),
                 rows=tuple(_unused_row(row) for row in first_of(unused, order, about.rows_max)),
@@ -204,7 +209,9 @@ def _unused_row(row: Row) -> tuple[Value, ...]:
         row["host"],
         _REASONS.get(row["reason"], Tag(row["reason"])),
         row["last_used"],
+        row["known_from"],
         _PROPOSALS.get(row["proposal"], Tag(row["proposal"])),
+        row["why"],
         Commands("remove", (row["command"],)) if row["command"] else None,
     )
 

@@ -62,6 +62,7 @@ def table_of(
         {
             **row_of(binding),
             "valid_from": at,
+            "known_from": at,
             "valid_to": None,
             "from_revision": None,
             "to_revision": None,

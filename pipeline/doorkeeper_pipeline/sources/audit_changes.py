@@ -85,7 +85,12 @@ def read(folder: Path) -> pl.DataFrame:
             binding = _binding(folder, event, acl)
             if binding not in in_force:
                 row = _row(binding)
-                row.update(valid_from=at, from_revision=event.revision, created_by=event.principal)
+                row.update(
+                    valid_from=at,
+                    known_from=at,
+                    from_revision=event.revision,
+                    created_by=event.principal,
+                )
                 in_force[binding] = row
                 found.append(row)
     return pl.DataFrame(found, schema=contents.schema_of("bindings"), orient="row")
@@ -134,6 +139,7 @@ def _row(binding: AclBinding) -> dict[str, Any]:
         **row_of(binding),
         "valid_from": None,
         "valid_to": None,
+        "known_from": None,
         "from_revision": None,
         "to_revision": None,
         "created_by": None,

@@ -131,6 +131,7 @@ def _row(binding_id: str, value: str, **known: object) -> dict[str, Any]:
         "permission_type": AclPermissionType(permission).name,
         "valid_from": None,
         "valid_to": None,
+        "known_from": known.get("valid_from"),
         "from_revision": None,
         "to_revision": None,
         "created_by": None,

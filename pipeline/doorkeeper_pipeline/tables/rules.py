@@ -62,7 +62,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         *_BINDING,
         Rule(
             name="proposal is known",
-            predicate="proposal IN ('REMOVE', 'KEEP', 'NOT_ENOUGH_EVIDENCE')",
+            predicate="proposal IN ('REMOVE', 'KEEP', 'ASK', 'NOT_ENOUGH_EVIDENCE')",
         ),
     ),
     "overbroad_grants": _BINDING,

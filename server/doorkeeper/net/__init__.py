@@ -9,6 +9,7 @@ peer_log           values that peers sent, cut and rate limited for the log
 context            the parts that connections share, and updates in flight
 channel            one connection's socket
 connection_log     the log lines of one connection; request_log those of its requests
+large_requests     requests with many elements, worked on in a thread
 chunked_responses  responses that are built in slices
 fair_queue         the work of unauthenticated connections
 transports         encryption and peer certificates of a transport

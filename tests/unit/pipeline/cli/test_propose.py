@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,7 @@ def test_without_files_the_changes_are_printed(out: Path) -> None:
             "with allow.everyone.if.no.acl.found=true it would open the resources of 1 removed ACL"
             " to all: then give --allow-everyone"
         ),
+        "RISK: principals may lose access: --min-days 0 is below 35",
         (
             "- resourceType=TOPIC, resourceName=old, patternType=LITERAL, principal=User:a, host=*,"
             " operation=WRITE, permissionType=ALLOW"
@@ -121,10 +123,10 @@ def test_options_of_the_run_are_used_again(tmp_path: Path) -> None:
 
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("2 -> 1 ACLs")
-    assert "RISK" not in done.stdout
+    assert "RISK: principals may lose access: --min-days 0 is below 35" in done.stdout
     tried = called("backtest", "--out", out, "--proposal", target)
     assert (tried.exit_code, tried.stderr) == (0, "")
-    assert called("propose", "--out", out, "--min-days", 30).exit_code != 0
+    assert called("propose", "--out", out, "--min-days", 35).exit_code != 0
     other = called("propose", "--out", out, "--super-user", "User:other")
     assert "add --super-user User:root" in str(other.exception)
 
@@ -133,7 +135,7 @@ def test_a_short_history_is_not_enough(out: Path, tmp_path: Path) -> None:
     """Nothing is written; the refusal says what was found, what is needed, and the way on."""
     script = tmp_path / "new.sh"
 
-    with pytest.raises(PipelineError, match=r"(?s)not enough evidence: .*30 days.*--min-days") as e:
+    with pytest.raises(PipelineError, match=r"(?s)not enough evidence: .*35 days.*--min-days") as e:
         CliRunner().invoke(
             pipeline,
             ["propose", "--engine", "local", "-q", "--out", str(out), "--script", str(script)],
@@ -188,3 +190,34 @@ def test_a_principal_that_is_spelt_otherwise(out: Path) -> None:
     assert isinstance(done.exception, PipelineError)
     assert "found 'User:A', with neither an ACL nor a decision" in str(done.exception)
     assert called("propose", "--out", out, *ANY_LENGTH, "--principal", "User:a").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("listings", "rule", "proposal"),
+    [
+        (["old.yaml@2026-08-01"], "none", "REMOVE"),
+        (["first.yaml@2026-08-01", "old.yaml@2026-11-10"], "age", "NOT_ENOUGH_EVIDENCE"),
+        (["first.yaml@2026-08-01", "old.yaml@2026-10-01"], "none", "REMOVE"),
+        (["old.yaml@2026-11-10"], "unknown-age", "ASK"),
+        (["old.yaml"], "unknown-age", "ASK"),
+    ],
+)
+def test_a_grant_goes_only_if_the_history_says_enough_about_it(
+    tmp_path: Path, listings: list[str], rule: str, proposal: str
+) -> None:
+    """Of two grants one was not used in 40 days; the listings say how long it is there."""
+    days = (dt.date(2026, 10, 14) + dt.timedelta(days=each) for each in range(40))
+    (tmp_path / "a.log").write_text("".join(LINE.replace("2026-11-22", str(day)) for day in days))
+    (tmp_path / "first.yaml").write_text("".join(ACLS.splitlines(keepends=True)[:-1]))
+    (tmp_path / "old.yaml").write_text(ACLS)
+    sets = [each for name in listings for each in ("--acls", tmp_path / name)]
+
+    made = called("run", "--audit", tmp_path / "a.log", *sets, "--out", tmp_path / "out")
+
+    assert made.exit_code == 0, made.output
+    (row,) = delta.read(tmp_path / "out", "unused_grants").to_dicts()
+    assert (row["rule"], row["proposal"]) == (rule, proposal), row
+    assert bool(row["command"]) is (proposal == "REMOVE")
+    assert row["why"] in made.stdout or proposal == "REMOVE"
+    proposed = called("propose", "--out", tmp_path / "out").stdout
+    assert proposed.startswith("2 -> 1" if proposal == "REMOVE" else "2 -> 2")

@@ -20,7 +20,9 @@ def test_in_force() -> None:
     )
     table = table.set_column(table.schema.get_field_index("valid_to"), "valid_to", removed)
 
-    assert in_force(table) == AclSet((OTHER, ONE), (id_of(OTHER), id_of(ONE)))
+    assert in_force(table) == AclSet(
+        (OTHER, ONE), (id_of(OTHER), id_of(ONE)), (None, None), given=(False, False)
+    )
 
 
 def test_one_that_came_back() -> None:
@@ -31,4 +33,4 @@ def test_one_that_came_back() -> None:
     table = table.set_column(0, "binding_id", ids)
     table = table.set_column(table.schema.get_field_index("valid_to"), "valid_to", removed)
 
-    assert in_force(table) == AclSet((ONE,), ("second",))
+    assert in_force(table) == AclSet((ONE,), ("second",), (None,), given=(False,))

@@ -10,13 +10,15 @@ from doorkeeper_pipeline.evaluation.evidence import (
     DEFAULT_THRESHOLDS,
     BrokerLog,
     Observed,
-    Thresholds,
     evidence_of,
 )
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
 from testkit.histories import NO_THRESHOLDS
 
 BEGIN = dt.datetime(2026, 10, 1, 12, tzinfo=dt.UTC)
+
+
+MONTH = DEFAULT_THRESHOLDS._replace(days=30)
 
 
 def observed(days: int = 31, *, missing: tuple[int, ...] = (), **changed: Any) -> Observed:
@@ -56,7 +58,7 @@ ALLOWED_NOW = {"outcome": "DENIED", "rule": "DefaultDeny"}
 
 def test_a_long_whole_and_agreeing_history_is_enough() -> None:
     """Nothing is lacking, and there is nothing to explain."""
-    found = evidence_of(observed(), [row()], Policy(), DEFAULT_THRESHOLDS)
+    found = evidence_of(observed(), [row()], Policy(), MONTH)
 
     assert (found.lacking, found.causes, found.contradicts) == ((), (), False)
     assert found.summary() == (
@@ -76,7 +78,7 @@ def test_a_long_whole_and_agreeing_history_is_enough() -> None:
 )
 def test_what_is_not_enough(history: Observed, rows: list[dict[str, Any]], text: str) -> None:
     """Each lack is a sentence of its own, with the number found and the number needed."""
-    found = evidence_of(history, rows, Policy(), DEFAULT_THRESHOLDS)
+    found = evidence_of(history, rows, Policy(), MONTH)
 
     (lacking,) = found.lacking
     assert lacking.startswith(text)
@@ -112,7 +114,7 @@ def test_causes(rows: list[dict[str, Any]], policy: Policy, text: str) -> None:
 
 def test_decisions_that_agreed_at_their_time_are_no_contradiction() -> None:
     """The ACLs changed since; that they changed is no reason to distrust the history."""
-    found = evidence_of(observed(), [row(agreeing=100, **DENIED_NOW)], Policy(), DEFAULT_THRESHOLDS)
+    found = evidence_of(observed(), [row(agreeing=100, **DENIED_NOW)], Policy(), MONTH)
 
     assert (found.agreement, found.causes, found.lacking) == (100, (), ())
 
@@ -126,7 +128,7 @@ def test_decisions_that_agreed_at_their_time_are_no_contradiction() -> None:
 )
 def test_one_decision_proves_that_an_option_is_missing(rows: list[dict[str, Any]]) -> None:
     """Super users use every grant: without their names the rest is not to be trusted either."""
-    found = evidence_of(observed(), rows, Policy(), DEFAULT_THRESHOLDS)
+    found = evidence_of(observed(), rows, Policy(), MONTH)
 
     assert found.contradicts
     assert found.lacking == (WRONG_OPTIONS,)
@@ -142,7 +144,7 @@ def test_one_decision_proves_that_an_option_is_missing(rows: list[dict[str, Any]
 )
 def test_few_contradictions_make_their_principals_doubtful(wrong: dict[str, Any]) -> None:
     """Nothing is recommended for them, and the run says that inputs do not belong together."""
-    found = evidence_of(observed(), [row(count=860), wrong], Policy(), DEFAULT_THRESHOLDS)
+    found = evidence_of(observed(), [row(count=860), wrong], Policy(), MONTH)
 
     assert (found.contradicts, found.lacking) == (True, ())
     assert found.doubtful == {"User:b"}
@@ -153,7 +155,7 @@ def test_a_given_super_user_that_acls_decided_about_is_doubtful() -> None:
     rows = [row(rule_now="SuperUser"), row(principal="User:b")]
     policy = Policy(super_users=frozenset({"User:a"}))
 
-    found = evidence_of(observed(), rows, policy, DEFAULT_THRESHOLDS)
+    found = evidence_of(observed(), rows, policy, MONTH)
 
     assert (found.agreement, found.contradicts) == (100, True)
     assert found.doubtful == {"User:a"}
@@ -163,9 +165,9 @@ def test_refusals_alone_answer_no_question_about_acls() -> None:
     """With a set of ACLs the status of the command says so; without one nothing was asked."""
     refused = observed(allowed=0)
 
-    assert evidence_of(refused, [row(**ALLOWED_NOW)], Policy(), DEFAULT_THRESHOLDS).contradicts
+    assert evidence_of(refused, [row(**ALLOWED_NOW)], Policy(), MONTH).contradicts
     without = refused._replace(has_acls=False)
-    assert not evidence_of(without, [], Policy(), DEFAULT_THRESHOLDS).contradicts
+    assert not evidence_of(without, [], Policy(), MONTH).contradicts
 
 
 def test_decisions_of_the_future_are_no_evidence() -> None:
@@ -175,8 +177,7 @@ def test_decisions_of_the_future_are_no_evidence() -> None:
     sooner, later = (last - dt.timedelta(minutes=number) for number in (6, 4))
 
     found, well = (
-        evidence_of(observed(now=now), [row()], Policy(), DEFAULT_THRESHOLDS)
-        for now in (sooner, later)
+        evidence_of(observed(now=now), [row()], Policy(), MONTH) for now in (sooner, later)
     )
 
     (cause,) = found.causes
@@ -191,7 +192,7 @@ def test_decisions_of_the_future_are_no_evidence() -> None:
 
 def test_without_acls_nothing_is_compared() -> None:
     """The record alone decides, so it cannot be contradicted."""
-    found = evidence_of(observed(has_acls=False), [], Policy(), DEFAULT_THRESHOLDS)
+    found = evidence_of(observed(has_acls=False), [], Policy(), MONTH)
 
     assert (found.agreement, found.contradicts, found.lacking) == (None, False, ())
     assert found.summary().endswith("no ACLs were given to compare with")
@@ -207,7 +208,7 @@ def test_without_acls_nothing_is_compared() -> None:
 )
 def test_no_percentage_is_rounded_to_all_or_nothing(rows: list[dict[str, Any]], text: str) -> None:
     """A single decision that differs is visible in the percentage."""
-    found = evidence_of(observed(), rows, Policy(), Thresholds(agreement=50))
+    found = evidence_of(observed(), rows, Policy(), MONTH._replace(agreement=50))
 
     assert f"; {text} agree" in found.summary()
 
@@ -220,7 +221,7 @@ def brokers(*days: int) -> tuple[BrokerLog, ...]:
 
 def test_a_log_of_a_broker_with_gaps_is_not_enough() -> None:
     """All days have decisions, of the other broker: that one alone may have served a client."""
-    found = evidence_of(observed(logs=brokers(31, 11)), [row()], Policy(), DEFAULT_THRESHOLDS)
+    found = evidence_of(observed(logs=brokers(31, 11)), [row()], Policy(), MONTH)
 
     assert found.lacking == (
         (
@@ -234,7 +235,7 @@ def test_a_log_of_a_broker_with_gaps_is_not_enough() -> None:
 
 def test_as_many_logs_as_brokers() -> None:
     """With the number of brokers given, one that is missing wholly shows too."""
-    needed = DEFAULT_THRESHOLDS._replace(brokers=3)
+    needed = MONTH._replace(brokers=3)
     found = evidence_of(observed(logs=brokers(31, 30)), [row()], Policy(), needed)
 
     assert found.lacking == ("found 2 logs, and 3 brokers and controllers write one (--brokers)",)
@@ -253,9 +254,7 @@ def days_of(outcome: str, *days: int) -> list[dict[str, Any]]:
 def test_the_history_begins_where_decisions_were_allowed() -> None:
     """A logger that was set to DEBUG for a week makes no month of the refusals before."""
     refused, allowed = days_of("DENIED", *range(40)), days_of("ALLOWED", *range(34, 40))
-    found = evidence_in(
-        Basis([*refused, *allowed], [row()], has_acls=True), Policy(), DEFAULT_THRESHOLDS
-    )
+    found = evidence_in(Basis([*refused, *allowed], [row()], has_acls=True), Policy(), MONTH)
 
     assert found.lacking == ("the history is 5 days long, and 30 days are needed (--min-days)",)
     assert found.causes == (
@@ -271,9 +270,7 @@ def test_the_history_begins_where_decisions_were_allowed() -> None:
 def test_days_at_the_end_with_refusals_only_are_missing() -> None:
     """The logger was set back to INFO: uses since then are not known."""
     refused, allowed = days_of("DENIED", *range(60)), days_of("ALLOWED", *range(40))
-    found = evidence_in(
-        Basis([*refused, *allowed], [row()], has_acls=True), Policy(), DEFAULT_THRESHOLDS
-    )
+    found = evidence_in(Basis([*refused, *allowed], [row()], has_acls=True), Policy(), MONTH)
 
     [lacking] = found.lacking
     assert lacking.startswith("66.6% of the days have decisions that were allowed")

@@ -8,8 +8,9 @@ import pytest
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import AclBinding, ResourceType
 from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.jobs.gold import Proposal, ProposalOptions
-from doorkeeper_pipeline.jobs.propose import propose
+from doorkeeper_pipeline.jobs.propose import KINDS, propose
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.histories import Asking, asked_of
 
@@ -87,6 +88,30 @@ def test_prefixes_where_they_are_asked_for(tmp_path: Path) -> None:
     assert prefixed.bindings == (allow("alice", READ, topic("orders.", PREFIXED)),)
     [row] = prefixed.least_privilege.to_pylist()
     assert (row["kind"], row["covers"]) == ("PREFIX", ["orders.z"])
+
+
+def test_a_proposal_is_no_wider_than_the_acls_in_force(tmp_path: Path) -> None:
+    """A prefix in place of four names, or a host that no grant has: only where it is permitted."""
+    four = [allow("alice", READ, topic(f"pay.{each}"), "10.0.0.1") for each in "abcd"]
+    history = [reads("alice", each.pattern.name) for each in four]
+    asked = asked_of(tmp_path, history, four)
+
+    assert set(propose(asked, ProposalOptions()).bindings) <= set(four)
+    with pytest.raises(PipelineError, match=r"1 of the proposed .*--allow-wider\n.*Name=pay\., "):
+        propose(asked, ProposalOptions(prefixes=True))
+    permitted = propose(asked, ProposalOptions(prefixes=True, wider=True))
+    assert permitted.wider == permitted.added
+    assert [each.pattern for each in permitted.wider] == [topic("pay.", PREFIXED)]
+
+
+def test_a_grant_whose_removal_lacks_evidence_stays(tmp_path: Path) -> None:
+    """Whatever the kind: nothing says since when the grants are there."""
+    asked = replace(
+        asked_of(tmp_path, [reads("alice", "orders")], [EVERYBODY, OWN, IDLE]),
+        thresholds=DEFAULT_THRESHOLDS,
+    )
+    for kind in KINDS:
+        assert propose(asked, ProposalOptions(kinds=(kind,))).removed == ()
 
 
 def test_nothing_is_opened_to_everybody(tmp_path: Path) -> None:

@@ -70,3 +70,17 @@ def test_what_the_evidence_lacks_is_told() -> None:
     assert "For 1 grant the evidence is not enough" in leads["unused"]
     assert search(tables)["dormant:User:idle"].text == "grants and no request: User:idle"
     assert not search(tables)["unused:1"].proved
+
+
+def test_no_removal_for_lack_of_evidence_is_no_zero() -> None:
+    """Unused grants that are held back have the number of them, not "0 to remove"."""
+    rows = [{"proposal": "ASK", "rule": "unknown-age"}, {"proposal": "NOT_ENOUGH_EVIDENCE"}]
+    frames = {
+        "decisions": table_of("decisions", [{"count": 1}]),
+        "unused_grants": table_of("unused_grants", rows),
+        "grant_usage": table_of("grant_usage", [{"principal": "User:a"}] * 2),
+    }
+
+    (figure,) = (each for each in report_of(frames, ABOUT).figures if "remove" in each.what)
+
+    assert (figure.number, figure.remark) == (UNKNOWN, "not enough evidence about 2 unused grants")

@@ -1,0 +1,366 @@
+"""What a history says about one grant: keep it, ask somebody, or remove it; and why.
+
+A removal is proposed only where every rule of the table ``RULES`` lets it pass. The first one that
+does not gives the verdict and the reason:
+
+    rule         verdict               the grant ...
+    deny         KEEP                  is a DENY: it may refuse something tomorrow
+    used         KEEP                  decided a request, or stays for one that others allow
+    history      NOT_ENOUGH_EVIDENCE   is judged by a history that is short, incomplete or of others
+    doubt        NOT_ENOUGH_EVIDENCE   concerns a principal whose decisions contradict the ACLs
+    unread       NOT_ENOUGH_EVIDENCE   concerns a principal of lines that were not understood
+    listing      NOT_ENOUGH_EVIDENCE   is one of a listing most of whose principals never appear
+    brokers      NOT_ENOUGH_EVIDENCE   may be used at brokers whose logs are missing
+    age          NOT_ENOUGH_EVIDENCE   was given too lately
+    unknown-age  ASK                   may have been given lately: no listing says since when it is
+    period       NOT_ENOUGH_EVIDENCE   is for an operation that is asked per start or creation
+    deny-first   ASK                   would have been used, but a DENY decided
+    refused      ASK                   is of a principal that was refused, and never allowed
+    renamed      ASK                   is of a principal that resembles one that appears
+    none         REMOVE                passes all rules
+
+What the rules know comes with the call; nothing here reads tables.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.acl.model import (
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    AclPermissionType,
+    ResourceType,
+)
+from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
+from doorkeeper_pipeline.evaluation.unused import NEVER_MATCHED, NEVER_USED
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Mapping
+
+    from doorkeeper.acl.model import AclBinding
+    from doorkeeper_pipeline.evaluation.evidence import Thresholds
+
+
+class Verdict(Enum):
+    """What to do with a grant."""
+
+    KEEP = "KEEP"
+    NOT_ENOUGH_EVIDENCE = "NOT_ENOUGH_EVIDENCE"
+    ASK = "ASK"
+    REMOVE = "REMOVE"
+
+
+class Judged(NamedTuple):
+    """A verdict, the rule behind it, and the reason in words."""
+
+    verdict: Verdict
+    rule: str
+    why: str
+
+
+class Grant(NamedTuple):
+    """A grant, and its use in the history.
+
+    ``known_from`` is the time from which it is known to be there; None where nothing says it.
+    ``given`` says that it is the time at which the grant was given, not that of a listing.
+    ``unused`` is the reason of ``evaluation.unused``; empty where it was decisive.
+    ``removable``: all that are so can go together without a change of any decision.
+    """
+
+    binding: AclBinding
+    known_from: dt.datetime | None
+    given: bool
+    uses: int
+    last: dt.datetime | None
+    unused: str
+    removable: bool
+    covered: int = 0
+
+
+class Activity(NamedTuple):
+    """How many decisions of a principal were allowed and denied."""
+
+    allowed: int = 0
+    denied: int = 0
+
+
+class Known(NamedTuple):
+    """What is known for all grants.
+
+    ``begin`` and ``end`` are the first and the last allowed decision, ``activity`` has all
+    principals of the history, ``brokers_missing`` says which logs are missing.
+    """
+
+    begin: dt.datetime | None
+    end: dt.datetime | None
+    thresholds: Thresholds
+    activity: Mapping[str, Activity]
+    lacking: tuple[str, ...] = ()
+    contradicted: frozenset[str] = frozenset()
+    unread: UnreadLines = NOTHING_UNREAD
+    listing: str = ""
+    brokers_missing: str = ""
+    super_users: frozenset[str] = frozenset()
+
+    def days_of(self, grant: Grant) -> float:
+        """Return the days of the history in which the grant is known to have been there."""
+        if self.begin is None or self.end is None or grant.known_from is None:
+            return 0
+        return max((self.end - max(self.begin, grant.known_from)).total_seconds() / _DAY_S, 0)
+
+
+_DAY_S: Final = 86_400
+
+_PER_REQUEST: Final = frozenset({AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE})
+_ASKED_OFTEN: Final = frozenset({ResourceType.TOPIC, ResourceType.GROUP})
+"""Operations that a client asks for with its requests; all others per start, or per creation."""
+
+_LISTING_MIN: Final = 10
+_SEEN_SHARE: Final = 0.5
+
+_PARTS: Final = re.compile(r"[^0-9a-z]+")
+_GENERIC: Final = frozenset({"user", "cn", "ou", "o", "l", "st", "c", "dc", "com", "org", "net"})
+
+
+def judge(grant: Grant, known: Known) -> Judged:
+    """Return the verdict of the first rule that does not let a removal pass."""
+    for name, rule in RULES:
+        found = rule(grant, known)
+        if found is not None:
+            verdict, why = found
+            return Judged(verdict, name, why)
+    return Judged(Verdict.REMOVE, "none", _removal(grant, known))
+
+
+def doubt_about(grant: Grant, known: Known) -> str:
+    """Return why no narrower grant may stand in place of a used one; empty where it may.
+
+    What it was not used for needs the same evidence as a grant that was not used.
+    """
+    unused = grant._replace(unused=NEVER_MATCHED, removable=True, uses=0)
+    for name, rule in RULES:
+        found = rule(unused, known) if name in _NARROWING else None
+        if found is not None:
+            return found[1]
+    return ""
+
+
+def asks_often(binding: AclBinding) -> bool:
+    """Say whether a client that uses the grant asks for it again and again."""
+    return binding.entry.operation in _PER_REQUEST and binding.pattern.resource_type in _ASKED_OFTEN
+
+
+def seen_too_few(principals: frozenset[str], activity: Mapping[str, Activity]) -> str:
+    """Return a doubt about a listing most of whose principals are not in the history, or ''."""
+    named = principals - {WILDCARD_PRINCIPAL}
+    unseen = len(named - activity.keys())
+    if len(named) < _LISTING_MIN or unseen <= (1 - _SEEN_SHARE) * len(named):
+        return ""
+    return (
+        f"{unseen} of the {len(named)} principals with ACLs never appear in the history: is it the"
+        " log of this cluster?"
+    )
+
+
+_Found = tuple[Verdict, str] | None
+
+
+def _deny(grant: Grant, _known: Known) -> _Found:
+    if grant.binding.entry.permission_type is AclPermissionType.ALLOW:
+        return None
+    if grant.uses:
+        return Verdict.KEEP, f"a DENY that refused {_times(grant.uses)}, last on {_day(grant.last)}"
+    return Verdict.KEEP, "a DENY that refused nothing yet may refuse something tomorrow"
+
+
+def _used(grant: Grant, _known: Known) -> _Found:
+    if grant.removable:
+        return None
+    if grant.unused and grant.uses == 0:
+        return Verdict.KEEP, "without it a resource that it closes would be open to everyone"
+    used = f"used {_times(grant.uses)}, last on {_day(grant.last)}"
+    if grant.unused:
+        return Verdict.KEEP, f"{used}; others allow the same, and this one is the narrowest of them"
+    return Verdict.KEEP, used
+
+
+def _history(_grant: Grant, known: Known) -> _Found:
+    return (Verdict.NOT_ENOUGH_EVIDENCE, known.lacking[0]) if known.lacking else None
+
+
+def _doubt(grant: Grant, known: Known) -> _Found:
+    principal = grant.binding.entry.principal
+    if known.contradicted and principal in (*known.contradicted, WILDCARD_PRINCIPAL):
+        who = "some principals" if principal == WILDCARD_PRINCIPAL else principal
+        return Verdict.NOT_ENOUGH_EVIDENCE, f"decisions of {who} contradict the ACLs"
+    return None
+
+
+def _unread(grant: Grant, known: Known) -> _Found:
+    principal = grant.binding.entry.principal
+    if principal == WILDCARD_PRINCIPAL and any(known.unread):
+        return Verdict.NOT_ENOUGH_EVIDENCE, "lines that could not be read may be uses"
+    if principal in known.unread.principals:
+        return (
+            Verdict.NOT_ENOUGH_EVIDENCE,
+            f"lines of {principal} could not be read for certain, and may be uses",
+        )
+    return None
+
+
+def _listing(_grant: Grant, known: Known) -> _Found:
+    return (Verdict.NOT_ENOUGH_EVIDENCE, known.listing) if known.listing else None
+
+
+def _brokers(_grant: Grant, known: Known) -> _Found:
+    return (Verdict.NOT_ENOUGH_EVIDENCE, known.brokers_missing) if known.brokers_missing else None
+
+
+def _age(grant: Grant, known: Known) -> _Found:
+    needed = known.thresholds.days
+    if not grant.given or known.days_of(grant) >= needed:
+        return None
+    return (
+        Verdict.NOT_ENOUGH_EVIDENCE,
+        (
+            f"given on {_day(grant.known_from)}, so that {known.days_of(grant):.0f} days of history"
+            f" say something about it, and {needed:g} are needed"
+        ),
+    )
+
+
+def _unknown_age(grant: Grant, known: Known) -> _Found:
+    needed = known.thresholds.days
+    if known.days_of(grant) >= needed:
+        return None
+    since = (
+        "nothing says since when it is there"
+        if grant.known_from is None
+        else f"it was listed first on {_day(grant.known_from)}"
+    )
+    return (
+        Verdict.ASK,
+        (
+            f"unused, and its age is not known ({since}): was it given before {_day(known.begin)}?"
+            " An earlier listing, --acls FILE@DATE, answers that"
+        ),
+    )
+
+
+def _period(grant: Grant, known: Known) -> _Found:
+    needed, days = known.thresholds.start_days, known.days_of(grant)
+    if days >= needed:
+        return None
+    if grant.uses:
+        return (
+            Verdict.NOT_ENOUGH_EVIDENCE,
+            (
+                f"used {_times(grant.uses)}, where another ACL always allows the same: whether that"
+                f" one is enough, {needed:g} days say, and {days:.0f} are observed"
+            ),
+        )
+    if asks_often(grant.binding):
+        return None
+    return (
+        Verdict.NOT_ENOUGH_EVIDENCE,
+        (
+            f"{grant.binding.entry.operation.name} on {grant.binding.pattern.resource_type.name} is"
+            f" asked per start or creation, not per request: {days:.0f} days observed, {needed:g}"
+            " are needed"
+        ),
+    )
+
+
+def _deny_first(grant: Grant, _known: Known) -> _Found:
+    if grant.unused != NEVER_USED:
+        return None
+    return (
+        Verdict.ASK,
+        "requests that it allows were refused by a DENY: is that DENY there to stay?",
+    )
+
+
+def _refused(grant: Grant, known: Known) -> _Found:
+    principal = grant.binding.entry.principal
+    activity = known.activity.get(principal)
+    if activity is None or activity.allowed or not activity.denied:
+        return None
+    return (
+        Verdict.ASK,
+        (
+            f"{principal} was refused {_times(activity.denied)} and never allowed: what is it for,"
+            " and what does it lack?"
+        ),
+    )
+
+
+def _renamed(grant: Grant, known: Known) -> _Found:
+    principal = grant.binding.entry.principal
+    if principal == WILDCARD_PRINCIPAL or principal in known.activity:
+        return None
+    words = _words(principal)
+    for other in sorted(known.activity):
+        others = _words(other)
+        if words and others and (words <= others or others <= words):
+            return (
+                Verdict.ASK,
+                (
+                    f"{principal} never appears, and {other} does: are both the same, by other"
+                    " rules for names of principals?"
+                ),
+            )
+    return None
+
+
+_NARROWING: Final = frozenset(
+    {"history", "doubt", "unread", "listing", "brokers", "age", "unknown-age"}
+)
+
+RULES: Final[tuple[tuple[str, Callable[[Grant, Known], _Found]], ...]] = (
+    ("deny", _deny),
+    ("used", _used),
+    ("history", _history),
+    ("doubt", _doubt),
+    ("unread", _unread),
+    ("listing", _listing),
+    ("brokers", _brokers),
+    ("age", _age),
+    ("unknown-age", _unknown_age),
+    ("period", _period),
+    ("deny-first", _deny_first),
+    ("refused", _refused),
+    ("renamed", _renamed),
+)
+"""The rules in their order; each returns None where a removal may pass."""
+
+
+def _removal(grant: Grant, known: Known) -> str:
+    days = f"{known.days_of(grant):.0f} days"
+    if grant.uses:
+        others = "another ACL" if grant.covered == 1 else f"{grant.covered} other ACLs"
+        text = f"all it was used for in {days} is allowed by {others} too"
+    elif grant.binding.entry.principal not in known.activity:
+        text = f"unused for {days}, and {grant.binding.entry.principal} made no request at all"
+    else:
+        text = f"unused for {days}"
+    if grant.binding.entry.principal in known.super_users:
+        text += "; only while super.users has the principal"
+    return text
+
+
+def _words(principal: str) -> frozenset[str]:
+    """Return the words of a name that say who it is, in lower case."""
+    words = _PARTS.split(principal.lower())
+    return frozenset(each for each in words if each and each not in _GENERIC)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _day(at: dt.datetime | None) -> str:
+    return "an unknown day" if at is None else f"{at:%Y-%m-%d}"

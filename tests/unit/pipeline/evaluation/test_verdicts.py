@@ -1,0 +1,123 @@
+"""Which rule decides about a grant, and that a removal passes all of them."""
+
+import datetime as dt
+
+import pytest
+
+from doorkeeper.acl.model import AclOperation, ResourcePattern, ResourceType
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
+from doorkeeper_pipeline.evaluation.unread import UnreadLines
+from doorkeeper_pipeline.evaluation.unused import COVERED, NEVER_MATCHED, NEVER_USED
+from doorkeeper_pipeline.evaluation.verdicts import (
+    Activity,
+    Grant,
+    Known,
+    doubt_about,
+    judge,
+    seen_too_few,
+)
+from testkit.acl import LITERAL, READ, WRITE, allow, cluster, deny, topic
+
+BEGIN = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
+END = BEGIN + dt.timedelta(days=100)
+ACTIVE = {"User:alice": Activity(5, 0), "User:billing": Activity(3, 1), "User:shut": Activity(0, 7)}
+
+
+def after(days: float) -> dt.datetime:
+    return BEGIN + dt.timedelta(days=days)
+
+
+KNOWN = Known(BEGIN, END, DEFAULT_THRESHOLDS, ACTIVE)
+UNUSED = Grant(allow("alice", READ, topic("t")), BEGIN, False, 0, None, NEVER_MATCHED, True)
+USED = UNUSED._replace(uses=3, last=END, unused="", removable=False)
+COVERED_ONE = UNUSED._replace(uses=3, last=END, unused=COVERED, covered=1)
+TRANSACTION = ResourcePattern(ResourceType.TRANSACTIONAL_ID, "x", LITERAL)
+
+
+def of(name: str) -> Grant:
+    return UNUSED._replace(binding=allow(name, READ, topic("t")))
+
+
+@pytest.mark.parametrize(
+    ("grant", "changed", "rule", "verdict"),
+    [
+        (UNUSED, {}, "none", "REMOVE"),
+        (COVERED_ONE, {}, "none", "REMOVE"),
+        (of("nobody"), {}, "none", "REMOVE"),
+        (USED, {}, "used", "KEEP"),
+        (COVERED_ONE._replace(removable=False), {}, "used", "KEEP"),
+        (UNUSED._replace(removable=False), {}, "used", "KEEP"),
+        (UNUSED._replace(binding=deny("alice", READ, topic("t"))), {}, "deny", "KEEP"),
+        (UNUSED, {"lacking": ("too short",)}, "history", "NOT_ENOUGH_EVIDENCE"),
+        (UNUSED, {"contradicted": {"User:alice"}}, "doubt", "NOT_ENOUGH_EVIDENCE"),
+        (UNUSED, {"contradicted": {"User:billing"}}, "none", "REMOVE"),
+        (of("*"), {"contradicted": {"User:billing"}}, "doubt", "NOT_ENOUGH_EVIDENCE"),
+        (
+            UNUSED,
+            {"unread": UnreadLines(frozenset({"User:alice"}))},
+            "unread",
+            "NOT_ENOUGH_EVIDENCE",
+        ),
+        (UNUSED, {"unread": UnreadLines(frozenset({"User:billing"}), 1)}, "none", "REMOVE"),
+        (of("*"), {"unread": UnreadLines(nameless=1)}, "unread", "NOT_ENOUGH_EVIDENCE"),
+        (UNUSED, {"listing": "of whom?"}, "listing", "NOT_ENOUGH_EVIDENCE"),
+        (UNUSED, {"brokers_missing": "two"}, "brokers", "NOT_ENOUGH_EVIDENCE"),
+        # 35 days of the history are needed, since the grant was given.
+        (UNUSED._replace(known_from=after(65), given=True), {}, "none", "REMOVE"),
+        (UNUSED._replace(known_from=after(65.1), given=True), {}, "age", "NOT_ENOUGH_EVIDENCE"),
+        (UNUSED._replace(known_from=after(101), given=True), {}, "age", "NOT_ENOUGH_EVIDENCE"),
+        (UNUSED._replace(known_from=after(65.1)), {}, "unknown-age", "ASK"),
+        (UNUSED._replace(known_from=None), {}, "unknown-age", "ASK"),
+        # Asked per start or creation, or seemingly covered: a quarter.
+        (COVERED_ONE._replace(known_from=after(9)), {}, "period", "NOT_ENOUGH_EVIDENCE"),
+        *(
+            (
+                UNUSED._replace(binding=allow("alice", does, what), known_from=after(days)),
+                {},
+                *decided,
+            )
+            for does, what in (
+                (AclOperation.IDEMPOTENT_WRITE, cluster("kafka-cluster")),
+                (WRITE, TRANSACTION),
+                (AclOperation.CREATE, topic("t")),
+                (AclOperation.DESCRIBE_CONFIGS, topic("t")),
+                (AclOperation.ALL, topic("t")),
+            )
+            for days, *decided in ((8, "none", "REMOVE"), (9, "period", "NOT_ENOUGH_EVIDENCE"))
+        ),
+        (UNUSED._replace(unused=NEVER_USED), {}, "deny-first", "ASK"),
+        (of("shut"), {}, "refused", "ASK"),
+        (of("CN=billing,OU=pay,O=acme"), {}, "renamed", "ASK"),
+        (of("Billing"), {}, "renamed", "ASK"),
+    ],
+)
+def test_the_first_rule_that_holds_decides(
+    grant: Grant, changed: dict[str, object], rule: str, verdict: str
+) -> None:
+    """Each has a reason in words."""
+    found = judge(grant, KNOWN._replace(**changed))
+    assert (found.rule, found.verdict.value) == (rule, verdict), found
+    assert found.why
+
+
+def test_a_removal_that_rests_on_super_users_says_so() -> None:
+    """And one of a principal that made no request."""
+    known = KNOWN._replace(super_users=frozenset({"User:alice"}))
+    assert "only while super.users" in judge(UNUSED, known).why
+    assert "no request at all" in judge(of("nobody"), KNOWN).why
+
+
+def test_a_used_grant_is_narrowed_with_evidence_only() -> None:
+    """What it was not used for is a grant that was not used."""
+    assert not doubt_about(USED, KNOWN)
+    assert doubt_about(USED._replace(known_from=after(90), given=True), KNOWN)
+    assert doubt_about(USED, KNOWN._replace(unread=UnreadLines(frozenset({"User:alice"}))))
+
+
+def test_a_listing_of_another_cluster() -> None:
+    """More than half of ten or more principals never appear; User:* is none."""
+    seen = {f"User:{number}": Activity(1, 0) for number in range(5)}
+    named = frozenset({f"User:{number}" for number in range(10)} | {"User:*"})
+    assert not seen_too_few(named, seen)
+    assert "6 of the 11 principals" in seen_too_few(named | {"User:x"}, seen)
+    assert not seen_too_few(frozenset({"User:x", "User:y"}), seen)
