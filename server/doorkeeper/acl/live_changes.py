@@ -36,13 +36,17 @@ from doorkeeper.acl.model import (
     WILDCARD_PRINCIPAL,
     AclOperation,
     AclPermissionType,
+    PatternType,
+    ResourcePattern,
     ResourceType,
 )
 from doorkeeper.acl.networks import network_of
 from doorkeeper.acl.regions import (
+    WILD,
+    Extent,
     common_names,
-    covering_patterns,
     is_asked_about,
+    is_within,
     names_of,
     overlap,
     region_of,
@@ -53,9 +57,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
-    from doorkeeper.acl.model import AclBinding, ResourcePattern
+    from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.regions import NameSet, Region
-    from doorkeeper.acl.snapshot import Snapshot
 
     Bindings = frozenset[AclBinding]
 
@@ -209,9 +212,12 @@ class _Judgement:
         failed: AbstractSet[AclBinding],
     ) -> None:
         self._present = present
-        self._goal = (present - set(removed)) | set(added)
-        self._added = set(added) - present - failed
-        self._removed = (set(removed) & present) - failed
+        to_add, to_remove = set(added), set(removed)
+        gone = to_remove - to_add
+        self._added = to_add - present - failed
+        self._removed = (to_remove & present) - failed
+        self._at_the_end = to_add
+        """What the end adds, refused or not."""
         self._cluster = cluster
         self._limits = limits
         self._accepted = accepted
@@ -220,7 +226,9 @@ class _Judgement:
         # What limits others and will not be there, or will not be gone.
         self._missing_denies = {each for each in failed if _is_deny(each) and each not in present}
         # Those that go limit nothing at the end either.
-        self._ignored_denies = set(filter(_is_deny, unenforced(self._goal & present, cluster)))
+        self._ignored_denies = set(
+            filter(_is_deny, unenforced((each for each in present if each not in gone), cluster))
+        )
         self._remaining_allows = {each for each in failed if not _is_deny(each) and each in present}
 
     def change(self) -> LiveChange:
@@ -308,7 +316,7 @@ class _Judgement:
         if self._cluster.open_by_default is False or not self._removed:
             return
         left = (self._present - self._removed) | self._added
-        index = self._index(left)
+        index = {each.pattern for each in left}
         opened = {
             each
             for each in {one.pattern for one in self._removed}
@@ -317,7 +325,7 @@ class _Judgement:
         is_unknown = self._cluster.open_by_default is None
         if is_unknown or Rule.OPEN in self._accepted:
             # Accepted is what the end opens, not what a refused addition would have kept closed.
-            lacking = {each.pattern for each in self._goal - left}
+            lacking = {each.pattern for each in self._at_the_end - left}
             early = {
                 each
                 for each in opened
@@ -343,27 +351,20 @@ class _Judgement:
             f"{last}, and allow.everyone.if.no.acl.found=true opens them to everyone",
         )
 
-    def _index(self, acls: Iterable[AclBinding]) -> Snapshot:
-        """Return the patterns of ACLs of the types that are removed."""
-        types = {each.pattern.resource_type for each in self._removed}
-        patterns = {each.pattern: each for each in acls if each.pattern.resource_type in types}
-        return EMPTY.with_changes([("", each) for each in patterns.values()], [])
-
     @staticmethod
     def _has_open_names(
-        pattern: ResourcePattern, index: Snapshot, of: ResourcePattern | None = None
+        pattern: ResourcePattern,
+        patterns: AbstractSet[ResourcePattern],
+        of: ResourcePattern | None = None,
     ) -> bool:
-        """Return whether some names of a pattern, and of another one, have no ACL in an index."""
+        """Return whether some names of a pattern, and of another one, are in no other pattern."""
         if not is_asked_about(pattern):
             return False
         names: NameSet | None = names_of(pattern)
         if of is not None:
             is_same_type = of.resource_type is pattern.resource_type
             names = common_names(names_of(pattern), names_of(of)) if is_same_type else None
-        if names is None:
-            return False
-        patterns = index.types[pattern.resource_type].patterns
-        return next(covering_patterns(patterns, names), None) is None
+        return names is not None and not _is_covered(names, pattern.resource_type, patterns)
 
     def _lock_out(self) -> None:
         changed = {each for each in self._added | self._removed if _is_of_cluster(each)}
@@ -473,6 +474,24 @@ class _Judgement:
                 f"{_count(waiting)} to deny stay until what they limit is gone, for example"
                 f" {_text(min(waiting))}",
             )
+
+
+def _is_covered(
+    names: NameSet, resource_type: ResourceType, patterns: AbstractSet[ResourcePattern]
+) -> bool:
+    """Return whether one of the patterns has all these names. O(length of a name)."""
+
+    def has(name: str, pattern_type: PatternType) -> bool:
+        return ResourcePattern(resource_type, name, pattern_type) in patterns
+
+    if is_within(names, WILD) and has(WILDCARD, PatternType.LITERAL):
+        return True
+    if not isinstance(names, Extent):
+        return has("", PatternType.PREFIXED)
+    if names.is_single and names.text != WILDCARD and has(names.text, PatternType.LITERAL):
+        return True
+    lengths = range(len(names.text) + 1)
+    return any(has(names.text[:length], PatternType.PREFIXED) for length in lengths)
 
 
 class _Regions:
