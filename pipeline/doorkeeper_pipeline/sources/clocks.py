@@ -43,7 +43,7 @@ def zone_in_doubt(beginning: bytes, form: Form, zone: str) -> str:
     way = "ahead of" if offset > 0 else "behind"
     return (
         f"files in which each record is {minutes // 60}:{minutes % 60:02} h {way} the time of its"
-        f" collector: the record's counts, as one of {zone}; is --zone missing or wrong?"
+        f" collector: the record's counts, as one of {zone}; --zone may be missing or wrong"
     )
 
 

@@ -45,7 +45,7 @@ def test_a_constant_difference_is_a_zone(form: str) -> None:
     found = told(MINUTE / 60, 8 * HOUR, form=form)
 
     assert "8:00 h ahead of" in found
-    assert "as one of UTC; is --zone missing or wrong?" in found
+    assert "as one of UTC; --zone may be missing or wrong" in found
 
 
 @pytest.mark.parametrize(
