@@ -170,10 +170,11 @@ def show_drift(file: Path, names: tuple[str, ...], output: str) -> None:
     else:
         store = f"revision {desired.revision} of the store"
         for each, drift in zip(found, numbers, strict=True):
-            show(_drift_lines(each))
+            lines = _drift_lines(each)
             if not each.failure:
                 name = printable(each.config.name)
-                show([f"{name}: {numbers_of_difference(drift, store, name)}"])
+                lines.append(f"{name}: {numbers_of_difference(drift, store, name)}")
+            show(lines)
     _end(found)
     examined.fail_if_nothing()
 
