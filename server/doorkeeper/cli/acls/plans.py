@@ -122,12 +122,17 @@ def numbers_of_difference(plan: Plan, left: str, right: str) -> str:
     return f"Difference: {added} only in {right} (+), {removed} only in {left} (-); {kept} in both"
 
 
-def examined(plan: Plan, entities: EntityPlan, present: Side, wanted: Side) -> Examined:
-    """Return the number of ACLs, topics, users and quotas that were compared."""
+def examined(
+    plan: Plan, entities: EntityPlan, present: Side, wanted: Side, *, owned: int = 0
+) -> Examined:
+    """Return the number of ACLs, topics, users and quotas that were compared.
+
+    ``owned`` counts the parts in which a file says that there is nothing but what it lists.
+    """
     acls = len(plan.added) + len(plan.removed) + plan.kept
     others = len(entities.changes) + entities.kept + len(entities.staying) + len(entities.foreign)
     nothing = f"nothing was compared: neither {present} nor {wanted} has ACLs that are selected"
-    return Examined(acls + others, nothing)
+    return Examined(acls + others + owned, nothing)
 
 
 def say_host_notes(plan: Plan, *, networks: bool | None) -> None:

@@ -472,7 +472,7 @@ def plan(
         found,
         sides,
         acl_plans.summary(found, entities, sides),
-        acl_plans.examined(found, entities, *sides),
+        acl_plans.examined(found, entities, *sides, owned=len(goal.entities.owned)),
         entities,
         unowned,
         effective=states.difference() if states is not None and effective else None,
