@@ -195,7 +195,11 @@ def make(folder: Path, shape: Shape, count: int) -> None:
     versions = []
     for version, bindings in (("before", world.bindings), ("after", proposed)):
         (folder / f"{version}.json").write_text(records.write_json(bindings))
-        acls = rows(AclSet(bindings, ("",) * len(bindings)))
+        acls = rows(
+            AclSet(
+                bindings, ("",) * len(bindings), (None,) * len(bindings), (False,) * len(bindings)
+            )
+        )
         versions.append(acls.with_columns(pl.lit(version).alias("version")))
     pl.concat(versions).write_parquet(folder / "acls.parquet")
     print(

@@ -8,12 +8,12 @@ import pytest
 from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.evaluation.evidence import (
     DEFAULT_THRESHOLDS,
+    NO_THRESHOLDS,
     BrokerLog,
     Observed,
     evidence_of,
 )
 from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
-from testkit.histories import NO_THRESHOLDS
 
 BEGIN = dt.datetime(2026, 10, 1, 12, tzinfo=dt.UTC)
 

@@ -1,6 +1,7 @@
 """Which rule decides about a grant, and that a removal passes all of them."""
 
 import datetime as dt
+from typing import Any
 
 import pytest
 
@@ -92,7 +93,7 @@ def of(name: str) -> Grant:
     ],
 )
 def test_the_first_rule_that_holds_decides(
-    grant: Grant, changed: dict[str, object], rule: str, verdict: str
+    grant: Grant, changed: dict[str, Any], rule: str, verdict: str
 ) -> None:
     """Each has a reason in words."""
     found = judge(grant, KNOWN._replace(**changed))

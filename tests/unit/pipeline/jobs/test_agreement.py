@@ -11,12 +11,12 @@ import polars as pl
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.model import ResourceType
 from doorkeeper_pipeline.columns import arrow_schema
-from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
+from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.agreement import agreement, evidence
 from doorkeeper_pipeline.schemas import AGREEMENT
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.acl_tables import bindings_table
-from testkit.histories import BEGIN, NO_THRESHOLDS, Asking, asked_of
+from testkit.histories import BEGIN, Asking, asked_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,11 +19,11 @@ from doorkeeper.acl.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.spark import SparkEngine
 from doorkeeper_pipeline.errors import Conflicting, PipelineError, TooManyUnread, Unreadable
+from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables import delta
 from doorkeeper_pipeline.tables.delta import Tables
 from testkit import trail_files
-from testkit.histories import NO_THRESHOLDS
 from testkit.load import scaled
 from testkit.pipeline_runs import NOON, Output, confluent_event, record
 

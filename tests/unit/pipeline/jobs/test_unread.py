@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper_pipeline.cli.commands import pipeline
+from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.evaluation.unread import UnreadLines, describe_unread, unread_in_files
 from doorkeeper_pipeline.tables import delta
-from testkit.histories import NO_THRESHOLDS
 from testkit.pipeline_runs import Output
 
 if TYPE_CHECKING:
