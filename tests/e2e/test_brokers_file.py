@@ -35,6 +35,7 @@ def test_a_brokers_file_starts_the_server(tmp_path: Path) -> None:
         " ssl.secure.random.implementation, offsets.topic.replication.factor"
     )
     lines = [json.loads(line) for line in text.splitlines()]
-    assert [line["event"] for line in lines if line["level"] in ("WARN", "ERROR")] == [warning]
+    warnings = [line["event"] for line in lines if line["level"] in ("WARN", "ERROR")]
+    assert [each for each in warnings if not each.startswith("store created")] == [warning]
     assert "-secret" not in text
     assert PASSWORD not in text

@@ -97,13 +97,13 @@ def test_bytes_that_cannot_be_read_end_the_connection(broker: DoorkeeperServer) 
 
 
 def test_a_broker_that_is_not_there(tmp_path: Path) -> None:
-    """A line says so; the client sees its connection end."""
+    """A line says so; the client sees its connection end, and nothing was learned."""
     code = (
         "import os, socket; host, port = os.environ['KAFKA_BOOTSTRAP_SERVERS'].split(':');"
         "print(socket.create_connection((host, int(port))).recv(1))"
     )
     words = ("--bootstrap-server", "127.0.0.1:1", "--", sys.executable, "-c", code)
     done = doorkeeper(tmp_path, "learn", *words)
-    assert (done.returncode, done.stdout) == (0, "b''\n")
+    assert (done.returncode, done.stdout) == (1, "b''\n")
     assert "doorkeeper: 127.0.0.1:1: " in done.stderr
     assert "Traceback" not in done.stderr

@@ -22,7 +22,7 @@ def test_no_label_is_chosen_by_clients() -> None:
     """Labels are of a short list, so that nobody outside can make a series."""
     allowed = {
         # Of the file of clusters.
-        *("cluster", "kind"),
+        *("cluster", "kind", "rule"),
         *("api", "check", "direction", "error", "generation", "listener", "mechanism"),
         *("operation", "python", "reason", "result", "version"),
     }
