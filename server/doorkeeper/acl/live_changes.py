@@ -142,11 +142,11 @@ class Held(NamedTuple):
     bindings: Bindings
     reason: str
 
-    def __str__(self) -> str:
-        """Return the reason, and the word that overrides it."""
+    def text(self, override: str) -> str:
+        """Return the reason, and how to make the change all the same: ``override`` of the word."""
         if self.rule not in OVERRIDES:
             return self.reason
-        return f"{self.reason} (to {OVERRIDES[self.rule]}: {self.rule.value})"
+        return f"{self.reason} (to {OVERRIDES[self.rule]}: {override.format(self.rule.value)})"
 
 
 class LiveChange(NamedTuple):

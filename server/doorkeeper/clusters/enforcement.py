@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acl.live_changes import OVERRIDES, Held, Rule, judge
+from doorkeeper.acl.live_changes import Rule, judge
 from doorkeeper.clusters.config import Foreign
 from doorkeeper.clusters.drift import NO_BINDINGS, binding_text
 
@@ -158,7 +158,10 @@ class Enforcement:
             # What stays as it is limits the other changes as what the cluster refused does.
             failed=kept | failed,
         )
-        holds += [Hold(each.rule.value, len(each.bindings), _reason(each)) for each in change.held]
+        holds += [
+            Hold(each.rule.value, len(each.bindings), each.text("accept: [{}]"))
+            for each in change.held
+        ]
         return AclEdits(change.stages, tuple(holds), change.warnings)
 
     def refuse(self, bindings: Bindings, reason: str, now_s: float) -> None:
@@ -190,10 +193,3 @@ class Enforcement:
                 f" {REPEATS_MAX} times: {binding_text(min(again))}; nothing is changed until the"
                 f" cluster agrees for {QUIET_INTERVALS} intervals"
             )
-
-
-def _reason(held: Held) -> str:
-    """Return why changes are held back, and the words of the file that override it."""
-    if held.rule not in OVERRIDES:
-        return held.reason
-    return f"{held.reason} (to {OVERRIDES[held.rule]}: accept: [{held.rule.value}])"

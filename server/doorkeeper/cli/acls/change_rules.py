@@ -136,10 +136,8 @@ def own_credential(scram: ScramLogin) -> Held:
 
 def refusal_of(held: Held) -> str:
     """Return why a change is refused, and the option that makes it all the same."""
-    if held.rule not in OVERRIDES:
-        return held.reason
     more = " or --max-removals" if held.rule is Rule.SIZE else ""
-    return f"{held.reason} (to {OVERRIDES[held.rule]}: --accept {held.rule.value}{more})"
+    return held.text(f"--accept {{}}{more}")
 
 
 def missing_authorizer(errors: Iterable[ApiError]) -> str | None:
