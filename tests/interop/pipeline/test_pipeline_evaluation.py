@@ -10,9 +10,10 @@ from doorkeeper.acl.model import AclOperation
 from doorkeeper_pipeline.engines.contract import Engine
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.engines.spark import SparkEngine
+from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
-from doorkeeper_pipeline.jobs.propose import propose
+from doorkeeper_pipeline.jobs.propose import KINDS, propose
 from doorkeeper_pipeline.worlds.grants import proposal_of
 from doorkeeper_pipeline.worlds.shape import SMALL
 from doorkeeper_pipeline.worlds.tables import decisions_of
@@ -61,6 +62,7 @@ def asked(world: World, files: tuple[str, ...], engine: Engine) -> GoldInput:
         decisions=files,
         bindings=bindings_table(world.bindings),
         policy=world.policy,
+        thresholds=NO_THRESHOLDS,
     )
 
 
@@ -86,7 +88,7 @@ def test_backtest(world: World, files: tuple[str, ...], spark: Engine) -> None:
 
 def test_proposals(world: World, files: tuple[str, ...], spark: Engine) -> None:
     """A proposal of every kind, with prefixes, is the same; its backtest too."""
-    options = ProposalOptions(prefixes=True, kinds=("least-privilege", "unused", "overbroad"))
+    options = ProposalOptions(prefixes=True, wider=True, kinds=KINDS)
 
     def made(engine: Engine) -> Proposal:
         return propose(asked(world, files, engine), options)
