@@ -34,11 +34,15 @@ ONLY_THE_TOOLS = {
     "- --help": "the help is ours",
     "- --version": "so is the version",
     "- --list extra words": "what is no option is refused, where the tool takes no notice",
+    "neither --list": "an address is asked for in the words of all commands that take one",
 }
 
 FAILED = "Error while executing ACL command: "
-NEEDED = re.compile(r"\ndoorkeeper: (adding|removing|listing) ACLs needs (Alter|Describe) on .*")
-"""A line of ours behind the tool's: the permission that the whole command needs."""
+NEEDED = re.compile(
+    r"\ndoorkeeper: (?:(adding|removing|listing) ACLs needs (Alter|Describe) on"
+    r"|\S+ does not serve) .*"
+)
+"""A line of ours after the tool's: the permission that the command needs, or the right address."""
 
 OPERATIONS = re.compile(r"(only supports operations) \[(.*)\]")
 
