@@ -4,7 +4,7 @@ A change is a set of ACLs to add and one to remove. ``judge`` divides it into st
 one after the other, and into what is held back, with the reason:
 
     rule        holds back                                                  overridden by
-    OWNER       everything, where the cluster belongs to another store      owner
+    OWNER       everything, where the cluster belongs to another store      (its store: ID)
     SIZE        all removals, where they are too many or too large a share  size
     NETWORKS    ACLs whose network the cluster would compare as text, and   networks
                 what grants more than a DENY of such a network would leave
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 class Rule(Enum):
-    """A reason to hold changes back; the value is the word that overrides the rule."""
+    """A reason to hold changes back; the value is its word, which overrides most of them."""
 
     OWNER = "owner"
     SIZE = "size"
@@ -75,13 +75,13 @@ class Rule(Enum):
 
 
 OVERRIDES: Final = {
-    Rule.OWNER: "change a cluster that belongs to another store, or to none",
     Rule.SIZE: "remove many ACLs at once",
     Rule.NETWORKS: "send networks to a cluster that compares hosts as text",
     Rule.LOCK_OUT: "take the right to administer the cluster from the login that changes it",
     Rule.OPEN: "open resources to everyone by removing their last ACL",
 }
-"""What each override risks. ORDER has none: the end is reached without it."""
+"""What each override risks. OWNER has none, for the file of clusters names the store, and ORDER has
+none, for the end is reached without it."""
 
 NOTHING: Final[Bindings] = frozenset()
 
@@ -232,8 +232,10 @@ class _Judgement:
         self._remaining_allows = {each for each in failed if not _is_deny(each) and each in present}
 
     def change(self) -> LiveChange:
+        if self._cluster.other_owner:
+            everything = frozenset(self._added | self._removed)
+            return LiveChange(held=(Held(Rule.OWNER, everything, self._cluster.other_owner),))
         rules: tuple[tuple[Rule, Callable[[], None]], ...] = (
-            (Rule.OWNER, self._owner),
             (Rule.SIZE, self._size),
             (Rule.NETWORKS, self._networks),
             (Rule.OPEN, self._open),
@@ -265,10 +267,6 @@ class _Judgement:
         self._held.append(Held(rule, held, reason))
 
     # --- the rules
-
-    def _owner(self) -> None:
-        if self._cluster.other_owner:
-            self._hold(Rule.OWNER, self._added | self._removed, self._cluster.other_owner)
 
     def _size(self) -> None:
         if self._limits is None:

@@ -47,7 +47,7 @@ _REQUEST_ACLS_MAX: Final = 10_000
 """The most ACLs that a controller takes in one request."""
 
 
-ACCEPTED: Final = tuple(each.value for each in OVERRIDES if each is not Rule.OWNER)
+ACCEPTED: Final = tuple(each.value for each in OVERRIDES)
 """The words of ``accept``; another owner is not accepted, but written as ``store``."""
 
 C = TypeVar("C", bound=Enum)

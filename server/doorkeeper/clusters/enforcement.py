@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acl.live_changes import Rule, judge
+from doorkeeper.acl.live_changes import judge
 from doorkeeper.clusters.config import Foreign
 from doorkeeper.clusters.drift import NO_BINDINGS, binding_text
 
@@ -134,9 +134,7 @@ class Enforcement:
     ) -> AclEdits:
         """Return the changes that remove a drift; ``others`` are ACLs outside of the scope."""
         parts = drift.missing | drift.extra
-        if cluster.other_owner:
-            return AclEdits(holds=(Hold(Rule.OWNER.value, len(parts), cluster.other_owner),))
-        if self.conflict:
+        if self.conflict and not cluster.other_owner:
             return AclEdits(holds=(Hold("rival", len(parts), self.conflict),))
         kept = self.foreign & parts if self._reports_foreign else NO_BINDINGS
         failed = (self._failed & parts) - kept

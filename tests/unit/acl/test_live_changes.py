@@ -81,7 +81,6 @@ MANY = [acl("ALLOW", "a", f"t{number}") for number in range(60)]
 @pytest.mark.parametrize(
     ("present", "added", "removed", "cluster", "limits", "rule", "held"),
     [
-        ([A_MAY], [B_NOT], [A_MAY], LiveCluster(other_owner="of X"), None, Rule.OWNER, 2),
         (MANY, [A_MAY], MANY[:31], LiveCluster(), RemovalLimits(30, 1.0), Rule.SIZE, 31),
         (MANY, [A_MAY], MANY[:31], LiveCluster(), RemovalLimits(100, 0.5), Rule.SIZE, 31),
         ([], [IN_NETWORK, B_NOT], [], TEXT_HOSTS, None, Rule.NETWORKS, 1),
@@ -128,6 +127,15 @@ def test_what_a_network_that_is_there_would_limit(
     assert sum(len(stage.bindings) for stage in change.stages) == sent
     assert {each.rule for each in change.held} == (set() if sent else {Rule.NETWORKS})
     assert not judge(present, added, removed, TEXT_HOSTS, accepted={Rule.NETWORKS}).held
+
+
+def test_a_cluster_of_another_store_is_not_changed() -> None:
+    """No word overrides it; it is said also where nothing would change."""
+    cluster = LiveCluster(other_owner="it belongs to X")
+    change = judge({A_MAY}, [B_NOT], [A_MAY], cluster, accepted=frozenset(Rule))
+    assert (change.stages, len(change.held[0].bindings)) == ((), 2)
+    assert change.held[0].text("accept {}") == "it belongs to X"
+    assert judge({A_MAY}, [], [], cluster).held
 
 
 def test_few_removals_are_no_large_share() -> None:

@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from doorkeeper.entities.plan import EntityPlan
     from doorkeeper.errors import ApiError
 
-_NEVER_HELD: Final = Rule.OWNER
-"""No command changes a cluster for a store that the cluster belongs to."""
-
-_WORDS: Final = {each.value: risk for each, risk in OVERRIDES.items() if each is not _NEVER_HELD}
+_WORDS: Final = {each.value: risk for each, risk in OVERRIDES.items()}
 
 
 def _accepted(

@@ -13,7 +13,7 @@ from doorkeeper_pipeline.jobs import grants as job
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.grants import grants
 from doorkeeper_pipeline.schemas import GRANT_USAGE, OVERBROAD_GRANTS, UNUSED_GRANTS
-from testkit.acl import READ, WRITE, allow, topic
+from testkit.acl import PREFIXED, READ, WRITE, allow, topic
 from testkit.histories import BEGIN, Asking, asked_of
 
 TOPIC = ResourceType.TOPIC
@@ -112,3 +112,42 @@ def test_a_wide_grant_of_a_doubtful_principal_has_no_replacement(tmp_path: Path)
     ].to_pylist()
 
     assert (row["binding_id"], row["proposal"], row["commands"]) == (id_of(WIDE), [], [])
+
+
+def test_of_overlapping_grants_the_narrowest_stays(tmp_path: Path) -> None:
+    """By names, operations and hosts: all that was used goes on."""
+    narrow = allow("alice", READ, topic("pay.in"), "10.0.0.1")
+    others = [
+        allow("alice", READ, topic("pay.in")),
+        allow("alice", AclOperation.ALL, topic("pay.in"), "10.0.0.1"),
+        *(allow("alice", READ, topic(name, PREFIXED)) for name in ("pay", "pay.", "pay.in")),
+    ]
+    history = [Asking(question=ALICE._replace(name="pay.in"))]
+
+    rows = grants(asked_of(tmp_path, history, sorted([narrow, *others])))["unused_grants"]
+
+    found = {row["binding_id"]: row["proposal"] for row in rows.to_pylist()}
+    assert found == {id_of(narrow): "KEEP", **dict.fromkeys(map(id_of, others), "REMOVE")}
+
+
+@pytest.mark.parametrize(("logs", "rule"), [(1, "brokers"), (2, "none"), (None, "none")])
+def test_brokers_that_ask_and_have_no_log(tmp_path: Path, logs: int | None, rule: str) -> None:
+    """Two brokers ask for CLUSTER_ACTION: one log is not that of the cluster."""
+    asks = Question(
+        "User:kafka", "", AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, "kafka-cluster"
+    )
+    brokers = [Asking(question=asks._replace(host=f"10.0.1.{each}")) for each in (1, 2)]
+    asked = asked_of(tmp_path, [*HISTORY, *brokers], BINDINGS)
+
+    rows = grants(replace(asked, brokers=logs))["unused_grants"].to_pylist()
+
+    assert {row["rule"] for row in rows if row["binding_id"] == id_of(IDLE)} == {rule}
+
+
+def test_a_listing_of_whom_nobody_appears(tmp_path: Path) -> None:
+    """It is of another cluster, or the log is."""
+    strangers = [allow(f"stranger-{each}", READ, topic("orders")) for each in range(12)]
+
+    rows = grants(asked_of(tmp_path, HISTORY, sorted([*BINDINGS, *strangers])))["grant_usage"]
+
+    assert {row["rule"] for row in rows.to_pylist()} == {"used", "listing"}
