@@ -32,6 +32,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+
 import polars as pl
 import pyarrow.parquet as pq
 
@@ -42,10 +44,10 @@ from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
-from doorkeeper_pipeline.worlds.grants import SUPER_USER, proposal_of
-from doorkeeper_pipeline.worlds.shape import Shape
-from doorkeeper_pipeline.worlds.tables import decisions_of
-from doorkeeper_pipeline.worlds.traffic import world_of
+from synthetic.grants import SUPER_USER, proposal_of
+from synthetic.shape import Shape
+from synthetic.tables import decisions_of
+from synthetic.traffic import world_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

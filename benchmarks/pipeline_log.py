@@ -112,9 +112,10 @@ def measured(folder: Path, lines: int, rounds: int) -> None:
 
 def made(logs: Path, lines: int) -> int:
     """Write the log and, in the folder around it, ACLs; return its bytes."""
-    from doorkeeper_pipeline.worlds.shape import Shape
-    from doorkeeper_pipeline.worlds.traffic import world_of
-    from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+    from synthetic.shape import Shape
+    from synthetic.traffic import world_of
+    from synthetic.writing import Log, write_acls, write_log
 
     questions = min(240_000, max(1_000, lines // 4))
     world = world_of(Shape(odd_names=False, questions=questions))

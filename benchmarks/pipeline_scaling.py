@@ -12,10 +12,13 @@ a million.
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
 import pyarrow.parquet as pq
 
@@ -24,16 +27,16 @@ from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.jobs.backtest import changes_by
 from doorkeeper_pipeline.jobs.gold import GoldInput
 from doorkeeper_pipeline.jobs.grants import usage
-from doorkeeper_pipeline.worlds.grants import proposal_of
-from doorkeeper_pipeline.worlds.shape import Shape
-from doorkeeper_pipeline.worlds.tables import decisions_of
-from doorkeeper_pipeline.worlds.traffic import world_of
+from synthetic.grants import proposal_of
+from synthetic.shape import Shape
+from synthetic.tables import decisions_of
+from synthetic.traffic import world_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper_pipeline.engines.contract import Engine
-    from doorkeeper_pipeline.worlds.traffic import World
+    from synthetic.traffic import World
 
 PARTS = (1, 3, 10)
 GOAL = 1.2

@@ -19,15 +19,15 @@ from doorkeeper_pipeline.jobs.history import history
 from doorkeeper_pipeline.jobs.run import RunRequest, Surroundings, run
 from doorkeeper_pipeline.report.writing import frames_in
 from doorkeeper_pipeline.schemas import TABLES, arrow_schema
-from doorkeeper_pipeline.worlds.grants import proposal_of
-from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import world_of
-from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log
+from synthetic.grants import proposal_of
+from synthetic.shape import SMALL
+from synthetic.traffic import world_of
+from synthetic.writing import Log, write_acls, write_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from doorkeeper_pipeline.worlds.traffic import World
+    from synthetic.traffic import World
 
 BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
 _ZERO: dict[str, Any] = {

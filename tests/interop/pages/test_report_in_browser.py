@@ -11,8 +11,8 @@ import pytest
 from doorkeeper_pipeline.report.content import report_of
 from doorkeeper_pipeline.report.model import About
 from doorkeeper_pipeline.report.rendering import html_of
-from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import world_of
+from synthetic.shape import SMALL
+from synthetic.traffic import world_of
 from testkit.browser import Tab, opened
 from testkit.report_tables import BEGIN, table_of, tables_of
 from website.node import node_file

@@ -12,9 +12,9 @@ import pytest
 
 from doorkeeper_pipeline.schemas import TABLES
 from doorkeeper_pipeline.tables.delta import Tables, read
-from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import world_of
-from doorkeeper_pipeline.worlds.writing import Log, write_acls, write_log
+from synthetic.shape import SMALL
+from synthetic.traffic import world_of
+from synthetic.writing import Log, write_acls, write_log
 from testkit.checkout import ROOT
 from testkit.load import scaled
 from testkit.spark_cluster import connect_server, environment, standalone

@@ -14,10 +14,10 @@ from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.backtest import backtest
 from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal, ProposalOptions
 from doorkeeper_pipeline.jobs.propose import KINDS, propose
-from doorkeeper_pipeline.worlds.grants import proposal_of
-from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.tables import decisions_of
-from doorkeeper_pipeline.worlds.traffic import World, world_of
+from synthetic.grants import proposal_of
+from synthetic.shape import SMALL
+from synthetic.tables import decisions_of
+from synthetic.traffic import World, world_of
 from testkit.acl import allow, topic
 from testkit.acl_tables import bindings_table
 

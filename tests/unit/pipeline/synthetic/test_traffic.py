@@ -9,8 +9,8 @@ import numpy as np
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.decision import Question, allows
 from doorkeeper.acl.model import AclOperation, ResourceType
-from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import Events, World, events, world_of
+from synthetic.shape import SMALL
+from synthetic.traffic import Events, World, events, world_of
 
 DAY_MS = 86_400_000
 

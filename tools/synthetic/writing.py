@@ -17,16 +17,16 @@ import pyarrow.compute as pc
 import zstandard
 
 from doorkeeper.acl.formats.choosing import Format, write
-from doorkeeper_pipeline.worlds.grants import proposal_of
-from doorkeeper_pipeline.worlds.lines import tails_of
-from doorkeeper_pipeline.worlds.traffic import events
+from synthetic.grants import proposal_of
+from synthetic.lines import tails_of
+from synthetic.traffic import events
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
 
-    from doorkeeper_pipeline.worlds.traffic import Events, World
+    from synthetic.traffic import Events, World
 
 BEGIN_MS = 1_793_491_200_000
 """1 November 2026, midnight UTC: the default begin of worlds."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.acl.model import CLUSTER_NAME, ResourceType
 
 if TYPE_CHECKING:
-    from doorkeeper_pipeline.worlds.shape import Shape
+    from synthetic.shape import Shape
 
 ODD_NAMES = (
     "with spaces in it",

@@ -9,9 +9,9 @@ import msgspec
 
 from doorkeeper.audit.events import Decision
 from doorkeeper.audit.lines import Lines
-from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import World, world_of
-from doorkeeper_pipeline.worlds.trail import Trail, write_trail
+from synthetic.shape import SMALL
+from synthetic.traffic import World, world_of
+from synthetic.trail import Trail, write_trail
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,15 +18,15 @@ import pyarrow as pa
 from doorkeeper.acl.bulk import load
 from doorkeeper.acl.decision import Decision, Policy, Question, explain
 from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
-from doorkeeper_pipeline.worlds.grants import SUPER_USER, grants_of
-from doorkeeper_pipeline.worlds.names import Names, names_of
+from synthetic.grants import SUPER_USER, grants_of
+from synthetic.names import Names, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
 
-    from doorkeeper_pipeline.worlds.shape import Shape
+    from synthetic.shape import Shape
 
     Integers = npt.NDArray[np.int64]
     Numbers = npt.NDArray[np.float64]

@@ -7,10 +7,10 @@ import pytest
 from doorkeeper.acl.model import AclOperation, PatternType, Principal, ResourcePattern, ResourceType
 from doorkeeper.authorizer.contract import Action
 from doorkeeper.authorizer.kafka_log_line import FORMS
-from doorkeeper_pipeline.worlds.lines import tails_of
-from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import world_of
 from doorkeeper_wire.api_keys import API_NAMES
+from synthetic.lines import tails_of
+from synthetic.shape import SMALL
+from synthetic.traffic import world_of
 from testkit.acl import request_of
 
 RELEASE = {"A": "1.0", "C": "2.4", "E": "4.2"}

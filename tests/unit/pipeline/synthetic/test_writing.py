@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import zstandard
 
-from doorkeeper_pipeline.worlds.lines import tails_of
-from doorkeeper_pipeline.worlds.shape import SMALL
-from doorkeeper_pipeline.worlds.traffic import World, events, world_of
-from doorkeeper_pipeline.worlds.writing import (
+from synthetic.lines import tails_of
+from synthetic.shape import SMALL
+from synthetic.traffic import World, events, world_of
+from synthetic.writing import (
     BEGIN_MS,
     Log,
     write_log,

@@ -22,13 +22,13 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper_pipeline.worlds.names import team_of
+from synthetic.names import team_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper_pipeline.worlds.names import Names
-    from doorkeeper_pipeline.worlds.shape import Shape
+    from synthetic.names import Names
+    from synthetic.shape import Shape
 
 T = TypeVar("T")
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from doorkeeper_pipeline.schemas import DECISIONS, arrow_schema
-from doorkeeper_pipeline.worlds.lines import rule_text
-from doorkeeper_pipeline.worlds.traffic import events
-from doorkeeper_pipeline.worlds.writing import BEGIN_MS
+from synthetic.lines import rule_text
+from synthetic.traffic import events
+from synthetic.writing import BEGIN_MS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from doorkeeper_pipeline.worlds.traffic import World
+    from synthetic.traffic import World
 
 _RULE = "MatchingAcl(acl=StandardAcl["
 

@@ -1,6 +1,6 @@
 """Generated clusters, from a seed: principals, their ACLs, their requests, and the logs.
 
-For benchmarks, tests and trying things out; nothing that runs for real imports it.
+For benchmarks, tests and comparisons of tools; it is not installed: ``PYTHONPATH=tools``.
 
 shape      how large, how skewed, how odd
 names      principals, topics, groups, transactional ids, hosts

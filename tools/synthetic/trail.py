@@ -16,15 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import zstandard
 
-from doorkeeper_pipeline.worlds.traffic import events
-from doorkeeper_pipeline.worlds.writing import BEGIN_MS
+from synthetic.traffic import events
+from synthetic.writing import BEGIN_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from doorkeeper.acl.decision import Decision
-    from doorkeeper_pipeline.worlds.traffic import World
+    from synthetic.traffic import World
 
 API_KEYS = {
     "Produce": 0,

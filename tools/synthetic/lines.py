@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.acl.decision import Decision
-    from doorkeeper_pipeline.worlds.traffic import World
+    from synthetic.traffic import World
 
 ERAS = ("A", "B", "C", "D", "E")
 _END = " (kafka.authorizer.logger)\n"
