@@ -5,9 +5,7 @@
 In process: the first fixture in a run of pytest, and what the plugin has imported before when the
 tests were collected; importing the class in a Python that has imported nothing, and the first start
 then, in processes of their own; then starts and resets in one process, with a login made ready as
-well. As a process: from the call until a client may connect; the first one in a run of pytest and
-without it, where the process that forks has imported the server with the class, and those that
-follow.
+well. As a process: from the call until a client may connect.
 Goals: 100 ms in process, 250 ms as a process. The baseline is a process that does nothing, ``python
 -c pass``. Bytecode is there, as in an installed package.
 """
@@ -46,9 +44,7 @@ begin_s = time.perf_counter()
 from doorkeeper.testing import DoorkeeperServer
 print((time.perf_counter() - begin_s) * 1000)
 """
-FIRST_PROCESS = FIRST.replace("DoorkeeperServer", "DoorkeeperProcess")
-IMPORT_PROCESS = IMPORT.replace("DoorkeeperServer", "DoorkeeperProcess")
-FIRST_OF_PYTEST = '''
+FIRST_OF_PYTEST = """
 import sys, time, pytest
 
 class Taken:
@@ -62,25 +58,16 @@ class Taken:
     def pytest_fixture_setup(self, fixturedef):
         begin_s = time.perf_counter()
         yield
-        if fixturedef.argname in ("doorkeeper_server", "process"):
+        if fixturedef.argname == "doorkeeper_server":
             self.fixture_ms = (time.perf_counter() - begin_s) * 1000
 
-TESTS = {
-    "in process": "def test_it(doorkeeper_server): assert doorkeeper_server.bootstrap_servers",
-    "as a process": """
-import pytest
-@pytest.fixture
-def process(doorkeeper_servers): return doorkeeper_servers.process()
-def test_it(process): assert process.bootstrap_servers
-""",
-}
 with open(sys.argv[1] + "/test_it.py", "w") as file:
-    file.write(TESTS[sys.argv[3]])
+    file.write("def test_it(doorkeeper_server): assert doorkeeper_server.bootstrap_servers")
 taken, out, sys.stdout = Taken(), sys.stdout, sys.stderr
 arguments = ["-q", "-p", "no:cacheprovider", "--rootdir", sys.argv[1], sys.argv[1]]
 assert pytest.main(arguments, plugins=[taken]) == 0
 print(getattr(taken, sys.argv[2]), file=out)
-'''
+"""
 KINDS: dict[str, dict[str, Any]] = {
     "in clear": {},
     "SASL, 2 users": {"users": {"alice": "alice-secret"}},
@@ -100,7 +87,7 @@ def main() -> None:
         nothing = measured(rounds, lambda: run_python("pass"))
         print(f"  python -c pass: {shown(nothing)}")
         print(f"in process, goal {IN_PROCESS_MS}")
-        print(first_of_pytest("in process", folder, rounds))
+        print(first_of_pytest(folder, rounds))
         imported = measured(rounds, lambda: run_python(IMPORT))
         first = measured(rounds, lambda: run_python(FIRST))
         print(f"  without pytest: import {shown(imported)}; the first one: {shown(first)}")
@@ -110,19 +97,15 @@ def main() -> None:
                 resets = measured(rounds, partial(timed, server.reset))
             print(f"  {name}: start {shown(starts)}, reset {shown(resets)}")
         print(f"as a process, goal {AS_PROCESS_MS}")
-        print(first_of_pytest("as a process", folder, rounds))
-        imported = measured(rounds, lambda: run_python(IMPORT_PROCESS))
-        first = measured(rounds, lambda: run_python(FIRST_PROCESS))
-        print(f"  without pytest: import {shown(imported)}; the first one: {shown(first)}")
         for name, options in KINDS.items():
             starts = measured(rounds, partial(started_process, options))
             print(f"  {name}: start {shown(starts)}; ratio {median(starts) / median(nothing):.1f}")
 
 
-def first_of_pytest(kind: str, folder: str, rounds: int) -> str:
+def first_of_pytest(folder: str, rounds: int) -> str:
     """Return how long the first server takes in a run of pytest, and what is imported before."""
-    first = measured(rounds, lambda: run_python(FIRST_OF_PYTEST, folder, "fixture_ms", kind))
-    imports = measured(rounds, lambda: run_python(FIRST_OF_PYTEST, folder, "imports_ms", kind))
+    first = measured(rounds, lambda: run_python(FIRST_OF_PYTEST, folder, "fixture_ms"))
+    imports = measured(rounds, lambda: run_python(FIRST_OF_PYTEST, folder, "imports_ms"))
     return (
         f"  the first one in a run of pytest: {shown(first)};"
         f" imports before, behind the collection: {shown(imports)}"

@@ -37,13 +37,8 @@ def __getattr__(name: str) -> object:
 
     with fast_imports():
         if name == "DoorkeeperProcess":
-            from doorkeeper.testing.fork_client import FORK_CLIENT  # noqa: PLC0415
-
-            # The fork server imports the server's modules while this process imports its own.
-            FORK_CLIENT.prepare()
             from doorkeeper.testing.process import DoorkeeperProcess  # noqa: PLC0415
 
-            FORK_CLIENT.wait()
             return DoorkeeperProcess
         if name == "DoorkeeperServer":
             from doorkeeper.testing.server import DoorkeeperServer  # noqa: PLC0415

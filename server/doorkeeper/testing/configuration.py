@@ -5,10 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from doorkeeper.acl.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.options import Options
 from doorkeeper.testing.user_options import users_of
@@ -16,7 +25,6 @@ from doorkeeper.testing.user_options import users_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.acl.model import AclBinding
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.declared import StoredCredential, StoredTopic
     from doorkeeper.testing.options import Groups, Topics
@@ -119,6 +127,26 @@ def configuration_of(options: Options) -> Configuration:
         found = ", ".join(listeners)
         raise ValueError(f"users who cannot log in: found only {found}; needed is one with SASL")
     return config
+
+
+def to_json(config: Configuration) -> dict[str, Any]:
+    """Return a configuration as values of JSON, for a process without the test's modules."""
+    return asdict(config)
+
+
+def from_json(value: dict[str, Any]) -> Configuration:
+    """Return what ``to_json`` was given."""
+    return Configuration(
+        **{**value, "bindings": tuple(_binding(each) for each in value["bindings"])}
+    )
+
+
+def _binding(value: list[list[Any]]) -> AclBinding:
+    (resource_type, name, pattern_type), (principal, host, operation, permission) = value
+    return AclBinding(
+        ResourcePattern(ResourceType(resource_type), name, PatternType(pattern_type)),
+        AccessControlEntry(principal, host, AclOperation(operation), AclPermissionType(permission)),
+    )
 
 
 def keys_of(

@@ -58,16 +58,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Import the server, and start the fork server, if collected tests need them."""
+    """Import the server if collected tests need it."""
     if session.config.option.collectonly:
         return
     asked = {name for item in session.items for name in getattr(item, "fixturenames", ())}
     # With a missing module only the tests that need it fail.
     with suppress(ImportError):
-        if _MANY in asked:
-            from doorkeeper.testing.fork_client import FORK_CLIENT  # noqa: PLC0415
-
-            FORK_CLIENT.prepare()
         if asked & {_ONE, _MANY}:
             from doorkeeper.testing import DoorkeeperServer  # noqa: F401, PLC0415
         if _MANY in asked:

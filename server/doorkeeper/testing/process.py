@@ -11,17 +11,20 @@ The additional listener ``TESTING`` gives the test access to its ACLs; clients a
 from __future__ import annotations
 
 import asyncio
+import atexit
+import json
+import os
 import secrets
 import shutil
+import socket
+import subprocess
 import sys
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.testing.any_server import AnyServer
-from doorkeeper.testing.configuration import CONTROL
-from doorkeeper.testing.fork_client import FORK_CLIENT, environment
-from doorkeeper.testing.fork_server import Needs, ServeRequest
+from doorkeeper.testing.configuration import CONTROL, to_json
 from doorkeeper.testing.log_lines import LogLines
 
 if TYPE_CHECKING:
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from doorkeeper.client import AdminClient, Created, Deleted
     from doorkeeper.testing.configuration import Configuration
     from doorkeeper.testing.faults import FaultControl
-    from doorkeeper.testing.forked_process import ForkedProcess
     from doorkeeper.testing.options import Options
     from doorkeeper.testing.remote_faults import RemoteFaults
 
@@ -58,9 +60,11 @@ class DoorkeeperProcess(AnyServer):
             TypeError: an option is unknown.
         """
         super().__init__(**options)
-        self._process: ForkedProcess | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
         self._lines: LogLines | None = None
         self._lock = threading.Lock()
+        self._fault_socket: socket.socket | None = None
         self._faults: RemoteFaults | None = None
         self._control = ""
         self._password = secrets.token_hex(16)
@@ -70,7 +74,6 @@ class DoorkeeperProcess(AnyServer):
         """Start with the initial state; return when clients can connect."""
         if self._process is not None:
             return
-        FORK_CLIENT.prepare()
         shutil.rmtree(self._place() / "data", ignore_errors=True)
         self._start(self.configuration)
 
@@ -84,7 +87,7 @@ class DoorkeeperProcess(AnyServer):
 
     def kill(self) -> None:
         """Send SIGKILL, like a power cut; ``restart`` continues with its store."""
-        if self._process is not None and self._process.is_ours:
+        if self._process is not None and self._is_ours:
             self._process.kill()
             self._clean_up()
 
@@ -94,7 +97,7 @@ class DoorkeeperProcess(AnyServer):
 
     def close(self) -> None:
         """Stop, and delete all files; in a fork of the test's process, do nothing."""
-        if self._process is None or self._process.is_ours:
+        if self._process is None or self._is_ours:
             super().close()
 
     @property
@@ -113,10 +116,10 @@ class DoorkeeperProcess(AnyServer):
         """Return the fault injection, valid until the process ends."""
         from doorkeeper.testing.remote_faults import RemoteFaults  # noqa: PLC0415  heavy
 
-        if self._process is None:
+        if self._fault_socket is None or self._process is None:
             raise RuntimeError(_NOT_RUNNING)
         with self._lock:
-            self._faults = self._faults or RemoteFaults(self._process.control)
+            self._faults = self._faults or RemoteFaults(self._fault_socket)
             return self._faults
 
     def acls(self) -> list[AclBinding]:
@@ -158,23 +161,34 @@ class DoorkeeperProcess(AnyServer):
         from doorkeeper.construction.errors import StartError  # noqa: PLC0415  of the server
 
         self._used = self._keys()
-        request = ServeRequest(
-            keys=self._with_control(self._used),
-            # The server must find the test's modules too, such as a plug-in.
-            environment=environment(),
-            module_path=list(filter(None, sys.path)),
-            folder=str(self._place()),
-            beginning=beginning,
-        )
-        try:
-            forked = FORK_CLIENT.fork(request, _needs(self.configuration))
-        except (ConnectionError, TimeoutError) as error:
-            raise StartError(f"the process that forks servers: {error}") from error
-        self._lines = LogLines(forked.stdout, forked.stderr)
-        self._process = forked
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(  # noqa: S603  ourselves
+                [sys.executable, "-P", "-m", "doorkeeper.testing.serving", str(theirs.fileno())],
+                # The server must find the test's modules too, such as a plug-in.
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                cwd=self._place(),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        assert process.stdin is not None, "a pipe"
+        assert process.stdout is not None, "a pipe"
+        assert process.stderr is not None, "a pipe"
+        self._process, self._owner, self._fault_socket = process, os.getpid(), ours
+        self._lines = LogLines(process.stdout, process.stderr)
+        atexit.register(self._end)
+        request = {
+            "keys": self._with_control(self._used),
+            "beginning": beginning and to_json(beginning),
+        }
+        # Not in a file: it has passwords. A process that ends before it has read reports why.
+        with suppress(BrokenPipeError), process.stdin as stream:
+            stream.write(json.dumps(request, default=str).encode())
         started = self._lines.wait_for("started", START_S)
         if started is None:
-            self._process.kill()
+            process.kill()
             lines = self._lines
             self._clean_up()
             raise StartError(lines.errors.strip() or f"no server after {START_S:.0f} s")
@@ -182,26 +196,31 @@ class DoorkeeperProcess(AnyServer):
         self._control = addresses.pop(CONTROL)
         self._addresses = addresses
 
+    @property
+    def _is_ours(self) -> bool:
+        """Return whether this process started the server, and not a parent that forked this one."""
+        return os.getpid() == self._owner
+
     def _end(self) -> None:
-        if self._process is None or not self._process.is_ours:
+        if self._process is None or not self._is_ours:
             return
         self._process.terminate()
         try:
             self._process.wait(STOP_S)
-        except TimeoutError:
+        except subprocess.TimeoutExpired:
             self._process.kill()
         self._clean_up()
 
     def _clean_up(self) -> None:
         assert self._process is not None, "asked while there is one"
         assert self._lines is not None, "made with the process"
-        with suppress(TimeoutError):
-            # Killed, but a fork server stopped in a debugger cannot report its end.
-            self._process.wait(STOP_S)
-        self._process.close()
+        assert self._fault_socket is not None, "made with the process"
+        atexit.unregister(self._end)
+        self._process.wait()
         self._lines.close()
         if self._faults is not None:
             self._faults.close()
+        self._fault_socket.close()
         self._faults = None
         self._process = None
         self._addresses = {}
@@ -224,11 +243,6 @@ class DoorkeeperProcess(AnyServer):
             f"{prefix}.sasl.enabled.mechanisms": "PLAIN",
             f"{prefix}.plain.sasl.jaas.config": login,
         }
-
-
-def _needs(given: Configuration) -> Needs:
-    needs = Needs.TLS if given.encrypts else Needs.NOTHING
-    return needs | Needs.CATALOG if given.topics or given.groups or given.catalog else needs
 
 
 def _check(*results: Created | Deleted) -> None:

@@ -1,12 +1,12 @@
 """Fault injection for a server in another process, over a socket.
 
-A message is a header (its number and size) and a pickled body. The response repeats the number, and
+A message is a header (its number and size) and a body in JSON. The response repeats the number, and
 adds how often the fault has struck. Both ends belong to the test.
 """
 
 from __future__ import annotations
 
-import pickle
+import json
 import socket
 import struct
 import threading
@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 
 from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.testing.faults import Fault, FaultControl, FaultKind, LocalFaults
-from doorkeeper.testing.pickling import dumps
 
 _ANSWER_S: Final = 20.0
 _HEAD: Final = struct.Struct(">II")
@@ -32,7 +31,8 @@ class _FaultMessage(NamedTuple):
 
 
 class _FaultDescription(NamedTuple):
-    kind: FaultKind
+    kind: str
+    """The name of a ``FaultKind``."""
     subject: int | str
     times: int | None
     delay_s: float
@@ -79,7 +79,7 @@ class RemoteFaults(FaultControl):
         """
         error = None if fault.error is None else (int(fault.error.code), fault.error.message)
         description = _FaultDescription(
-            fault.kind, fault.subject, fault.times, fault.delay_s, error, fault.count
+            fault.kind.name, fault.subject, fault.times, fault.delay_s, error, fault.count
         )
         with self._lock:
             number = next(self._numbers)
@@ -128,7 +128,7 @@ class RemoteFaults(FaultControl):
 
     def _send(self, message: _FaultMessage) -> int:
         number = next(self._asked)
-        body = dumps(message)
+        body = json.dumps(message).encode()
         with suppress(OSError):  # then there is no answer either
             self._control.sendall(_HEAD.pack(number, len(body)) + body)
         return number
@@ -150,8 +150,13 @@ def serve_faults(control: socket.socket, faults: LocalFaults) -> None:
     with control, control.makefile("rb") as stream, suppress(OSError):
         while head := stream.read(_HEAD.size):
             number, size = _HEAD.unpack(head)
-            message: _FaultMessage = pickle.loads(stream.read(size))  # noqa: S301  from the test
+            message = _message_of(stream.read(size))
             control.sendall(_HEAD.pack(number, _apply(message, faults, known)))
+
+
+def _message_of(body: bytes) -> _FaultMessage:
+    number, description, ends = json.loads(body)
+    return _FaultMessage(number, description and _FaultDescription(*description), ends)
 
 
 def _apply(message: _FaultMessage, faults: LocalFaults, known: dict[int, Fault]) -> int:
@@ -175,7 +180,7 @@ def _fault_of(description: _FaultDescription, faults: LocalFaults) -> Fault:
         error = ApiError(ErrorCode(code), text)
     fault = Fault(
         faults,
-        description.kind,
+        FaultKind[description.kind],
         description.subject,
         times=description.times,
         delay_s=description.delay_s,

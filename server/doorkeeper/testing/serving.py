@@ -1,12 +1,19 @@
-"""Runs a server in a forked process, with keys passed in memory."""
+"""Runs the server of a ``DoorkeeperProcess``: ``python -m doorkeeper.testing.serving 5``.
+
+5 is the socket of the fault injection; stdin has the keys of server.properties and the initial
+content of the store, as JSON. The server ends when the test closes the socket, also by ending.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
+import socket
 import sys
 import time
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,23 +30,44 @@ from doorkeeper.runtime.threads import leave_threads_behind
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.sqlite import SqliteStore
-from doorkeeper.testing.configuration import CONTROL, credentials_of, initial_change
+from doorkeeper.testing.configuration import (
+    CONTROL,
+    credentials_of,
+    from_json,
+    initial_change,
+)
 from doorkeeper.testing.faults import LocalFaults
 from doorkeeper.testing.faulty_connection import FaultyConnection
 from doorkeeper.testing.remote_faults import serve_faults
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from doorkeeper.connection.exchange import Peer
     from doorkeeper.kinds.change import Change
     from doorkeeper.testing.configuration import Configuration
 
 _FAILED: Final = 1
+_END_S: Final = 3.0
 _NS_PER_MS: Final = 1_000_000
 _ORIGIN: Final = Origin(Author("", "", "", "doorkeeper.testing"))
+
+
+def main() -> None:
+    """Serve what stdin describes, with a store in the present folder."""
+    # The server handles SIGHUP later; until then the signal must not end the process.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    control = socket.socket(fileno=int(sys.argv[1]))
+    request = json.load(sys.stdin)
+    # A plug-in sees the arguments of a server.
+    sys.argv[:] = ["doorkeeper", "serve"]
+    beginning = request["beginning"]
+    serve(
+        request["keys"],
+        Path.cwd() / "data",
+        None if beginning is None else from_json(beginning),
+        control,
+    )
 
 
 def serve(
@@ -55,8 +83,6 @@ def serve(
     Raises:
         SystemExit: it was stopped, or did not start: the problems are on stderr, a line each.
     """
-    # The server handles SIGHUP later; until then the signal must not end the process.
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     status = 0
     try:
         loaded = load_values(keys, "the test's")
@@ -97,13 +123,14 @@ async def _store(data: Path, change: Change, initial: Change) -> None:
 
 
 def _faulty(control: socket.socket) -> Callable[..., Connection]:
-    faults, parent = LocalFaults(), os.getppid()
+    faults = LocalFaults()
 
     def work() -> None:
         serve_faults(control, faults)
-        # The test has ended; usually the fork server ends its servers, unless it was killed.
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGTERM)
+        # The test has ended without stopping its server.
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_END_S)
+        os.kill(os.getpid(), signal.SIGKILL)
 
     Thread(target=work, name="doorkeeper-faults", daemon=True).start()
 
@@ -119,3 +146,7 @@ def _faulty(control: socket.socket) -> Callable[..., Connection]:
 def _fail(problems: Iterable[object]) -> int:
     sys.stderr.writelines(f"doorkeeper: {problem}\n" for problem in problems)
     return _FAILED
+
+
+if __name__ == "__main__":
+    main()

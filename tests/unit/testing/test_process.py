@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
+import time
+from enum import IntEnum, StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +17,7 @@ from doorkeeper.client import AdminClient
 from doorkeeper.construction.errors import StartError
 from doorkeeper.testing import DoorkeeperProcess
 from doorkeeper.testing.acl_options import bindings_of
+from testkit.load import scaled
 from testkit.plugins import InMemory
 
 if TYPE_CHECKING:
@@ -26,6 +32,25 @@ READ = {
     "operation": "READ",
 }
 MORE = {**READ, "name": "more"}
+START_ONE = """
+import os, signal, sys
+from doorkeeper.testing import DoorkeeperProcess
+server = DoorkeeperProcess()
+server.start()
+print(server.pid, flush=True)
+"""
+
+
+class Name(StrEnum):
+    """A user's name as the test has it."""
+
+    ALICE = "alice"
+
+
+class Partitions(IntEnum):
+    """A number as the test has it."""
+
+    TWO = 2
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +135,54 @@ def test_an_authorizer_of_the_tests_own_is_found() -> None:
         assert server.acls() == []
         with pytest.raises(TypeError, match="cannot be asked"):
             server.allows("User:alice", "READ", topic="orders")
+
+
+def test_values_may_have_classes_of_the_test() -> None:
+    """The process lacks the classes, and gets the values that their members are made from."""
+    options: dict[str, Any] = {
+        "users": {Name.ALICE: "secret"},
+        "acls": [{**READ, "principal": f"User:{Name.ALICE}"}],
+        "topics": {"orders": Partitions.TWO},
+    }
+    with DoorkeeperProcess(**options) as server:
+        assert listed(server, "PLAIN") == bindings_of([READ])
+
+
+@pytest.mark.parametrize("ending", ["sys.exit(0)", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_it_ends_with_the_test(ending: str) -> None:
+    """Also where the test does not stop it, or is killed."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::ResourceWarning", "-c", START_ONE + ending],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        check=False,
+        timeout=scaled(30),
+    )
+
+    pid = int(done.stdout)
+    assert not done.stderr
+    deadline_s = time.monotonic() + scaled(30)
+    while is_running(pid):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process has not ended; a zombie has."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="latin-1")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_fork_of_the_test_leaves_the_server_alone() -> None:
+    """Closing it there ends nothing: it belongs to the process that started it."""
+    with DoorkeeperProcess() as server:
+        child = os.fork()
+        if not child:
+            server.close()
+            os._exit(0)
+        os.waitpid(child, 0)
+
+        assert server.acls() == []
