@@ -27,7 +27,7 @@ from doorkeeper.acl.operations import full_mask
 from doorkeeper.api.operations import REQUIRED
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.runtime.slices import free
+from doorkeeper.runtime.slices import counts, free
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,17 +95,14 @@ def allowed_names(
     authorizer = node.authorizer
     if authorizer is None:
         return frozenset(names)
-    counts: dict[str, int] = {}
-    # Not a Counter, which would count many names without a pause for other threads.
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    if not counts:
+    asked = counts(names)
+    if not asked:
         return frozenset()
-    actions = [need.action(name, count) for name, count in counts.items()]
+    actions = [need.action(name, count) for name, count in asked.items()]
     answers = authorizer.authorize(context.authorizable, actions)
     allowed = frozenset(
         name
-        for name, answer in zip(counts, answers, strict=True)
+        for name, answer in zip(asked, answers, strict=True)
         if answer is AuthorizationResult.ALLOWED
     )
     free(actions)

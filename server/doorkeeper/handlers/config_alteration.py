@@ -9,7 +9,6 @@ Source: ``ConfigAdminManager.preprocess`` (4.3.1).
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -20,6 +19,7 @@ from doorkeeper.configs import operations
 from doorkeeper.configs.broker import OurRefusal, alter_values
 from doorkeeper.configs.operations import AlteredResource, ConfigOperation
 from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
+from doorkeeper.runtime.slices import counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -135,10 +135,10 @@ def _judge(
     node: Node,
 ) -> Iterator[Judged]:
     """Yield the alteration or the refusal of each resource."""
-    counts = Counter((each.resource_type, each.resource_name) for each, _ in resources)
+    named = counts((each.resource_type, each.resource_name) for each, _ in resources)
     for resource, wanted in resources:
         try:
-            if counts[resource.resource_type, resource.resource_name] > 1:
+            if named[resource.resource_type, resource.resource_name] > 1:
                 # Both occurrences get the error, as from a broker: neither is the first.
                 text = "Each resource must appear at most once."
                 raise ApiError(ErrorCode.INVALID_REQUEST, text)  # noqa: TRY301  one of several

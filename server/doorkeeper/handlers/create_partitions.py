@@ -16,7 +16,6 @@ Source: ``ControllerApis.createPartitions`` (4.3.1).
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.runtime.slices import counts
 from doorkeeper.topics.partitions import WantedPartitions, plan_partitions
 from doorkeeper.updates.topics import add_partitions
 from doorkeeper_wire.messages.create_partitions import (
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 
 
 def handle(request: CreatePartitionsRequest, context: RequestContext, node: Node) -> Outcome:
-    counts = Counter(topic.name for topic in request.topics)
-    names = [name for name, count in counts.items() if count == 1]
+    named = counts(topic.name for topic in request.topics)
+    names = [name for name, count in named.items() if count == 1]
     allowed = allowed_names(node, context, _ALTER, names)
     rows = [
         _row(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
-        for name, count in counts.items()
+        for name, count in named.items()
         if count > 1
     ]
     rows += [_row(name, ApiError(_ALTER.refusal)) for name in names if name not in allowed]

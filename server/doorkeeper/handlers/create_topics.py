@@ -20,7 +20,6 @@ Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopic
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +28,7 @@ from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.configs.topic import effective
 from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.runtime.slices import counts
 from doorkeeper.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
     RECORDS_PER_REQUEST_MAX,
@@ -48,7 +48,7 @@ from doorkeeper_wire.messages.create_topics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.cluster.model import Broker
@@ -100,27 +100,28 @@ async def _create(
 
 
 def _sort_topics(topics: Sequence[CreatableTopic], context: RequestContext, node: Node) -> _Sorted:
-    counts = Counter(topic.name for topic in topics)
+    named = counts(topic.name for topic in topics)
     # The metadata topic is refused without asking the authorizer, as in ControllerApis.
-    names = [n for n, count in counts.items() if count == 1 and n != CLUSTER_METADATA_TOPIC]
-    allowed = frozenset(names)
+    names = [n for n, count in named.items() if count == 1 and n != CLUSTER_METADATA_TOPIC]
     # The cluster first, and quietly: CREATE on it covers all topics.
-    if not is_allowed(node, context, _CREATE_ON_CLUSTER):
+    if is_allowed(node, context, _CREATE_ON_CLUSTER):
+        allowed = frozenset(names)
+    else:
         allowed = allowed_names(node, context, _CREATE, names)
     describable = allowed_names(node, context, _DESCRIBE_CONFIGS, names)
     return _Sorted(
         [topic for topic in topics if topic.name in allowed],
         describable,
-        list(_refusal(counts, allowed)),
+        list(_refusal(named, allowed)),
     )
 
 
-def _refusal(counts: Counter[str], allowed: frozenset[str]) -> Iterable[CreatableTopicResult]:
-    for name, count in counts.items():
+def _refusal(named: Mapping[str, int], allowed: frozenset[str]) -> Iterable[CreatableTopicResult]:
+    for name, count in named.items():
         if count > 1:
             yield _row_of_error(name, ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
     # Duplicates first, then denials: the order of a broker's rows.
-    for name, count in counts.items():
+    for name, count in named.items():
         if count > 1 or name in allowed:
             continue
         if name == CLUSTER_METADATA_TOPIC:

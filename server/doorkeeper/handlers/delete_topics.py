@@ -18,7 +18,6 @@ Source: ``ControllerApis.deleteTopics`` (4.3.1).
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
+from doorkeeper.runtime.slices import counts
 from doorkeeper.updates.topics import change_topics
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,
@@ -90,8 +90,8 @@ class _Asked:
     __slots__ = ("ids", "names", "repeated_ids", "rows")
 
     def __init__(self, states: Sequence[DeleteTopicState]) -> None:
-        names = Counter(s.name for s in states if s.name is not None and s.topic_id == ZERO_ID)
-        ids = Counter(s.topic_id for s in states if s.name is None and s.topic_id != ZERO_ID)
+        names = counts(s.name for s in states if s.name is not None and s.topic_id == ZERO_ID)
+        ids = counts(s.topic_id for s in states if s.name is None and s.topic_id != ZERO_ID)
         self.names = [name for name, count in names.items() if count == 1]
         self.ids = [topic_id for topic_id, count in ids.items() if count == 1]
         self.repeated_ids = frozenset(topic_id for topic_id, count in ids.items() if count > 1)
@@ -127,7 +127,7 @@ class _Rights:
         self.deletable: frozenset[str] = frozenset()
 
     def ask(self, names: Sequence[str]) -> None:
-        distinct = list(dict.fromkeys(names))
+        distinct = list(counts(names))
         if self._everything:
             self.describable = self.deletable = frozenset(distinct)
             return

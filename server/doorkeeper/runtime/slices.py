@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 Slices = Generator[None, None, T]
 
@@ -55,6 +56,17 @@ def parts(items: Iterable[T]) -> Iterator[Sequence[T]]:
 def sort(items: Iterable[Any]) -> list[Any]:
     """Sort; in a thread, others are not stopped for as long as ``sorted`` takes."""
     return run_to_end(sort_in_slices(items))
+
+
+def counts(items: Iterable[K]) -> dict[K, int]:
+    """Count each item, in the order of their first ones.
+
+    Unlike ``Counter`` and ``dict.fromkeys``, for many items this pauses for other threads.
+    """
+    found: dict[K, int] = {}
+    for item in items:
+        found[item] = found.get(item, 0) + 1
+    return found
 
 
 def free(items: list[Any]) -> None:
