@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,9 @@ from doorkeeper.construction.policies import policies_of
 from doorkeeper.logger import NoLog
 from doorkeeper.logs.command_log import command_logs
 from doorkeeper.state.store import StorageError
+from doorkeeper.storage.database import connect_readonly
+from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage.schema import meta
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,7 +53,7 @@ def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:
     problems += without_duplicates(told, problems)
     problems += without_duplicates(check_operations_port(loaded.settings), problems)
     problems += without_duplicates(check_shared_store(loaded.settings), problems)
-    told, of_clusters = check_clusters(loaded.settings.clusters_file)
+    told, of_clusters = check_clusters(loaded.settings)
     problems += told
     if problems:
         raise StartError(*problems)
@@ -174,18 +178,38 @@ def check_shared_store(settings: Settings) -> list[str]:
     return []
 
 
-def check_clusters(file: Path | None) -> tuple[list[str], list[str]]:
+def check_clusters(settings: Settings) -> tuple[list[str], list[str]]:
     """Return the problems and warnings of the file of clusters; no connection is made."""
+    file = settings.clusters_file
     try:
-        clusters = clusters_of(file)
-    except StartError as error:
-        return list(error.problems), []
-    return [], [
-        f"{file}: cluster {each.name} is not changed, although its mode is enforce: it has no"
-        " store: ID (doorkeeper clusters adopt prints it)"
-        for each in clusters
-        if each.is_enforced and not each.store
-    ]
+        clusters = [each for each in clusters_of(file) if each.is_enforced]
+        store_id = embedded_store_id(settings) if clusters else None
+    except (StartError, StorageError) as error:
+        return list(getattr(error, "problems", (str(error),))), []
+    told = []
+    for each in clusters:
+        place = f"{file}: cluster {each.name}"
+        if not each.store:
+            told.append(
+                f"{place} is not changed, although its mode is enforce: it has no"
+                " store: ID (doorkeeper clusters adopt prints it)"
+            )
+        elif store_id is not None and each.store != store_id:
+            told.append(f"{place}: {each.refusal_of(store_id)}")
+    return [], told
+
+
+def embedded_store_id(settings: Settings) -> str | None:
+    """Return the id of the store in the data folder; None for a shared store, and before a start.
+
+    Raises:
+        StorageError: there is something else, or it cannot be read.
+    """
+    path = settings.data_dir / DATABASE_NAME
+    if settings.store is not None or not path.exists():
+        return None
+    with closing(connect_readonly(path)) as connection:
+        return str(meta(connection, "store_id"))
 
 
 def with_further_problems(error: ConfigError) -> list[str]:

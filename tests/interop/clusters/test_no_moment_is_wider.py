@@ -6,8 +6,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
-from typing import TYPE_CHECKING, Final
+import shutil
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final
+from urllib.request import urlopen
 
 import pytest
 
@@ -17,6 +21,9 @@ from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig, address_of
 from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.logins import Password
+from doorkeeper.storage.database import connect_readonly
+from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.testing import DoorkeeperProcess
 from doorkeeper_wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -24,20 +31,20 @@ from doorkeeper_wire.messages.metadata import (
 )
 from testkit import reference
 from testkit.acl import READ, allow, deny, topic
+from testkit.kafka_broker import free_port
 from testkit.kafka_cluster import KafkaCluster
 from testkit.or_skip import or_skip
-from testkit.synchronized import cluster, doorkeeper, eventually, status
+from testkit.synchronized import cluster, eventually, store_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.testing import DoorkeeperServer
 
 CHANGES: Final = 200
 SESSION: Final = 20
-"""The changes of a server; then it ends in the middle of one, and another one goes on."""
+"""The changes of a server; then it is killed in the middle of one, and goes on."""
 POLL_S: Final = 0.02
 SEED: Final = 20261128
 TOPICS: Final = ("pay-in", "pay-out", "hr")
@@ -120,7 +127,7 @@ async def create_topics(address: str) -> None:
 
 
 def change(
-    server: DoorkeeperServer, desired: set[AclBinding], chance: random.Random, poll: Poll
+    server: DoorkeeperProcess, desired: set[AclBinding], chance: random.Random, poll: Poll
 ) -> set[AclBinding]:
     """Add or remove some ACLs by one request; return those that are desired then."""
     gone = [each for each in sorted(desired) if chance.random() < 0.6]
@@ -141,9 +148,8 @@ def change(
 async def test_polls_are_never_allowed_what_neither_state_allows(
     tmp_path: Path, pytestconfig: pytest.Config, *, is_open: bool
 ) -> None:
-    """Over restarts in the middle of a change, cut connections, and a store that was lost."""
+    """Over kills in the middle of a change, cut connections, and a data folder that is lost."""
     rounds = min(CHANGES, SESSION * pytestconfig.getoption("cluster_rounds"))
-    chance = random.Random(SEED)
     kafka = or_skip(
         lambda: KafkaCluster(
             "4.3.1",
@@ -156,39 +162,76 @@ async def test_polls_are_never_allowed_what_neither_state_allows(
     )
     with kafka:
         await create_topics(kafka.direct[0])
-        entry = cluster("a", kafka.bootstrap, limits=SLOWLY, accept=["open"])
         poll = Poll(Policy(allow_everyone=is_open), f"localhost:{kafka.brokers[0].sasl_port}")
         poll.settle(())
         polling = asyncio.create_task(poll.run())
-        desired: set[AclBinding] = set()
-
-        def session() -> None:
-            nonlocal desired
-            with doorkeeper(tmp_path, entry, acls=sorted(desired)) as server:
-                for number in range(SESSION):
-                    desired = change(server, desired, chance, poll)
-                    if number == SESSION // 2:
-                        kafka.proxies[0].cut()
-                        kafka.proxies[0].heal()
-                    if number < SESSION - 1 and chance.random() < 0.7:
-                        revision = server._running().log.state.revision
-                        eventually(
-                            lambda revision=revision: status(server)["revision"] == revision,  # type: ignore[misc]
-                            lambda: status(server),
-                        )
-                        poll.settle(desired)
-
-        for _ in range(rounds // SESSION):
-            await asyncio.to_thread(session)
-
-        def lost() -> None:
-            before = poll.polls
-            with doorkeeper(tmp_path, entry | {"store": "t" * 22}) as server:
-                eventually(lambda: poll.polls > before + 100)
-                assert [each["rule"] for each in status(server)["held"]] == ["owner"]
-
-        await asyncio.to_thread(lost)
+        await asyncio.to_thread(changes, tmp_path, kafka, poll, rounds)
         assert not polling.done(), polling.result()
         polling.cancel()
         assert poll.faults == []
         assert poll.polls > rounds
+
+
+def changes(folder: Path, kafka: KafkaCluster, poll: Poll, rounds: int) -> None:
+    """Make changes by a server that is killed in the middle of one and goes on; lose its store."""
+    chance = random.Random(SEED)
+    file, data = folder / "clusters.yaml", folder / "data"
+    limits = {"limits": SLOWLY, "accept": ["open"]}
+    file.write_text(json.dumps({"clusters": [cluster("a", kafka.bootstrap, **limits)]}))
+    port = free_port()
+    properties = {
+        "doorkeeper.clusters.file": str(file),
+        "doorkeeper.data.dir": str(data),
+        "doorkeeper.http.listener": f"http://127.0.0.1:{port}",
+    }
+    with DoorkeeperProcess(
+        listeners=["PLAINTEXT"], super_users=["User:ANONYMOUS"], properties=properties
+    ) as server:
+
+        def settle() -> None:
+            """Wait until the cluster has the last revision: polls may see no other one."""
+            with closing(connect_readonly(data / DATABASE_NAME)) as store:
+                last = store.execute("SELECT max(revision) FROM change_log").get
+            eventually(lambda: status(port)["revision"] == last, lambda: status(port))
+            assert acls_of(kafka) == desired
+            poll.settle(desired)
+
+        entry = cluster("a", kafka.bootstrap, **limits, store=store_id_of(data))
+        file.write_text(json.dumps({"clusters": [entry]}))
+        server.restart()
+        desired: set[AclBinding] = set()
+        for number in range(rounds):
+            desired = change(server, desired, chance, poll)
+            if number % SESSION == SESSION // 2:
+                kafka.proxies[0].cut()
+                kafka.proxies[0].heal()
+            if number % SESSION == SESSION - 1:
+                server.kill()
+                server.restart()
+            elif chance.random() < 0.7:
+                settle()
+        settle()
+        server.kill()
+        shutil.rmtree(data)
+        server.restart()
+        before = poll.polls
+        eventually(lambda: poll.polls > before + 100)
+        assert acls_of(kafka) == desired != set()
+        assert server.acls() == []
+
+
+def status(port: int) -> dict[str, Any]:
+    """Return what the server knows of the cluster."""
+    with urlopen(f"http://127.0.0.1:{port}/clusters") as answer:
+        found: dict[str, Any] = json.load(answer)["clusters"][0]
+    return found
+
+
+def acls_of(kafka: KafkaCluster) -> set[AclBinding]:
+    """Return what the broker enforces."""
+
+    async def described() -> set[AclBinding]:
+        async with AdminClient(ClientConfig(bootstrap=kafka.direct[0])) as admin:
+            return set(await admin.describe_acls())
+
+    return asyncio.run(described())

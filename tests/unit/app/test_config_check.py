@@ -12,7 +12,9 @@ from doorkeeper.app.config_check import (
 )
 from doorkeeper.config.loading import STANDARD_AUTHORIZER
 from doorkeeper.construction.errors import StartError
+from doorkeeper.testing import DoorkeeperProcess
 from testkit.settings import settings_of
+from testkit.synchronized import store_id_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,6 +149,34 @@ def test_the_file_of_clusters_is_checked(tmp_path: Path) -> None:
         f"{file}:2: clusters[0].scop: unknown key; did you mean scope?",
         f"{file}:2: clusters[0]: lacks scope",
     ]
+
+
+def test_a_cluster_of_another_store_is_named(tmp_path: Path) -> None:
+    """The store in the data folder tells who it is; before the first start nobody knows."""
+    file, data = tmp_path / "clusters.yaml", tmp_path / "data"
+    rest = "mode: enforce, scope: everything"
+    keys = f"{STANDARD}doorkeeper.clusters.file={file}\ndoorkeeper.data.dir={data}\n"
+    other = "o" * 22
+
+    def warnings() -> list[str]:
+        properties = tmp_path / "server.properties"
+        properties.write_text(keys)
+        return [each for each in check_configuration(properties, ()).warnings if "cluster" in each]
+
+    file.write_text(f"clusters:\n  - {{name: a, bootstrap: 'a:1', store: {other}, {rest}}}\n")
+    assert warnings() == []
+
+    with DoorkeeperProcess(listeners=["PLAINTEXT"], properties={"doorkeeper.data.dir": str(data)}):
+        pass
+    ours = store_id_of(data)
+    with file.open("a") as more:
+        more.write(f"  - {{name: b, bootstrap: 'b:1', store: {ours}, {rest}}}\n")
+
+    told = (
+        f"{file}: cluster a: the cluster belongs to store {other}, and this is store {ours}:"
+        f" nothing is changed until its entry has store: {ours} (see doorkeeper clusters adopt)"
+    )
+    assert warnings() == [told]
 
 
 def test_acknowledgement_by_clusters_needs_clusters(tmp_path: Path) -> None:

@@ -138,6 +138,17 @@ async def test_other_records_ask_for_no_transaction(records: bytes | None) -> No
     assert node.lines() == ["DEBUG Allowed WRITE Topic:LITERAL:orders 1"]
 
 
+async def test_the_refusal_names_the_switch_of_a_fixture() -> None:
+    """A test whose producer is refused learns what to set, here and in a configuration."""
+    node = await a_node()
+
+    response = answer(produce.API, produced(data("orders", 0)), node, 9, "alice")
+
+    text = response.responses[0].partition_responses[0].error_message
+    assert "records=True" in text
+    assert "doorkeeper.test.broker=true" in text
+
+
 async def test_no_answer_is_sent_where_none_is_wanted() -> None:
     """With acks 0 errors close the connection: the refusal has no form; and without any nothing."""
     node = await a_node()
