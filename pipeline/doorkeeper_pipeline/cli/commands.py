@@ -8,7 +8,7 @@ import click
 
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, ended_by_others
 
-COMMANDS = ("run", "backtest", "propose", "report", "stream", "migrate", "completion")
+COMMANDS = ("run", "backtest", "propose", "why", "report", "stream", "migrate", "completion")
 
 
 class Lazy(click.Group):
@@ -49,6 +49,7 @@ def pipeline() -> None:
       doorkeeper-pipeline run --audit 'logs/*.gz' --zone Europe/Prague --out access
       doorkeeper-pipeline backtest --out access --proposal new-acls.yaml
       doorkeeper-pipeline propose --out access --to proposal.yaml --script proposal.sh
+      doorkeeper-pipeline why --out access --principal User:alice
       doorkeeper-pipeline report --out access --to report.html
       doorkeeper-pipeline stream --audit data/audit --out access
     """  # noqa: D205, D301  click's own form: \b keeps the lines

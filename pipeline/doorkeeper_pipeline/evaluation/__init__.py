@@ -18,6 +18,7 @@ privileges the smallest set of bindings that allows these
 agreement  recorded outcomes beside those that the bindings lead to
 unread     lines that could not be read for certain, and may be uses
 verdicts   what a history says about one grant: keep, ask or remove, and why
+examples   distinct decisions as examples of what a history has about some grants
 evidence   whether a history is enough for recommendations, and its contradictions
 literals   ids, texts and commands of many bindings, and the literal grants for many needs
 backtest   the decisions that another set of ACLs would change

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acl.model import (
@@ -166,6 +167,16 @@ def seen_too_few(principals: frozenset[str], activity: Mapping[str, Activity]) -
     )
 
 
+def namesake(principal: str, activity: Mapping[str, Activity]) -> str:
+    """Return the first principal of a history whose name has the same words, or ''."""
+    words = _words(principal)
+    for other in sorted(activity):
+        others = _words(other)
+        if words and others and (words <= others or others <= words):
+            return other
+    return ""
+
+
 _Found = tuple[Verdict, str] | None
 
 
@@ -302,18 +313,16 @@ def _renamed(grant: Grant, known: Known) -> _Found:
     principal = grant.binding.entry.principal
     if principal == WILDCARD_PRINCIPAL or principal in known.activity:
         return None
-    words = _words(principal)
-    for other in sorted(known.activity):
-        others = _words(other)
-        if words and others and (words <= others or others <= words):
-            return (
-                Verdict.ASK,
-                (
-                    f"{principal} never appears, and {other} does: are both the same, by other"
-                    " rules for names of principals?"
-                ),
-            )
-    return None
+    other = namesake(principal, known.activity)
+    if not other:
+        return None
+    return (
+        Verdict.ASK,
+        (
+            f"{principal} never appears, and {other} does: are both the same, by other rules for"
+            " names of principals?"
+        ),
+    )
 
 
 _NARROWING: Final = frozenset(
@@ -352,6 +361,7 @@ def _removal(grant: Grant, known: Known) -> str:
     return text
 
 
+@lru_cache(1 << 16)
 def _words(principal: str) -> frozenset[str]:
     """Return the words of a name that say who it is, in lower case."""
     words = _PARTS.split(principal.lower())

@@ -19,6 +19,7 @@ broker_logs
 findings   the most important rows, for the summary of a run
 observed   how long a history is, its names and its principals
 options    the options of a run, kept with its tables for the other commands
+why        the verdicts about some grants, with facts and examples: the command ``why``
 run        all of it in one go: the command ``run``
 
 A gold job is a function ``job(asked: GoldInput) -> dict[str, pa.Table]``: the names of the gold

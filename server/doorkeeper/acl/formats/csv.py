@@ -32,6 +32,9 @@ SECURITY_MANAGER = (
     "PermissionType",
     "Host",
 )
+COLUMNS: Final = ",".join(SECURITY_MANAGER)
+"""The columns of a row."""
+
 FORMULA: Final = r"^'*[=+\-@\t\r]"
 """Cells that get an apostrophe. Those that have some get one more: so reading finds each again."""
 
@@ -61,7 +64,7 @@ def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
     except csv.Error as error:
         raise FormatError(f"no CSV: {error}", rows.line_num) from None
     if header is None:
-        raise FormatError(f"no header; expected is {','.join(SECURITY_MANAGER)}")
+        raise FormatError(f"no header; expected is {COLUMNS}")
     return found
 
 
@@ -73,6 +76,31 @@ def write(bindings: Iterable[AclBinding], header: tuple[str, ...] = SECURITY_MAN
     for binding in bindings:
         rows.writerow(cells_of(binding))
     return text.getvalue()
+
+
+def row_of(binding: AclBinding) -> str:
+    """Return a binding as one row without the end of the line: ``binding_of_row`` reads it."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="").writerow(cells_of(binding))
+    return text.getvalue()
+
+
+def binding_of_row(text: str) -> AclBinding:
+    """Return the binding of a row.
+
+    Raises:
+        FormatError: the text is not one row.
+
+    """
+    try:
+        found = read(f"{COLUMNS}\n{text}")
+    except FormatError as error:
+        # The number of the line would count the heading, which the user did not type.
+        found_text = str(error).removeprefix(f"line {error.line}: ")
+        raise FormatError(f"{found_text}; a row is {COLUMNS}") from None
+    if len(found) != 1:
+        raise FormatError(f"found {len(found)} rows; expected is one: {COLUMNS}")
+    return found[0]
 
 
 def cells_of(binding: AclBinding) -> tuple[str, ...]:
@@ -101,7 +129,7 @@ def _header(row: list[str], line: int) -> list[str]:
     names = [cell.strip() for cell in row]
     if frozenset(names) not in _HEADERS or len(set(names)) < len(names):
         raise FormatError(
-            f"header: found {','.join(names)}; expected is {','.join(SECURITY_MANAGER)}, or"
+            f"header: found {','.join(names)}; expected is {COLUMNS}, or"
             f" {KAFKA_UI[0]} for {SECURITY_MANAGER[0]}",
             line,
         )

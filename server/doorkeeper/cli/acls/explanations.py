@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.acl.decision import RuleKind
 from doorkeeper.acl.explanation import ANY_HOST, Bearing, apply_change
+from doorkeeper.acl.formats.csv import COLUMNS
 from doorkeeper.acl.formats.records import records
 from doorkeeper.acl.model import (
     WILDCARD,
@@ -16,12 +17,7 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.operations import IMPLIED_BY, IMPLIED_OPERATIONS, effects
 from doorkeeper.cli.acls.command_lines import commands_of
-from doorkeeper.cli.acls.printing import (
-    COLUMNS,
-    names_words,
-    resource_words,
-    row,
-)
+from doorkeeper.cli.acls.printing import names_words, resource_words, row
 from doorkeeper.cli.terminal import paint, printable
 
 if TYPE_CHECKING:

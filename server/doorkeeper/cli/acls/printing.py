@@ -8,14 +8,11 @@ A row is a line of the CSV table of ``acl.formats``, which commands take back:
 
 from __future__ import annotations
 
-import csv as rows_of_csv
-import io
 import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.formats import csv
-from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import WILDCARD, PatternType, ResourceType
 from doorkeeper.cli.terminal import printable
 
@@ -32,9 +29,6 @@ if TYPE_CHECKING:
 
 OUTPUTS: Final = ("kafka", "table", "json")
 _HEADING: Final = ("PRINCIPAL", "HOST", "OPERATION", "PERMISSION", "RESOURCE", "PATTERN", "NAME")
-
-COLUMNS: Final = ",".join(csv.SECURITY_MANAGER)
-"""The columns of a row."""
 
 _NOUNS: Final = {
     ResourceType.TOPIC: "topic",
@@ -147,27 +141,7 @@ def code_block(lines: Sequence[str], language: str) -> list[str]:
 
 def row(binding: AclBinding) -> str:
     """Return a binding as a row; control characters are escaped."""
-    text = io.StringIO(newline="")
-    rows_of_csv.writer(text, lineterminator="").writerow(csv.cells_of(binding))
-    return printable(text.getvalue())
-
-
-def binding_of_row(text: str) -> AclBinding:
-    """Return the binding of a row.
-
-    Raises:
-        FormatError: the text is not one row.
-
-    """
-    try:
-        found = csv.read(f"{COLUMNS}\n{text}")
-    except FormatError as error:
-        # The number of the line would count the heading, which the user did not type.
-        found_text = str(error).removeprefix(f"line {error.line}: ")
-        raise FormatError(f"{found_text}; a row is {COLUMNS}") from None
-    if len(found) != 1:
-        raise FormatError(f"found {len(found)} rows; expected is one: {COLUMNS}")
-    return found[0]
+    return printable(csv.row_of(binding))
 
 
 def resource_words(resource_type: ResourceType, name: str) -> str:

@@ -18,6 +18,7 @@ from doorkeeper.acl.bulk import load
 from doorkeeper.acl.cases import Verdict
 from doorkeeper.acl.decision import Policy, Question
 from doorkeeper.acl.explanation import ANY_HOST, apply_change, explanation
+from doorkeeper.acl.formats.csv import binding_of_row
 from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import (
     ANY_BINDING,
@@ -42,7 +43,7 @@ from doorkeeper.cli.acls.addresses import (
     unknown_note,
 )
 from doorkeeper.cli.acls.explanations import Answer, lines_of, record_of, sentence
-from doorkeeper.cli.acls.printing import binding_of_row, row
+from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.question_options import (
     EffectivePolicy,
     effective_policy,

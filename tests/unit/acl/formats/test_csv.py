@@ -8,7 +8,9 @@ import io
 import pytest
 
 from doorkeeper.acl.formats import csv
-from testkit.acl import READ, allow, group, topic
+from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acl.model import AclBinding, AclOperation
+from testkit.acl import PREFIXED, READ, allow, deny, group, topic
 
 BINDING = allow('a "b", c', READ, topic("orders"))
 
@@ -42,3 +44,25 @@ def test_no_name_is_a_formula_of_a_spreadsheet(name: str) -> None:
     _, row = rows_of_csv.reader(io.StringIO(text, newline=""))
     assert row[3] == (name if name == "'a" else f"'{name}")
     assert csv.read(text) == [binding]
+
+
+ODD = [
+    allow("a", READ, topic("t")),
+    deny("User:CN=a,O=b c", AclOperation.ALL, topic("a b'\"$(x)", PREFIXED), "10.0.0.1"),
+    allow("Group:g", AclOperation.DESCRIBE_CONFIGS, group("*")),
+    allow("--x", READ, topic("--force")),
+]
+
+
+@pytest.mark.parametrize("binding", ODD)
+def test_a_row_can_be_given_back(binding: AclBinding) -> None:
+    """Commas and quotes too."""
+    assert csv.binding_of_row(csv.row_of(binding)) == binding
+
+
+def test_what_is_no_row_is_told() -> None:
+    """Not one, or not of seven cells."""
+    with pytest.raises(FormatError, match="found 3 cells"):
+        csv.binding_of_row("a,b,c")
+    with pytest.raises(FormatError, match="found 0 rows"):
+        csv.binding_of_row("")

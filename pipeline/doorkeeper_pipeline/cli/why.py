@@ -1,0 +1,272 @@
+"""``doorkeeper-pipeline why``: the verdict about a grant, its reason, and what the log shows."""
+
+from __future__ import annotations
+
+import json
+import time
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from doorkeeper_pipeline.cli import options, starting
+from doorkeeper_pipeline.cli.failures import HELP, STATUSES, inspects, printable, show
+from doorkeeper_pipeline.cli.progress import Progress
+from doorkeeper_pipeline.engines.session import Settings
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterator, Sequence
+
+    from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper_pipeline.jobs.why import Examples, Explanation, Row
+
+EXAMPLES_SHOWN = 3
+TEXT_SHOWN = 300
+
+_RESOURCES = ("topic", "group", "transactional_id", "delegation_token", "user_principal")
+
+
+def _grant_options(function: options.F) -> options.F:
+    """Add the options that name grants; those of resources are as of kafka-acls.sh."""
+    several: dict[str, Any] = {"multiple": True, "metavar": "NAME"}
+    for option in (
+        click.option(
+            "--resource-pattern-type",
+            "pattern_type",
+            type=click.Choice(["any", "match", "literal", "prefixed"], case_sensitive=False),
+            default="any",
+            show_default=True,
+            help="The type of patterns with the names; match: all that cover a name.",
+        ),
+        click.option("--user-principal", **several, help="Grants on this user."),
+        click.option("--delegation-token", **several, help="Grants on this delegation token."),
+        click.option("--transactional-id", **several, help="Grants on this transactional id."),
+        click.option("--kafka-cluster", is_flag=True, help="Grants on the cluster itself."),
+        click.option("--group", **several, help="Grants on this group. May be repeated."),
+        click.option("--topic", **several, help="Grants on this topic. May be repeated."),
+        click.option(
+            "--operation",
+            "operations",
+            multiple=True,
+            metavar="OPERATION",
+            help="Grants for this operation, such as Read. May be repeated.",
+        ),
+        click.option(
+            "--principal",
+            "principals",
+            multiple=True,
+            metavar="TYPE:NAME",
+            help="Grants of this principal. May be repeated.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command("why", epilog=STATUSES, context_settings=HELP)
+@click.argument("rows", nargs=-1, metavar="[GRANT]...")
+@options.out
+@options.cluster
+@_grant_options
+@click.option(
+    "--examples",
+    "most",
+    type=click.IntRange(0),
+    default=EXAMPLES_SHOWN,
+    show_default=True,
+    metavar="NUMBER",
+    help="So many examples of the history of each kind, the last first.",
+)
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="The form of the answer on stdout.",
+)
+@options.engine
+@starting.no_garbage_collection()
+@inspects
+def command(  # noqa: PLR0913  one for each option
+    *,
+    rows: tuple[str, ...],
+    out: Path | str,
+    cluster: str,
+    most: int,
+    output: str,
+    engine_name: str | None,
+    master: str | None,
+    conf: tuple[tuple[str, str], ...],
+    packages: tuple[str, ...],
+    quiet: bool,
+    **grants: Any,  # noqa: ANN401  the options that name grants
+) -> None:
+    """Explain the verdict about each GRANT: keep, not enough evidence, ask or remove.
+
+    The answer has the rule that decided, the reason, age and use of the grant, and examples of the
+    history. A GRANT is a row as doorkeeper acls prints it:
+    KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host. Options name
+    grants too. The rules: docs/reference/pipeline-answers.md.
+
+    \b
+    Examples:
+      doorkeeper-pipeline why --out access 'User:bob,TOPIC,LITERAL,bills,READ,ALLOW,*'
+      doorkeeper-pipeline why --out access --principal User:bob --operation Read --topic bills
+      doorkeeper-pipeline why --out access --principal User:bob --output json
+    """  # noqa: D301  \b is Click's mark of a paragraph that is not wrapped
+    from doorkeeper_pipeline.jobs.history import history  # noqa: PLC0415  heavy
+    from doorkeeper_pipeline.jobs.why import explain  # noqa: PLC0415  heavy
+
+    wanted = filters_of(rows, **grants)
+    tell = Progress(time.monotonic, quiet=quiet)
+    given = starting.run_options(out, (), allow_everyone=None, release=None, cluster=cluster)
+    settings = Settings(conf=conf, packages=packages)
+    with starting.engine(engine_name, master, tell, settings) as engine:
+        asked = history(out, engine, given.policy, networks=given.networks, cluster=cluster)
+        tell("looking for examples")
+        found = explain(out, asked, wanted, most=most, cluster=cluster)
+    if output == "json":
+        show(json.dumps([as_record(each) for each in found], indent=2, default=str))
+    else:
+        show("\n\n".join(map(as_text, found)))
+
+
+def filters_of(
+    rows: Sequence[str],
+    *,
+    principals: Sequence[str],
+    operations: Sequence[str],
+    kafka_cluster: bool,
+    pattern_type: str,
+    **names: Sequence[str],
+) -> list[list[AclBindingFilter]]:
+    """Return the filters of each row, and those of all options together.
+
+    Raises:
+        UsageError: a row is not one, an operation is not Kafka's, or nothing names a grant.
+
+    """
+    from doorkeeper.acl.formats.csv import binding_of_row  # noqa: PLC0415  with the heavy ones
+    from doorkeeper.acl.formats.names import FormatError, operation  # noqa: PLC0415  as above
+    from doorkeeper.acl.model import (  # noqa: PLC0415  as above
+        ANY_BINDING,
+        CLUSTER_NAME,
+        AccessControlEntryFilter,
+        AclBindingFilter,
+        AclPermissionType,
+        PatternType,
+        ResourcePatternFilter,
+        ResourceType,
+        exactly,
+    )
+
+    try:
+        found = [[exactly(binding_of_row(each))] for each in rows]
+        does = [operation(each) for each in operations] or [ANY_BINDING.entry.operation]
+    except FormatError as error:
+        raise click.UsageError(str(error)) from None
+    how = PatternType[pattern_type.upper()]
+    patterns = [
+        ResourcePatternFilter(ResourceType[option.upper()], name, how)
+        for option, given in zip(_TYPES, (names[each] for each in _RESOURCES), strict=True)
+        for name in given
+    ]
+    if kafka_cluster:
+        patterns.append(ResourcePatternFilter(ResourceType.CLUSTER, CLUSTER_NAME, how))
+    if principals or operations or patterns:
+        of_whom: list[str | None] = [*principals] or [None]
+        combinations = product(patterns or [ANY_BINDING.pattern], of_whom, does)
+        found.append(
+            [
+                AclBindingFilter(
+                    pattern, AccessControlEntryFilter(who, None, each, AclPermissionType.ANY)
+                )
+                for pattern, who, each in combinations
+            ]
+        )
+    if not found:
+        raise click.UsageError(
+            "found no grant; name one by a row, as in User:bob,TOPIC,LITERAL,bills,READ,ALLOW,*, or"
+            " by --principal, --operation, --topic and the like"
+        )
+    return found
+
+
+_TYPES = ("topic", "group", "transactional_id", "delegation_token", "user")
+
+
+def as_text(found: Explanation) -> str:
+    """Return an explanation for people: the grant, the verdict, facts and examples."""
+    from doorkeeper.acl.formats.csv import row_of  # noqa: PLC0415  as above
+
+    usage = found.usage
+    lines = [row_of(found.binding), f"{usage['verdict']} (rule {usage['rule']}): {usage['why']}"]
+    lines += [f"  {each}" for each in _facts(found)]
+    for examples in found.examples:
+        lines.append(f"  {examples.title}:")
+        lines += [f"    {_line(row)}" for row in examples.rows]
+    return "\n".join(map(printable, lines))
+
+
+def _facts(found: Explanation) -> Iterator[str]:
+    from doorkeeper.acl.formats.csv import row_of  # noqa: PLC0415  as above
+
+    usage = found.usage
+    since = usage["known_from"]
+    if since is None:
+        age = "not known: no listing has a date"
+    else:
+        age = f"given on {since:%Y-%m-%d}" if found.given else f"in a listing of {since:%Y-%m-%d}"
+    yield f"age: {age}; days of the history since then: {usage['days_known']:,}"
+    yield f"days with decisions: {usage['days_observed']:,}"
+    last = f", last {_moment(usage['last_used'])}" if usage["uses"] else ""
+    yield f"uses: {usage['uses']:,}{last}; decided by it alone: {usage['decisive_uses']:,}"
+    yield from (f"covered by: {row_of(each)}" for each in found.covered_by)
+    if found.unread:
+        yield f"unread: lines that may be of {usage['principal']}"
+    if found.nameless:
+        yield f"unread lines that may be of anybody: {found.nameless:,}"
+
+
+def _line(row: Row) -> str:
+    """Return a decision much as Kafka logs it, or a line that could not be read with its place."""
+    from doorkeeper.acl.formats.commands import kafkas_word  # noqa: PLC0415  as above
+    from doorkeeper.acl.model import ResourceType  # noqa: PLC0415  as above
+
+    if "byte_offset" in row:
+        text = row["text"][:TEXT_SHOWN].rstrip("\n")
+        return f"{row['file']}, byte {row['byte_offset']:,}: {row['reason']}: {text}"
+    kind = kafkas_word(ResourceType[row["resource_type"]])
+    request = f" for request = {row['api']}" if row["api"] else ""
+    often = "" if row["count"] == 1 else f" ({row['count']:,} times since {row['first_ts']:%F})"
+    return (
+        f"[{_moment(row['last_ts'])}] Principal = {row['principal']} is"
+        f" {row['outcome'].capitalize()} operation = {row['operation']} from host = {row['host']}"
+        f" on resource = {kind}:LITERAL:{row['resource_name']}{request}{often}"
+    )
+
+
+def _moment(at: dt.datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03}"
+
+
+def as_record(found: Explanation) -> dict[str, Any]:
+    """Return an explanation for programs: the row of grant_usage, and what is beside it."""
+    from doorkeeper.acl.formats.csv import row_of  # noqa: PLC0415  as above
+
+    usage = {name: value for name, value in found.usage.items() if name != "cluster"}
+    return {
+        "grant": row_of(found.binding),
+        **usage,
+        "given": found.given,
+        "covered_by": [row_of(each) for each in found.covered_by],
+        "unread": found.unread,
+        "nameless_lines": found.nameless,
+        "examples": [_record(each) for each in found.examples],
+    }
+
+
+def _record(examples: Examples) -> dict[str, Any]:
+    return {"title": examples.title, "rows": list(examples.rows)}

@@ -1,0 +1,125 @@
+"""Distinct decisions as examples of what a history has about some grants and principals.
+
+USED         a grant let the request through, or is the DENY that refused it
+SHUT         a grant allows the request, and a DENY refused it
+ASKED        a principal made the request
+REFUSED      a principal made it, and it was refused
+CONTRADICTS  a principal made it, and its recorded outcome is not that of the ACLs
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from doorkeeper_pipeline.evaluation.questions import (
+    COUNT,
+    FIRST,
+    HOST,
+    LAST,
+    OPERATION,
+    PRINCIPAL,
+    RESOURCE_NAME,
+    RESOURCE_TYPE,
+    TIME,
+)
+from doorkeeper_pipeline.evaluation.usage import BINDING
+
+if TYPE_CHECKING:
+    from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
+    from doorkeeper_pipeline.evaluation.index import Index
+
+ABOUT: Final = "about"
+USED, SHUT = "USED", "SHUT"
+ASKED, REFUSED, CONTRADICTS = "ASKED", "REFUSED", "CONTRADICTS"
+
+NO_BINDING: Final = -1
+"""The number in the column ``binding`` of examples that are about a principal."""
+
+_ALLOWED = "ALLOWED"
+_TEXTS = (PRINCIPAL, HOST, OPERATION, RESOURCE_TYPE, RESOURCE_NAME, "outcome", "api")
+_OF = (ABOUT, BINDING)
+_ORDER = (LAST, *_TEXTS)
+
+EXAMPLES = pa.schema(
+    [
+        pa.field(ABOUT, pa.string(), nullable=False),
+        pa.field(BINDING, pa.int32(), nullable=False),
+        *(pa.field(name, pa.string(), nullable=False) for name in _TEXTS),
+        pa.field(COUNT, pa.int64(), nullable=False),
+        pa.field(FIRST, TIME, nullable=False),
+        pa.field(LAST, TIME, nullable=False),
+    ]
+)
+
+
+class Sought(NamedTuple):
+    """An index, the grants by number and the principals that examples are about, and how many.
+
+    There are ``most`` for each grant, and for each principal.
+    """
+
+    acls: Index
+    bindings: frozenset[int]
+    principals: frozenset[str]
+    most: int
+
+
+def examples_in(sought: Sought, table: DecisionTable) -> pa.Table:
+    """Return the last examples in distinct questions, not yet chosen among all.
+
+    Raises:
+        BadQuestions: the table holds no questions.
+
+    """
+    found = [_examples(sought, block) for block in table.evaluate(sought.acls).blocks()]
+    rows = [each.select(EXAMPLES.names).to_arrow().cast(EXAMPLES) for each in found]
+    return pa.concat_tables([EXAMPLES.empty_table(), *rows])
+
+
+def last_of(parts: pa.Table, most: int) -> pl.DataFrame:
+    """Return the last ``most`` examples of each kind for each grant, and each principal."""
+    frame = pl.from_arrow(parts)
+    assert isinstance(frame, pl.DataFrame)
+    return _last(frame, most)
+
+
+def _examples(sought: Sought, block: Block) -> pl.DataFrame:
+    rows = pl.from_arrow(block.rows)
+    assert isinstance(rows, pl.DataFrame)
+    found = block.matches
+    chosen = np.isin(found.bindings, np.array(sorted(sought.bindings), np.int32))
+    parts = [
+        rows[found.questions[pairs]].with_columns(
+            pl.lit(about).alias(ABOUT), pl.Series(BINDING, found.bindings[pairs], pl.Int32)
+        )
+        for about, pairs in ((USED, chosen & found.used), (SHUT, chosen & ~found.used))
+    ]
+    allowed = pl.col("outcome") == _ALLOWED
+    kinds = (
+        (ASKED, pl.lit(value=True)),
+        (REFUSED, ~allowed),
+        (CONTRADICTS, allowed != pl.Series(block.decisions.allowed)),
+    )
+    own = pl.col(PRINCIPAL).is_in(list(sought.principals))
+    parts += [
+        rows.filter(own & kind).with_columns(
+            pl.lit(about).alias(ABOUT), pl.lit(NO_BINDING, pl.Int32).alias(BINDING)
+        )
+        for about, kind in kinds
+    ]
+    return _last(pl.concat(parts), sought.most)
+
+
+def _last(rows: pl.DataFrame, most: int) -> pl.DataFrame:
+    # Those of a grant are of any principals, the others of each.
+    of_whom = pl.when(pl.col(BINDING) == NO_BINDING).then(PRINCIPAL).otherwise(pl.lit(""))
+    return (
+        rows.sort(_ORDER, descending=[True, *(False for _ in _TEXTS)])
+        .group_by(*_OF, of_whom.alias("of_whom"), maintain_order=True)
+        .head(most)
+        .drop("of_whom")
+    )

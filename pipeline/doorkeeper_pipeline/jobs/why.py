@@ -1,0 +1,280 @@
+"""The verdicts about some grants with all that stands behind them: the command ``why``.
+
+Facts and verdicts are those of the tables, as the last run left them; examples are sought in the
+distinct decisions, and in the quarantine.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from doorkeeper.acl.filters import matches
+from doorkeeper.acl.formats import csv, logged_principals
+from doorkeeper.acl.model import WILDCARD_PRINCIPAL
+from doorkeeper_pipeline.errors import PipelineError
+from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
+from doorkeeper_pipeline.evaluation.examples import (
+    ABOUT,
+    ASKED,
+    CONTRADICTS,
+    EXAMPLES,
+    NO_BINDING,
+    REFUSED,
+    SHUT,
+    USED,
+    Sought,
+    examples_in,
+    last_of,
+)
+from doorkeeper_pipeline.evaluation.questions import PRINCIPAL
+from doorkeeper_pipeline.evaluation.usage import BINDING
+from doorkeeper_pipeline.evaluation.verdicts import namesake
+from doorkeeper_pipeline.jobs.basis import Basis, evidence_in
+from doorkeeper_pipeline.jobs.belonging import cluster_in
+from doorkeeper_pipeline.jobs.observed import activity_of
+from doorkeeper_pipeline.sources.possible_principals import principals_of
+from doorkeeper_pipeline.tables import contents
+from doorkeeper_pipeline.tables.delta import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper_pipeline.evaluation.verdicts import Activity
+    from doorkeeper_pipeline.jobs.gold import GoldInput
+
+NEAR_SHOWN = 5
+
+Row = dict[str, Any]
+
+
+class Examples(NamedTuple):
+    """What rows are examples of, and the rows: of ``evaluation.examples``, or of the quarantine."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+class Explanation(NamedTuple):
+    """A grant with its rows of the tables.
+
+    ``usage`` is the row of grant_usage; ``covered_by`` are the grants that allow what it was used
+    for. ``given`` says that the time of ``known_from`` is that of its creation, not of a listing.
+    ``unread`` says that lines of its principal could not be read for certain, ``nameless`` is the
+    number of lines that may be of anybody.
+    """
+
+    binding: AclBinding
+    usage: Row
+    covered_by: tuple[AclBinding, ...]
+    given: bool
+    unread: bool
+    nameless: int
+    examples: tuple[Examples, ...]
+
+
+class _Known(NamedTuple):
+    """Rows of the tables of a cluster by the ids of bindings, and what is known of principals.
+
+    ``quarantine`` are the files of that table. ``doubtful`` are the principals with decisions that
+    contradict the ACLs.
+    """
+
+    usage: Mapping[str, Row]
+    unused: Mapping[str, Row]
+    quarantine: tuple[str, ...]
+    activity: Mapping[str, Activity]
+    doubtful: frozenset[str]
+
+
+def explain(
+    out: Path | str,
+    asked: GoldInput,
+    wanted: Sequence[Sequence[AclBindingFilter]],
+    *,
+    most: int,
+    cluster: str = "",
+) -> list[Explanation]:
+    """Return why each grant in force that one of the filters asks for has its verdict.
+
+    Each group of ``wanted`` must ask for one at least. ``most`` limits the examples of each kind.
+
+    Raises:
+        PipelineError: the tables have no grants, or a group asks for none; names the nearest.
+
+    """
+    acls = asked.acls
+    numbers = sorted({number for group in wanted for number in _chosen(asked, group)})
+    known = _known_in(Tables(out), asked, cluster)
+    rows = {number: known.usage.get(acls.ids[number], {}) for number in numbers}
+    if any(row.get("rule") is None for row in rows.values()):
+        raise PipelineError(f"{out}: the tables are of an earlier release: run again into them")
+    found = _search(asked, known, rows, most)
+    by_id = dict(zip(acls.ids, acls.bindings, strict=True))
+    return [
+        Explanation(
+            binding=acls.bindings[number],
+            usage=row,
+            covered_by=tuple(
+                by_id[each]
+                for each in known.unused.get(row["binding_id"], {}).get("covered_by", ())
+                if each in by_id
+            ),
+            given=acls.given[number],
+            unread=row[PRINCIPAL] in asked.unread.principals,
+            nameless=asked.unread.nameless,
+            examples=tuple(_examples(number, row, found, known, most)),
+        )
+        for number, row in rows.items()
+    ]
+
+
+def _chosen(asked: GoldInput, group: Sequence[AclBindingFilter]) -> list[int]:
+    """Return the numbers of the grants in force that one of the filters asks for.
+
+    Raises:
+        PipelineError: there is none.
+
+    """
+    bindings = asked.acls.bindings
+    if not bindings:
+        raise PipelineError("no ACL is in force by the last run: give it the listing, --acls FILE")
+    found = [
+        number
+        for number, binding in enumerate(bindings)
+        if any(matches(each, binding) for each in group)
+    ]
+    if not found:
+        near = "".join(f"\n  {csv.row_of(each)}" for each in _nearest(group[0], bindings))
+        raise PipelineError(f"no ACL in force is {_words(group[0])}; the nearest are{near}")
+    return found
+
+
+def _words(wanted: AclBindingFilter) -> str:
+    """Return what a filter asks for, in the order of a row."""
+    (resource_type, name, pattern_type), entry = wanted
+    fields: tuple[str | Enum | None, ...] = (
+        *(entry.principal, resource_type, pattern_type, name),
+        *(entry.operation, entry.permission_type, entry.host),
+    )
+    texts = [each.name if isinstance(each, Enum) else each for each in fields]
+    return ",".join("ANY" if text is None else text for text in texts)
+
+
+def _nearest(wanted: AclBindingFilter, bindings: Sequence[AclBinding]) -> list[AclBinding]:
+    from difflib import SequenceMatcher  # noqa: PLC0415  errors only
+
+    @cache
+    def likeness(text: str, other: str) -> float:
+        return SequenceMatcher(None, text.casefold(), other.casefold()).ratio()
+
+    def distance(binding: AclBinding) -> float:
+        (resource_type, name, pattern_type), entry = wanted
+        texts = ((entry.principal, binding.entry.principal), (name, binding.pattern.name))
+        words = (
+            (entry.host, binding.entry.host),
+            (resource_type, binding.pattern.resource_type),
+            (pattern_type, binding.pattern.pattern_type),
+            (entry.operation, binding.entry.operation),
+        )
+        alike = sum(2 * likeness(each, other) for each, other in texts if each is not None)
+        return -alike - sum(each == other for each, other in words)
+
+    return sorted(bindings, key=lambda each: (distance(each), each))[:NEAR_SHOWN]
+
+
+def _known_in(tables: Tables, asked: GoldInput, cluster: str) -> _Known:
+    chosen = cluster_in(tables, cluster)
+    usage, unused, days, agreement = (
+        chosen.own(tables.read(name)).to_dicts()
+        for name in ("grant_usage", "unused_grants", "days", "agreement")
+    )
+    proof = evidence_in(Basis(days, agreement, has_acls=True), asked.policy, NO_THRESHOLDS)
+    return _Known(
+        {row["binding_id"]: row for row in usage},
+        {row["binding_id"]: row for row in unused},
+        tuple(tables.files("quarantine")),
+        activity_of(asked),
+        proof.doubtful,
+    )
+
+
+def _search(asked: GoldInput, known: _Known, rows: Mapping[int, Row], most: int) -> pl.DataFrame:
+    """Return the examples of all grants that are asked for, and of the principals that matter."""
+    principals = {each for row in rows.values() for each in _principals(row, known)}
+    shared = Sought(asked.index(asked.acls.bindings), frozenset(rows), frozenset(principals), most)
+    parts = asked.engine.over_tuples(asked.distinct, examples_in, shared, EXAMPLES)
+    return last_of(parts, most)
+
+
+def _principals(row: Row, known: _Known) -> frozenset[str]:
+    """Return the principals whose requests say something about the verdict of a grant."""
+    principal, rule = row[PRINCIPAL], row["rule"]
+    if rule == "renamed":
+        return frozenset({namesake(principal, known.activity)})
+    if rule == "unread":
+        return frozenset(
+            each
+            for each in known.activity
+            if principal in logged_principals.read(each).alternatives
+        )
+    if principal == WILDCARD_PRINCIPAL:
+        return known.doubtful if rule == "doubt" else frozenset()
+    return frozenset({principal})
+
+
+def _examples(
+    number: int, row: Row, found: pl.DataFrame, known: _Known, most: int
+) -> Iterator[Examples]:
+    """Yield the examples that the rule of a verdict asks for, without those that have no rows."""
+    rule, principals = row["rule"], _principals(row, known)
+    of_grant = {key: found.filter(pl.col(BINDING) == number, pl.col(ABOUT) == key) for key in _BOTH}
+    requests = found.filter(
+        pl.col(BINDING) == NO_BINDING,
+        pl.col(PRINCIPAL).is_in(list(principals)),
+        pl.col(ABOUT) == _ABOUT_OF.get(rule, ASKED),
+    )
+    yield from _some("requests that used it", of_grant[USED])
+    if rule == "deny-first":
+        yield from _some("requests that it allows, and a DENY refused", of_grant[SHUT])
+    elif rule == "unread":
+        lines = tuple(_unread_lines(known.quarantine, row[PRINCIPAL], most))
+        yield from [Examples("lines that could not be read", lines)] if lines else []
+        yield from _some("requests whose principal may be meant", requests)
+    elif rule in _ABOUT_OF:
+        yield from _some(_TITLES[_ABOUT_OF[rule]], requests.head(most))
+    elif not row["uses"]:
+        yield from _some(f"requests of {', '.join(sorted(principals))}", requests)
+
+
+_BOTH = (USED, SHUT)
+_ABOUT_OF = {"doubt": CONTRADICTS, "refused": REFUSED}
+_TITLES = {
+    CONTRADICTS: "decisions that contradict the ACLs",
+    REFUSED: "requests that were refused",
+}
+
+
+def _some(title: str, rows: pl.DataFrame) -> Iterator[Examples]:
+    if len(rows):
+        yield Examples(title, tuple(rows.drop(ABOUT, BINDING).to_dicts()))
+
+
+def _unread_lines(files: Sequence[str], principal: str, most: int) -> Iterator[Row]:
+    """Yield the first lines of the quarantine that may be of a principal; User:* is anybody."""
+    for file in files:
+        if most <= 0:
+            return
+        frame = contents.scan("quarantine", [file]).filter(pl.col("text") != "").collect()
+        for row in frame.iter_rows(named=True):
+            named = principals_of(row["text"])
+            if principal == WILDCARD_PRINCIPAL or principal in named.principals:
+                yield {name: row[name] for name in ("file", "byte_offset", "reason", "text")}
+                most -= 1
+                if most <= 0:
+                    return

@@ -1,0 +1,221 @@
+"""Why a grant stays or goes, as a command."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from doorkeeper.acl.formats import csv
+from doorkeeper.acl.model import AclOperation
+from doorkeeper_pipeline.cli.commands import pipeline
+from doorkeeper_pipeline.errors import PipelineError
+from testkit.acl import PREFIXED, READ, WRITE, allow, cluster, deny, topic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+    from doorkeeper.acl.model import AclBinding
+
+DAYS = range(1, 5)
+OWN = allow("app", READ, topic("pay.in"))
+WIDE = allow("app", READ, topic("pay.", PREFIXED))
+IDLE = allow("app", WRITE, topic("pay.in"))
+SHUT = allow("shut", READ, topic("pay.in"))
+STOP = deny("shut", READ, topic("pay.in"))
+LACKING = allow("lacking", WRITE, topic("pay.in"))
+RENAMED = allow("CN=app,O=acme", READ, topic("pay.in"))
+LOST = allow("lost", READ, topic("pay.in"))
+ODD = allow("odd", READ, topic("pay.in"))
+ODD_IDLE = allow("odd", WRITE, topic("pay.in"))
+EVERYBODY = allow("*", AclOperation.DESCRIBE, topic("pay."))
+NOBODY = allow("nobody", AclOperation.CREATE, cluster("kafka-cluster"))
+GRANTS = [
+    *(OWN, WIDE, IDLE, SHUT, STOP, LACKING, RENAMED, LOST, ODD, ODD_IDLE, EVERYBODY, NOBODY),
+]
+CONTRADICTING = ["decisions that contradict the ACLs"]
+
+
+def line(principal: str, day: int, outcome: str = "Allowed", name: str = "pay.in") -> str:
+    return (
+        f"[2026-11-{day:02} 07:10:00,250] DEBUG Principal = {principal} is {outcome} Operation ="
+        f" Read from host = 10.0.0.7 on resource = Topic:LITERAL:{name} for request = Fetch with"
+        " resourceRefCount = 1 (kafka.authorizer.logger)\n"
+    )
+
+
+def called(*arguments: object) -> Result:
+    words = [str(each) for each in arguments]
+    return CliRunner().invoke(pipeline, [words[0], "--engine", "local", "--quiet", *words[1:]])
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the tables of a run over a log that says something else about each grant."""
+    folder = tmp_path_factory.mktemp("why")
+    text = "".join(
+        line("User:app", day)
+        + line("User:shut", day, "Denied")
+        + line("User:lacking", day, "Denied")
+        + line("User:odd", day, "Denied")
+        + line("Broken(name=lost, group=x)", day)
+        for day in DAYS
+    )
+    (folder / "a.log").write_text(text)
+    (folder / "acls.csv").write_text(csv.write(GRANTS))
+    limits = ("--min-days", 0, "--min-start-days", 0, "--min-agreement", 0)
+    made = called(
+        *("run", "--audit", folder / "a.log", "--acls", f"{folder / 'acls.csv'}@2026-11-01"),
+        *("--out", folder / "out", "--max-quarantined", 50, *limits),
+    )
+    assert made.exit_code == 4, made.output
+    return folder / "out"
+
+
+def explained(out: Path, grant: AclBinding, *options: object) -> dict[str, Any]:
+    done = called("why", "--out", out, csv.row_of(grant), "--output", "json", *options)
+    assert done.exit_code == 0, done.output
+    (found,) = json.loads(done.stdout)
+    assert found["grant"] == csv.row_of(grant)
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    ("grant", "verdict", "rule", "titles", "principal"),
+    [
+        (OWN, "KEEP", "used", ["requests that used it"], "User:app"),
+        (WIDE, "REMOVE", "none", ["requests that used it"], "User:app"),
+        (IDLE, "REMOVE", "none", ["requests of User:app"], "User:app"),
+        (SHUT, "ASK", "deny-first", ["requests that it allows, and a DENY refused"], "User:shut"),
+        (STOP, "KEEP", "deny", ["requests that used it"], "User:shut"),
+        (LACKING, "ASK", "refused", ["requests that were refused"], "User:lacking"),
+        (RENAMED, "ASK", "renamed", ["requests of User:app"], "User:app"),
+        (ODD_IDLE, "NOT_ENOUGH_EVIDENCE", "doubt", CONTRADICTING, "User:odd"),
+        (EVERYBODY, "NOT_ENOUGH_EVIDENCE", "doubt", CONTRADICTING, "User:odd"),
+        (NOBODY, "REMOVE", "none", [], None),
+    ],
+)
+def test_each_verdict_has_examples_of_what_it_rests_on(
+    out: Path, grant: AclBinding, verdict: str, rule: str, titles: list[str], principal: str | None
+) -> None:
+    """Of the decisions that used it, or of those that hold it back."""
+    found = explained(out, grant)
+
+    assert (found["verdict"], found["rule"]) == (verdict, rule), found
+    assert [each["title"] for each in found["examples"]] == titles
+    assert {row["principal"] for each in found["examples"] for row in each["rows"]} == (
+        {principal} if principal else set()
+    )
+
+
+def test_facts_stand_beside_the_verdict(out: Path) -> None:
+    """Age, use, and the grants that cover it."""
+    found = explained(out, WIDE)
+
+    assert found["covered_by"] == [csv.row_of(OWN)]
+    assert (found["uses"], found["days_observed"], found["given"]) == (4, 4, False)
+    assert found["known_from"].startswith("2026-11-01")
+    assert found["last_used"].startswith("2026-11-04 07:10:00.25")
+    assert found["examples"][0]["rows"][0]["count"] == 4
+
+
+def test_lines_that_could_not_be_read_are_examples(out: Path) -> None:
+    """With the file and the place in it; no more than are asked for."""
+    found = explained(out, LOST, "--examples", 2)
+
+    assert (found["rule"], found["unread"]) == ("unread", True)
+    (examples,) = found["examples"]
+    assert examples["title"] == "lines that could not be read"
+    assert len(examples["rows"]) == 2
+    for row in examples["rows"]:
+        assert row["file"].endswith("a.log")
+        assert "name=lost" in row["text"]
+    assert explained(out, LOST, "--examples", 0)["examples"] == []
+
+
+def test_as_text(out: Path) -> None:
+    """The grant, the verdict with its reason, the facts, and examples as Kafka logs them."""
+    done = called("why", "--out", out, csv.row_of(WIDE))
+
+    assert done.exit_code == 0, done.output
+    assert done.stdout == (
+        "User:app,TOPIC,PREFIXED,pay.,READ,ALLOW,*\n"
+        "REMOVE (rule none): all it was used for in 3 days is allowed by another ACL too\n"
+        "  age: in a listing of 2026-11-01; days of the history since then: 3\n"
+        "  days with decisions: 4\n"
+        "  uses: 4, last 2026-11-04 07:10:00,250; decided by it alone: 0\n"
+        "  covered by: User:app,TOPIC,LITERAL,pay.in,READ,ALLOW,*\n"
+        "  requests that used it:\n"
+        "    [2026-11-04 07:10:00,250] Principal = User:app is Allowed operation = READ from host"
+        " = 10.0.0.7 on resource = Topic:LITERAL:pay.in for request = Fetch (4 times since"
+        " 2026-11-01)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "grants"),
+    [
+        (["--principal", "User:app"], [OWN, IDLE, WIDE]),
+        (["--principal", "User:app", "--operation", "Read"], [OWN, WIDE]),
+        (["--topic", "pay."], [WIDE, EVERYBODY]),
+        (["--topic", "pay.", "--resource-pattern-type", "prefixed"], [WIDE]),
+        (
+            ["--topic", "pay.in", "--resource-pattern-type", "match", "--principal", "User:app"],
+            [OWN, IDLE, WIDE],
+        ),
+        (["--kafka-cluster"], [NOBODY]),
+        ([csv.row_of(OWN), csv.row_of(OWN), "--kafka-cluster"], [OWN, NOBODY]),
+    ],
+)
+def test_options_name_grants(out: Path, options: list[str], grants: list[AclBinding]) -> None:
+    """As those of kafka-acls.sh; all of them, and each once."""
+    done = called("why", "--out", out, *options, "--output", "json")
+
+    assert done.exit_code == 0, done.output
+    assert sorted(each["grant"] for each in json.loads(done.stdout)) == sorted(
+        map(csv.row_of, grants)
+    )
+
+
+def test_a_grant_that_is_not_there(out: Path) -> None:
+    """The nearest ones are named, and the status is that of a failure."""
+    missing = csv.row_of(OWN._replace(entry=OWN.entry._replace(principal="User:App")))
+
+    done = called("why", "--out", out, csv.row_of(IDLE), missing)
+
+    assert isinstance(done.exception, PipelineError)
+    first, nearest, *_ = str(done.exception).splitlines()
+    assert first == f"no ACL in force is {missing}; the nearest are"
+    assert nearest.strip() == csv.row_of(OWN)
+    assert not done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((), "found no grant; name one by a row"),
+        (("User:app",), "found 1 cells; expected are 7; a row is KafkaPrincipal,"),
+        (("--operation", "Raed"), "'Raed'"),
+    ],
+)
+def test_wrong_usage(out: Path, arguments: tuple[str, ...], text: str) -> None:
+    """Words that name no grant are wrong usage."""
+    done = called("why", "--out", out, *arguments)
+
+    assert done.exit_code == 2
+    assert text in done.stderr
+
+
+def test_without_acls_there_are_no_verdicts(tmp_path: Path) -> None:
+    """The remedy is the listing."""
+    (tmp_path / "a.log").write_text(line("User:app", 1))
+    called("run", "--audit", tmp_path / "a.log", "--out", tmp_path / "out")
+
+    done = called("why", "--out", tmp_path / "out", "--principal", "User:app")
+
+    assert isinstance(done.exception, PipelineError)
+    assert "--acls FILE" in str(done.exception)
