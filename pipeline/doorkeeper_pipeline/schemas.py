@@ -1051,6 +1051,12 @@ GRANT_USAGE = Table(
         Column(
             name="days_known", type="int64", meaning="The whole days of the history since then."
         ),
+        Column(
+            name="severity",
+            type="string",
+            meaning="CRITICAL, HIGH, MEDIUM or LOW, by what the binding opens.",
+        ),
+        Column(name="opens", type="string", meaning="What it opens, in words."),
     ),
     partitioned_by=(),
 )
@@ -1305,6 +1311,12 @@ OVERBROAD_GRANTS = Table(
             type=ListOf("string"),
             meaning="The kafka-acls.sh commands of the proposal, additions first.",
         ),
+        Column(
+            name="severity",
+            type="string",
+            meaning="CRITICAL, HIGH, MEDIUM or LOW, by what the binding opens.",
+        ),
+        Column(name="opens", type="string", meaning="What it opens, in words."),
     ),
     partitioned_by=(),
 )
@@ -1367,7 +1379,7 @@ RUNS = Table(
             name="asked",
             type="string",
             nullable=True,
-            meaning="Super users, the default without ACLs, whether hosts may be networks, and the thresholds, as JSON: other commands use them again.",
+            meaning="Super users, the default without ACLs, whether hosts may be networks, the thresholds and the beginnings of sensitive topics, as JSON: other commands use them again.",
         ),
         Column(
             name="digests",
@@ -1479,6 +1491,12 @@ UNUSED_GRANTS = Table(
             type="string",
             meaning="The kafka-acls.sh command that removes it; empty for all but REMOVE.",
         ),
+        Column(
+            name="severity",
+            type="string",
+            meaning="CRITICAL, HIGH, MEDIUM or LOW, by what the binding opens.",
+        ),
+        Column(name="opens", type="string", meaning="What it opens, in words."),
     ),
     partitioned_by=(),
 )

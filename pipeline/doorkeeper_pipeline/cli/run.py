@@ -68,6 +68,13 @@ if TYPE_CHECKING:
     " both; without it they are refused, since a server that writes both records each decision"
     " twice.",
 )
+@click.option(
+    "--sensitive",
+    multiple=True,
+    metavar="PREFIX",
+    help="Topics whose names begin so are sensitive, such as pii.: grants on them have severity"
+    " HIGH. May be repeated.",
+)
 @options.command_config
 @options.policy
 @options.evidence
@@ -93,6 +100,7 @@ def command(  # noqa: PLR0913  one for each option
     max_quarantined: float,
     cluster: str,
     different_servers: bool,
+    sensitive: tuple[str, ...],
     command_config: Path | None,
     super_users: tuple[str, ...],
     allow_everyone: bool,
@@ -141,13 +149,12 @@ def command(  # noqa: PLR0913  one for each option
         command_config=str(command_config.absolute()) if command_config else "",
         policy=starting.policy(super_users, allow_everyone=allow_everyone),
         thresholds=Thresholds(min_days, min_agreement, min_coverage, brokers, min_start_days),
+        sensitive=sensitive,
         networks=options.RELEASES[release],
     )
     settings = Settings(conf=conf, packages=packages)
-    with (
-        starting.no_garbage_collection(),
-        starting.engine(engine_name, master, tell, settings) as engine,
-    ):
+    chosen = starting.engine(engine_name, master, tell, settings)
+    with starting.no_garbage_collection(), chosen as engine:
         summary = run(request, _surroundings(engine, tell))
     show(as_json(summary) if output == "json" else as_text(summary, out))
     if summary.evidence.contradicts:

@@ -17,6 +17,7 @@ needs      the accesses that each principal had
 privileges the smallest set of bindings that allows these
 agreement  recorded outcomes beside those that the bindings lead to
 unread     lines that could not be read for certain, and may be uses
+severity   how much a grant opens: CRITICAL to LOW
 verdicts   what a history says about one grant: keep, ask or remove, and why
 examples   distinct decisions as examples of what a history has about some grants
 evidence   whether a history is enough for recommendations, and its contradictions

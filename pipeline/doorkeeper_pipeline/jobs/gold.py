@@ -75,6 +75,7 @@ class GoldInput:
         unread: The lines that could not be read for certain, which may be uses.
         brokers: How many logs of brokers were read; None where the decisions are not of such logs.
         thresholds: The evidence that a recommendation needs.
+        sensitive: The beginnings of the names of sensitive topics.
         indexes: The indexes that were compiled already.
 
     """
@@ -93,6 +94,7 @@ class GoldInput:
     unread: UnreadLines = NOTHING_UNREAD
     brokers: int | None = None
     thresholds: Thresholds = DEFAULT_THRESHOLDS
+    sensitive: tuple[str, ...] = ()
     indexes: Indexes = field(default_factory=Indexes, repr=False, compare=False)
 
     @property
@@ -206,7 +208,7 @@ GOLD_JOBS: tuple[GoldJob, ...] = (
     GoldJob(
         "grants:grants",
         ("grant_usage", "unused_grants", "overbroad_grants"),
-        (*_DECIDED, "lacking", "doubtful", "unread", "brokers", "thresholds"),
+        (*_DECIDED, "lacking", "doubtful", "unread", "brokers", "thresholds", "sensitive"),
     ),
     GoldJob("denied:denied_accesses", ("denied",), _DECIDED),
     GoldJob("least_privilege:least_privilege", ("least_privilege",), _DECIDED),

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from doorkeeper.acl.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
 from doorkeeper_pipeline.evaluation.grants import grant_usage
 from doorkeeper_pipeline.evaluation.literals import commands_of, text
 from doorkeeper_pipeline.evaluation.overbroad import TOUCHES, overbroad, touches_of, wide
 from doorkeeper_pipeline.evaluation.questions import LAST
+from doorkeeper_pipeline.evaluation.severity import ClusterContext, opening_of
 from doorkeeper_pipeline.evaluation.unused import KEPT, keepers_of, rank_bindings, unused_bindings
 from doorkeeper_pipeline.evaluation.usage import (
     BINDING,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
     from doorkeeper_pipeline.evaluation.index import Index
     from doorkeeper_pipeline.evaluation.overbroad import Excess
+    from doorkeeper_pipeline.evaluation.severity import Opening
     from doorkeeper_pipeline.evaluation.unused import Unused
     from doorkeeper_pipeline.evaluation.verdicts import Judged
     from doorkeeper_pipeline.jobs.basis import Span
@@ -73,12 +76,14 @@ def grants(asked: GoldInput) -> dict[str, pa.Table]:
 class GrantVerdict(NamedTuple):
     """The verdict about one binding in force, and the days of the history that it rests on.
 
-    ``narrowing`` says why a narrower grant may not stand in its place; empty where it may.
+    ``opening`` is what the binding opens. ``narrowing`` says why a narrower grant may not stand in
+    its place; empty where it may.
     """
 
     judged: Judged
     known_from: dt.datetime | None
     days_known: int
+    opening: Opening
     narrowing: str = ""
 
 
@@ -87,6 +92,8 @@ def verdicts(
 ) -> list[GrantVerdict]:
     """Return the verdict of each binding in force, in their order."""
     acls, known = asked.acls, known_in(asked)
+    principals = {each.entry.principal for each in acls.bindings} - {WILDCARD_PRINCIPAL}
+    around = ClusterContext(len(principals | known.activity.keys()), asked.sensitive)
     uses = {row[BINDING]: row for row in totals.iter_rows(named=True)}
     reasons = {each.binding: each for each in unneeded}
     found = []
@@ -107,6 +114,7 @@ def verdicts(
                 judge(grant, known),
                 grant.known_from,
                 int(known.days_of(grant)),
+                opening_of(binding, around),
                 doubt_about(grant, known),
             )
         )
@@ -123,9 +131,18 @@ def columns_of(acls: AclSet, judged: Sequence[GrantVerdict]) -> pl.DataFrame:
             "why": [each.judged.why for each in judged],
             "known_from": pl.Series([each.known_from for each in judged], dtype=_TIME),
             "days_known": pl.Series([each.days_known for each in judged], dtype=pl.Int64),
+            **_openings(judged),
         },
         schema_overrides=dict.fromkeys(("verdict", "rule", "why"), pl.String),
     )
+
+
+def _openings(judged: Sequence[GrantVerdict]) -> dict[str, pl.Series]:
+    """Return the columns of what each binding opens."""
+    return {
+        "severity": pl.Series([each.opening.severity.value for each in judged], dtype=pl.String),
+        "opens": pl.Series([each.opening.opens for each in judged], dtype=pl.String),
+    }
 
 
 def known_in(asked: GoldInput) -> Known:
@@ -218,7 +235,7 @@ def _unused_table(
         },
         orient="row",
     )
-    bindings = rows(acls, [each.binding for each in found])
+    bindings = rows(acls, [each.binding for each in found]).with_columns(**_openings(chosen))
     frame = pl.concat([bindings, judged], how="horizontal")
     going = frame.filter(pl.col("proposal") == "REMOVE")
     commands = going.select(BINDING, commands_of(going, remove=True))
@@ -241,7 +258,9 @@ def _overbroad_table(
     acls: AclSet, found: Excess, observed: Span, verdicts_: Sequence[GrantVerdict]
 ) -> pa.Table:
     numbers = found.grants[BINDING].to_list()
-    bindings = rows(acls, numbers)
+    bindings = rows(acls, numbers).with_columns(
+        **_openings([verdicts_[number] for number in numbers])
+    )
     certain = pl.Series([not verdicts_[number].narrowing for number in numbers], dtype=pl.Boolean)
     removals = bindings.filter(certain)
     removals = removals.select(BINDING, commands_of(removals, remove=True).alias("removal"))

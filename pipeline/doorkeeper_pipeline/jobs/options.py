@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 class RunOptions(NamedTuple):
     """How the cluster decides, and the evidence that a recommendation needs.
 
-    ``networks``: whether hosts of ACLs may be networks, as in Kafka 4.4.
+    ``networks``: whether hosts of ACLs may be networks, as in Kafka 4.4. ``sensitive``: the
+    beginnings of the names of topics that are sensitive.
     """
 
     policy: Policy = Policy()
     networks: bool = True
     thresholds: Thresholds = DEFAULT_THRESHOLDS
+    sensitive: tuple[str, ...] = ()
 
     def values(self) -> dict[str, Any]:
         """Return the options as JSON has them."""
@@ -31,6 +33,7 @@ class RunOptions(NamedTuple):
             "super_users": sorted(self.policy.super_users),
             "networks": self.networks,
             "thresholds": self.thresholds._asdict(),
+            "sensitive": sorted(self.sensitive),
         }
 
 
@@ -54,4 +57,5 @@ def last_options(out: Path | str, cluster: str = "") -> RunOptions:
         found["networks"],
         # Runs of an earlier release did not keep them.
         Thresholds(**found.get("thresholds", {})),
+        tuple(found.get("sensitive", ())),
     )

@@ -89,6 +89,7 @@ class RunRequest:
         policy: Super users, and the default without ACLs.
         max_quarantined: The percentage of the lines read now that may go to quarantine.
         thresholds: The evidence that a recommendation to remove an ACL needs.
+        sensitive: The beginnings of the names of topics that are sensitive.
         networks: Whether hosts of ACLs may be networks, as in Kafka 4.4.
         cluster: The cluster that the gold tables are about: one that the events name, or a name for
             that of logs that name none; empty for the only one, or that of earlier runs.
@@ -110,6 +111,7 @@ class RunRequest:
     policy: Policy = field(default_factory=Policy)
     max_quarantined: float = MAX_QUARANTINED
     thresholds: Thresholds = DEFAULT_THRESHOLDS
+    sensitive: tuple[str, ...] = ()
     networks: bool = True
     cluster: str = ""
     different_servers: bool = False
@@ -515,7 +517,9 @@ class _Run:
     ) -> tuple[dict[str, int], Evidence]:
         """Make the gold tables; keep those that depend on nothing that changed."""
         request = self._request
-        options = RunOptions(request.policy, request.networks, request.thresholds)
+        options = RunOptions(
+            request.policy, request.networks, request.thresholds, request.sensitive
+        )
         self._asked = options.values()
         values = {
             **self._asked,
@@ -560,6 +564,7 @@ class _Run:
                 unread=self._unread_lines,
                 brokers=None if logs is None else len(logs),
                 thresholds=request.thresholds,
+                sensitive=request.sensitive,
             )
         )
         for job in gold.GOLD_JOBS:

@@ -85,9 +85,9 @@ class Register(NamedTuple):
 def search(frames: Frames) -> dict[str, Found]:
     """Return the findings that tables show, by ids that stay from report to report."""
     found: dict[str, Found] = {}
-    for row, tags in broad_grants_in(frames):
-        words = ", ".join(tag.word for tag in tags)
-        found[f"broad:{row['binding_id']}"] = Found("broad grant", f"{words}: {_acl(row)}")
+    for row in broad_grants_in(frames):
+        text = f"{row['opens']}: {_acl(row)}"
+        found[f"broad:{row['binding_id']}"] = Found("broad grant", text)
     for principal in dormant_in(frames):
         found[f"dormant:{principal}"] = Found("dormant", f"grants and no request: {principal}")
     unused = frames.get("unused_grants")

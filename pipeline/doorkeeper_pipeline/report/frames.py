@@ -64,3 +64,9 @@ def permission_of(row: Row) -> Tag:
     """Return the effect of a binding: allows or denies."""
     denies = row["permission_type"] == "DENY"
     return Tag("deny" if denies else "allow", strong=denies)
+
+
+def severity_of(row: Row) -> Tag | None:
+    """Return the severity of a grant; None in tables of a release that did not know it."""
+    severity = row["severity"]
+    return Tag(severity.lower(), strong=severity in ("CRITICAL", "HIGH")) if severity else None

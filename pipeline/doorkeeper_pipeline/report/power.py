@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from doorkeeper_pipeline.evaluation.severity import Severity
 from doorkeeper_pipeline.report.amounts import amount
-from doorkeeper_pipeline.report.frames import Frames, Row, names_of, place_of, resource_of
+from doorkeeper_pipeline.report.frames import (
+    Frames,
+    Row,
+    names_of,
+    place_of,
+    resource_of,
+    severity_of,
+)
 from doorkeeper_pipeline.report.grants import NO_ACLS
-from doorkeeper_pipeline.report.model import Column, Kind, Section, Share, Table, Tag, Value
+from doorkeeper_pipeline.report.model import Column, Kind, Section, Share, Table, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,11 +28,7 @@ if TYPE_CHECKING:
 
 EVERYONE = "User:*"
 _AFTER = chr(0x10FFFF)
-_ADMIN = Tag("administers ACLs", "It may grant everything to everybody.", strong=True)
-_CLUSTER = Tag("cluster", "It acts on the cluster as a whole.")
-_ALL_NAMES = Tag("all names", "It covers every name there is.", strong=True)
-_EVERYBODY = Tag("everybody", "It is for User:*, which is every principal.")
-_ALL = Tag("ALL", "It allows every operation.")
+BROAD = (Severity.CRITICAL.value, Severity.HIGH.value)
 
 
 class Power(NamedTuple):
@@ -48,7 +52,11 @@ def power_of(frames: Frames, about: About) -> Section:
     supers = super_users_in(frames)
     powers = powers_of(allows, frames["decisions"])
     dormant = dormant_in(frames)
-    admins = sorted({row["principal"] for row, tags in broad if _ADMIN in tags})
+    admins = {
+        row["principal"]
+        for row in broad
+        if (row["severity"], row["resource_type"]) == (BROAD[0], "CLUSTER")
+    }
     may = amount(len(admins), "principal") if admins else "No principal"
     did = amount(len(supers), "super user") if supers else "no super user"
     administrators = f"{may} may change ACLs by a grant, and {did} made requests in this time."
@@ -71,11 +79,12 @@ def power_of(frames: Frames, about: About) -> Section:
     )
 
 
-def broad_grants_in(frames: Frames) -> list[tuple[Row, tuple[Tag, ...]]]:
-    """Return grants of administrators, for all names or all principals, with their reach."""
-    broad = [(row, tags) for row in _allows(frames) if (tags := _tags(row))]
+def broad_grants_in(frames: Frames) -> list[Row]:
+    """Return the grants that open most, by severity."""
+    broad = [row for row in _allows(frames) if row["severity"] in BROAD]
     return sorted(
-        broad, key=lambda each: (-_weight(each[1]), each[0]["principal"], each[0]["binding_id"])
+        broad,
+        key=lambda row: (BROAD.index(row["severity"]), row["principal"], row["binding_id"]),
     )
 
 
@@ -167,48 +176,29 @@ def _is_within(known: list[str], intervals: list[tuple[int, int]], name: str) ->
     return is_known and any(begin <= at < stop for begin, stop in intervals)
 
 
-def _tags(row: Row) -> tuple[Tag, ...]:
-    tags = []
-    everything = row["operation"] == "ALL"
-    if row["resource_type"] == "CLUSTER":
-        if everything or row["operation"] == "ALTER":
-            tags.append(_ADMIN)
-        elif row["operation"] in ("ALTER_CONFIGS", "CLUSTER_ACTION", "CREATE"):
-            tags.append(_CLUSTER)
-    elif row["resource_name"] == "*" or not row["resource_name"]:
-        tags.append(_ALL_NAMES)
-    if row["principal"] == EVERYONE:
-        tags.append(_EVERYBODY)
-    if everything and tags:
-        tags.append(_ALL)
-    return tuple(tags)
-
-
-def _weight(tags: tuple[Tag, ...]) -> int:
-    return 4 * (_ADMIN in tags) + len(tags)
-
-
-def _broad_table(broad: list[tuple[Row, tuple[Tag, ...]]], about: About) -> Table:
+def _broad_table(broad: list[Row], about: About) -> Table:
     return Table(
         id="broad-grants",
-        title="Grants of administrators, for all names, or for everybody",
+        title="Grants that open most",
         columns=(
+            Column(title="Severity", kind=Kind.TAG, choice=True),
             Column(title="Principal", kind=Kind.NAME),
             Column(title="Operation", kind=Kind.TEXT, choice=True),
             Column(title="Resource", kind=Kind.RESOURCE),
             Column(title="Host", kind=Kind.HOST),
-            Column(title="Reach", kind=Kind.TAGS, choice=True),
+            Column(title="Opens", kind=Kind.TEXT, choice=True),
             Column(title="Uses", kind=Kind.NUMBER),
             Column(title="Used by", kind=Kind.NAMES),
             Column(title="Last used", kind=Kind.TIME),
         ),
         rows=tuple(
             (
-                *(row["principal"], row["operation"], resource_of(row), row["host"], tags),
-                *(row["uses"], names_of(row["principals"], row["principal_count"])),
+                *(severity_of(row), row["principal"], row["operation"], resource_of(row)),
+                *(row["host"], row["opens"], row["uses"]),
+                names_of(row["principals"], row["principal_count"]),
                 row["last_used"],
             )
-            for row, tags in broad[: about.rows_max]
+            for row in broad[: about.rows_max]
         ),
         total=len(broad),
         whole=place_of("grant_usage"),

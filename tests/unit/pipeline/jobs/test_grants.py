@@ -73,6 +73,19 @@ def test_overbroad(tmp_path: Path) -> None:
     assert row["commands"] == [command_of(SAME), command_of(WIDE, remove=True)]
 
 
+def test_severity_is_a_column_of_each_table(tmp_path: Path) -> None:
+    """It depends on what a grant opens, and on the topics that are sensitive."""
+    asked = replace(asked_of(tmp_path, HISTORY, BINDINGS), sensitive=("ord",))
+    found = {name: table.to_pylist() for name, table in grants(asked).items()}
+
+    severities = {row["binding_id"]: row["severity"] for row in found["grant_usage"]}
+    assert severities == {id_of(WIDE): "HIGH", id_of(SAME): "HIGH", id_of(IDLE): "HIGH"}
+    opens = {row["binding_id"]: row["opens"] for row in found["unused_grants"]}
+    assert opens[id_of(IDLE)] == "sensitive topics: ord*"
+    [wide] = found["overbroad_grants"]
+    assert (wide["severity"], wide["opens"]) == ("HIGH", "every topic")
+
+
 def test_a_backtest_stands_before_every_proposal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

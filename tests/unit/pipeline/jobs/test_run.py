@@ -183,6 +183,7 @@ DECIDED = {
     [
         ({"policy": Policy(super_users=frozenset({"User:root"}))}, DECIDED),
         ({"thresholds": NO_THRESHOLDS}, {"grant_usage", "unused_grants", "overbroad_grants"}),
+        ({"sensitive": ("x",)}, {"grant_usage", "unused_grants", "overbroad_grants"}),
         ({"since": NOON - dt.timedelta(days=3)}, {"drift", "new_access"}),
         ({"version": "2"}, {*DECIDED, "days", "drift", "new_access"}),
     ],

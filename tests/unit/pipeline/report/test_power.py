@@ -51,18 +51,15 @@ def tables(grants: list[dict[str, Any]], decisions: list[dict[str, Any]]) -> dic
     return {table.id: table for table in power_of(frames, ABOUT).tables}
 
 
-def test_broad_grants() -> None:
-    """Administrators of ACLs come first; a prefix or a name is not broad."""
+def test_grants_that_open_most() -> None:
+    """Those of severity CRITICAL come first, then HIGH; a DENY opens nothing."""
     grants = [
-        grant("User:*", "*"),
-        grant("User:x", "kafka-cluster", resource_type="CLUSTER", operation="ALTER"),
-        grant("User:y", "kafka-cluster", resource_type="CLUSTER", operation="DESCRIBE"),
-        grant("User:z", "", pattern_type="PREFIXED"),
-        grant("User:n", "n"),
-        grant("User:n", "n", pattern_type="PREFIXED"),
-        grant("User:no", "*", permission_type="DENY"),
+        grant("User:*", "*", severity="HIGH"),
+        grant("User:x", "kafka-cluster", resource_type="CLUSTER", severity="CRITICAL"),
+        grant("User:y", "y", severity="MEDIUM"),
+        grant("User:no", "*", permission_type="DENY", severity="LOW"),
     ]
 
     rows = tables(grants, [decision("User:n", "n")])["broad-grants"].rows
 
-    assert [row[0] for row in rows] == ["User:x", "User:*", "User:z"]
+    assert [row[1] for row in rows] == ["User:x", "User:*"]

@@ -1,0 +1,71 @@
+"""What a grant opens, by one table of rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper_pipeline.bindings import FIELDS, binding_of_row
+from doorkeeper_pipeline.evaluation.severity import (
+    MANY,
+    RULES,
+    ClusterContext,
+    Severity,
+    opening_of,
+)
+
+AROUND = ClusterContext(principals=MANY, sensitive=("pii.",))
+ONE = "User:a"
+ALL = "User:*"
+
+CASES = {
+    "deny": ("CLUSTER", "kafka-cluster", "LITERAL", ONE, "ALTER", "DENY"),
+    "acls": ("CLUSTER", "kafka-cluster", "LITERAL", ONE, "ALL", "ALLOW"),
+    "everything": ("TOPIC", "*", "LITERAL", ALL, "READ", "ALLOW"),
+    "cluster": ("CLUSTER", "kafka-cluster", "LITERAL", ONE, "CLUSTER_ACTION", "ALLOW"),
+    "identity": ("USER", "*", "LITERAL", ONE, "CREATE_TOKENS", "ALLOW"),
+    "topics": ("TOPIC", "*", "LITERAL", ONE, "READ", "ALLOW"),
+    "sensitive": ("TOPIC", "pii", "PREFIXED", ONE, "READ", "ALLOW"),
+    "many": ("TOPIC", "t", "LITERAL", ALL, "WRITE", "ALLOW"),
+    "everybody": ("GROUP", "g", "LITERAL", ALL, "READ", "ALLOW"),
+    "names": ("TOPIC", "*", "LITERAL", ONE, "DESCRIBE", "ALLOW"),
+    "prefix": ("TOPIC", "*", "PREFIXED", ONE, "READ", "ALLOW"),
+    "control": ("TOPIC", "t", "LITERAL", ONE, "DELETE", "ALLOW"),
+    "name": ("TOPIC", "pii", "LITERAL", ONE, "READ", "ALLOW"),
+}
+"""A grant for each rule, near the edge to its neighbours."""
+
+
+def rule_of(case: tuple[str, ...], around: ClusterContext = AROUND) -> tuple[str, Severity, str]:
+    """Return the rule that decides about a grant, the severity, and the words."""
+    names = [each for each in FIELDS if each != "host"]
+    binding = binding_of_row({**dict(zip(names, case, strict=True)), "host": "*"})
+    rule = next(rule for rule, _, holds in RULES if holds(binding, around))
+    return (rule, *opening_of(binding, around))
+
+
+def test_each_rule_has_a_grant() -> None:
+    """The first rule that holds decides; every rule decides about something."""
+    assert [rule_of(CASES[rule])[0] for rule, _, _ in RULES] == list(CASES)
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("acls", (Severity.CRITICAL, "may change ACLs, and so grant everything")),
+        ("sensitive", (Severity.HIGH, "sensitive topics: pii.*")),
+        ("many", (Severity.HIGH, "for every principal, of which 10 are known")),
+        ("prefix", (Severity.MEDIUM, "every topic that begins with *")),
+        ("name", (Severity.LOW, "one topic")),
+    ],
+)
+def test_severity_and_words(rule: str, expected: tuple[Severity, str]) -> None:
+    """What a grant opens is said in the words of its rule."""
+    assert rule_of(CASES[rule])[1:] == expected
+
+
+def test_few_principals_and_nothing_sensitive() -> None:
+    """A grant to everybody opens less where few are; without --sensitive no topic is so."""
+    around = ClusterContext(principals=MANY - 1)
+
+    assert rule_of(CASES["many"], around)[:2] == ("everybody", Severity.MEDIUM)
+    assert rule_of(CASES["sensitive"], around)[:2] == ("prefix", Severity.MEDIUM)
