@@ -670,7 +670,7 @@ DECISIONS = Table(
 DENIED = Table(
     name="denied",
     layer="gold",
-    meaning="What was refused, and the smallest grant that would allow it.",
+    meaning="What was refused, why, and the smallest grant that would allow it.",
     columns=(
         Column(name="principal", type="string", meaning="Who asked, as type:name."),
         Column(
@@ -708,14 +708,25 @@ DENIED = Table(
             meaning="The binding that denies it, as in decisions.rule_binding; empty without one.",
         ),
         Column(
+            name="cause",
+            type="string",
+            meaning="Why it was refused: ASKED_ONLY (nothing failed), ALLOWED_NOW, NO_LOGIN (the client did not log in), DENY, ADMINISTRATION (only for administrators and brokers), PROBING (many names, or much within a minute), DESCRIBE_FIRST (what it wants is not in the log), NO_GRANT (the principal has none at all), MISSING_GRANT.",
+        ),
+        Column(
+            name="rhythm",
+            type="string",
+            meaning="Of PROBING: how the principal asks, such as 80 names at once, about every 30 minutes; else empty.",
+        ),
+        Column(name="advice", type="string", meaning="What to do about the cause."),
+        Column(
             name="grant_text",
             type="string",
-            meaning="The smallest binding that would allow it; empty where a DENY stands against it, or it is granted since.",
+            meaning="The smallest binding that would allow it; empty where the cause is not MISSING_GRANT.",
         ),
         Column(
             name="command",
             type="string",
-            meaning="The kafka-acls.sh command that adds it; empty where a DENY stands against it, or no command can write the names.",
+            meaning="The kafka-acls.sh command that adds it; empty where the cause is not MISSING_GRANT, or no command can write the names.",
         ),
     ),
     partitioned_by=(),

@@ -13,6 +13,7 @@ usage      which bindings were used, and which of them decided
 unused     bindings without which every decision would be the same
 overbroad  bindings that allow far more than was used, and narrower ones
 denied     refused accesses, and the smallest grant for each
+refusals   the causes of refusals, and the advice for each
 needs      the accesses that each principal had
 privileges the smallest set of bindings that allows these
 agreement  recorded outcomes beside those that the bindings lead to

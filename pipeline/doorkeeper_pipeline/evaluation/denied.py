@@ -8,6 +8,8 @@ today, or the recorded one without ACLs:
     NO_ACL       no binding allows it
     ALLOWED_NOW  the set in force allows it: granted since
     UNKNOWN      nothing was recorded, and no set of ACLs is given
+
+Its cause, and whether a grant may be offered, is for ``refusals`` to say.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from doorkeeper_pipeline.evaluation.questions import (
     RESOURCE_TYPE,
     TIME,
 )
+from doorkeeper_pipeline.evaluation.refusals import ROUNDS, helped, with_causes
 from doorkeeper_pipeline.evaluation.usage import LISTED_MAX
 from doorkeeper_pipeline.schemas import DENIED
 
@@ -65,6 +68,7 @@ REFUSALS = pa.schema(
         *(pa.field(name, pa.string(), nullable=False) for name in REFUSAL[:-1]),
         pa.field(PROBE, pa.bool_(), nullable=False),
         pa.field(COUNT, pa.int64(), nullable=False),
+        pa.field(ROUNDS, pa.int64(), nullable=False),
         pa.field(FIRST, TIME, nullable=False),
         pa.field(LAST, TIME, nullable=False),
         pa.field("hosts", pa.list_(pa.string()), nullable=False),
@@ -100,6 +104,7 @@ def refusals_of(shared: InForce, table: DecisionTable) -> pa.Table:
     ).filter(pl.col(OUTCOME) == "DENIED")
     found = frame.group_by(REFUSAL).agg(
         pl.col(COUNT).sum(),
+        pl.col(COUNT).max().alias(ROUNDS),
         pl.col(FIRST).min(),
         pl.col(LAST).max(),
         pl.col(HOST).unique().sort().head(LISTED_MAX).alias("hosts"),
@@ -119,18 +124,18 @@ def denied_table(refusals: pa.Table, bindings: tuple[AclBinding, ...]) -> pa.Tab
     denying = frame["binding"].drop_nulls().unique().to_list()
     texts = {number: text_of(bindings[number]) for number in denying}
     denied_by = pl.col("binding").replace_strict(texts, default=None, return_dtype=pl.String)
-    # No command for a DENY: to remove it may open far more than this request needs.
-    helps = pl.col("reason").is_in([_NO_ACL, _UNKNOWN])
+    reasons = pl.col("reason").replace_strict(dict(enumerate(REASONS)), return_dtype=pl.String)
     frame = frame.sort(REFUSAL).with_columns(
-        denied_by.fill_null(pl.col(RULE_BINDING)).alias("denied_by"), *allow_literally(WILDCARD)
+        reasons,
+        denied_by.fill_null(pl.col(RULE_BINDING)).alias("denied_by"),
+        *allow_literally(WILDCARD),
     )
-    helped = frame.filter(helps)
-    helped = helped.filter(is_grantable(helped))
-    grants = helped.select(*REFUSAL, commands_of(helped), text().alias("grant_text"))
-    reasons = dict(enumerate(REASONS))
+    frame = with_causes(frame, bindings)
+    offered = helped(frame)
+    offered = offered.filter(is_grantable(offered))
+    grants = offered.select(*REFUSAL, commands_of(offered), text().alias("grant_text"))
     table = frame.join(grants, on=REFUSAL, how="left", maintain_order="left").with_columns(
-        pl.col("reason").replace_strict(reasons, return_dtype=pl.String),
-        pl.col("grant_text", "command").fill_null(""),
+        pl.col("grant_text", "command").fill_null("")
     )
     return table.select(DENIED.names).to_arrow().cast(arrow_schema(DENIED))
 

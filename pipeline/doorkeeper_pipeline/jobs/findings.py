@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from doorkeeper_pipeline.bindings import FIELDS, binding_of_row, text_of
+from doorkeeper_pipeline.evaluation.refusals import CAUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 LISTED_MAX: Final = 3
 PRINCIPALS_MAX: Final = 10
@@ -17,7 +18,10 @@ PRINCIPALS_MAX: Final = 10
 _ORDER: Final = ("principal", "resource_type", "resource_name", "pattern_type", "operation", "host")
 
 SUMMARIZED: Final = {
-    "denied": ("principal", "probe", "count", "reason", "denied_by"),
+    "denied": (
+        *("principal", "operation", "resource_type", "resource_name", "probe", "count", "hosts"),
+        *("denied_by", "cause", "rhythm"),
+    ),
     "grant_usage": (*FIELDS, "decisive_uses"),
     "unused_grants": (*_ORDER, "proposal", "rule", "why"),
     "overbroad_grants": (*_ORDER, "excess", "uses"),
@@ -28,28 +32,68 @@ SUMMARIZED: Final = {
 def findings_of(tables: Mapping[str, pl.DataFrame]) -> tuple[str, ...]:
     """Return the findings of the gold tables ``SUMMARIZED``, the most frequent first."""
     return (
-        *_denials(tables["denied"], tables["grant_usage"]),
+        *_refusals(tables["denied"], tables["grant_usage"]),
         *_removable(tables["unused_grants"]),
         *_held(tables["unused_grants"]),
         *_wide(tables["overbroad_grants"]),
     )
 
 
-def _denials(denied: pl.DataFrame, usage: pl.DataFrame) -> Iterator[str]:
-    """Name each DENY that refuses, the effect of its removal, and principals without an ALLOW."""
+def _refusals(denied: pl.DataFrame, usage: pl.DataFrame) -> Iterator[str]:
+    """Name the causes of refusals, each with its advice and its own principals or DENYs.
+
+    A principal with few refusals stands beside others of its cause only: one that asks for
+    everything all the time does not hide it.
+    """
     real = denied.filter(~pl.col("probe"))
-    total = int(real["count"].sum())
-    if not total:
+    if real.is_empty():
         return
-    yield f"refused: {total:,}"
+    yield f"refused: {real['count'].sum():,}"
     opens = effects_of_removal(usage)
-    for text, count in _largest(real.filter(pl.col("reason") == "DENY"), "denied_by"):
-        yield f"  {_percent(count, total)} by one DENY: {text}"
-        if text in opens:
-            opened = _amount(opens[text], "decision")
-            yield f"    without it {opened} of this history would be allowed"
-    for principal, count in _largest(real.filter(pl.col("reason") == "NO_ACL"), "principal"):
-        yield f"  {_percent(count, total)} because {principal} has no ALLOW for it"
+    for cause in CAUSES:
+        rows = real.filter(pl.col("cause") == cause.name)
+        if rows.is_empty():
+            continue
+        yield f"  {cause.word}, {rows['count'].sum():,}: {cause.advice}"
+        by, most = "principal", PRINCIPALS_MAX if cause.helps else LISTED_MAX
+        if cause.name == "DENY":
+            by = "denied_by"
+        largest = _largest(rows, by, most)
+        for name, count in largest:
+            of_one = rows.filter(pl.col(by) == name)
+            yield f"    {name}: {count:,}{_detail(cause.name, of_one, opens)}"
+        others = rows[by].n_unique() - len(largest)
+        if others:
+            rest = int(rows["count"].sum()) - sum(count for _, count in largest)
+            yield f"    and {rest:,} of {_amount(others, 'other')}"
+
+
+def _detail(cause: str, rows: pl.DataFrame, opens: Mapping[str, int]) -> str:
+    """Return what stands behind the number of refusals of a principal, or of a DENY."""
+    if cause == "DENY":
+        text = rows["denied_by"][0]
+        return (
+            f"; without it {_amount(opens[text], 'decision')} of this history would be allowed"
+            if text in opens
+            else ""
+        )
+    if cause == "NO_LOGIN":
+        hosts = rows["hosts"].explode().unique().sort().to_list()
+        return f" from {_listed(hosts)}"
+    if cause == "PROBING":
+        return f", {rows['rhythm'][0]}"
+    order = ["count", "operation", "resource_type", "resource_name"]
+    largest = rows.sort(order, descending=[True, False, False, False])
+    return f", {_listed([_question(row) for row in largest.iter_rows(named=True)])}"
+
+
+def _question(row: Mapping[str, str]) -> str:
+    return f"{row['operation']} on {row['resource_type']} {row['resource_name']}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = [f"and {len(texts) - LISTED_MAX:,} more"] if len(texts) > LISTED_MAX else []
+    return ", ".join([*texts[:LISTED_MAX], *more])
 
 
 def effects_of_removal(usage: pl.DataFrame) -> dict[str, int]:
@@ -124,7 +168,3 @@ def _largest(frame: pl.DataFrame, by: str, most: int = LISTED_MAX) -> list[tuple
 
 def _amount(count: int, unit: str) -> str:
     return f"{count:,} {unit}{'' if count == 1 else 's'}"
-
-
-def _percent(count: int, total: int) -> str:
-    return f"{100 * count // total}%" if count * 100 >= total else "under 1%"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from doorkeeper_pipeline.errors import Conflicting, Unreadable
+from doorkeeper_pipeline.evaluation.refusals import BY_NAME, TO_DECIDE
 from doorkeeper_pipeline.report.amounts import amount, day, number
 from doorkeeper_pipeline.report.model import Column, Kind, Section, Table, Tag
 from doorkeeper_pipeline.report.power import broad_grants_in, dormant_in
@@ -98,10 +99,15 @@ def search(frames: Frames) -> dict[str, Found]:
             found[f"unused:{row['binding_id']}"] = Found("unused grant", text, proved)
     denied = frames.get("denied")
     if denied is not None:
-        lacking = denied.filter((pl.col("reason") == "NO_ACL") & ~pl.col("probe"))
-        for principal in lacking.select(pl.col("principal").unique()).collect()["principal"]:
-            text = f"refused for want of a grant: {principal}"
-            found[f"refused:{principal}"] = Found("refusals", text)
+        asking = (
+            denied.filter(pl.col("cause").is_in(TO_DECIDE))
+            .select("cause", "principal")
+            .unique()
+            .collect()
+        )
+        for cause, principal in asking.iter_rows():
+            text = f"refused, {BY_NAME[cause].word}: {principal}"
+            found[f"refused:{cause}:{principal}"] = Found("refusals", text)
     return found
 
 

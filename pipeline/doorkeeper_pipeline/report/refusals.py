@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from doorkeeper_pipeline.evaluation.refusals import CAUSES
 from doorkeeper_pipeline.jobs.findings import effects_of_removal
 from doorkeeper_pipeline.report.amounts import amount, percent
 from doorkeeper_pipeline.report.frames import (
@@ -33,12 +34,10 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.report.model import About
     from doorkeeper_pipeline.report.overview import History
 
-_REASONS = {
-    "NO_ACL": Tag("no grant", "No binding allows it."),
-    "DENY": Tag("a DENY", "A binding denies it.", strong=True),
-    "ALLOWED_NOW": Tag("allowed now", "The set of ACLs in force allows it."),
-    "UNKNOWN": Tag("unknown", "The log does not say, and no set of ACLs was given."),
+_CAUSES = {
+    each.name: Tag(each.word, each.advice, strong=each.name == "NO_LOGIN") for each in CAUSES
 }
+_PLACES = {each.name: place for place, each in enumerate(CAUSES)}
 
 
 def refusals_of(frames: Frames, history: History, about: About) -> Section:
@@ -68,8 +67,8 @@ def refusals_of(frames: Frames, history: History, about: About) -> Section:
             Table(
                 id="denied-hot-spots",
                 title="Refused, the most frequent first",
-                note="The grant is the smallest that would have let the request through."
-                " Whether it should is for you to say.",
+                note="A grant is the smallest that would have let the request through; whether it"
+                " should is for you to say. Where the cause is another one, no grant is offered.",
                 columns=(
                     Column(title="Refused", kind=Kind.NUMBER),
                     Column(title="Principal", kind=Kind.NAME),
@@ -91,30 +90,37 @@ def refusals_of(frames: Frames, history: History, about: About) -> Section:
 
 
 def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
-    """Return the refusals by cause: one DENY, or one principal that lacks ALLOWs."""
-    is_deny = pl.col("reason") == "DENY"
+    """Return the refusals by cause, and within a cause by principal, or by DENY.
+
+    Shares are those of one cause, so that few refusals of one stand beside many of another.
+    """
+    is_deny = pl.col("cause") == "DENY"
+    place = pl.col("cause").replace_strict(_PLACES, default=len(CAUSES), return_dtype=pl.Int64)
     found = (
         real.with_columns(
-            deny=pl.when(is_deny).then("denied_by"), who=pl.when(~is_deny).then("principal")
+            place=place,
+            deny=pl.when(is_deny).then("denied_by"),
+            who=pl.when(~is_deny).then("principal"),
         )
-        .group_by("reason", "deny", "who")
+        .group_by("place", "cause", "deny", "who")
         .agg(
             pl.col("count").sum(),
             pl.col("principal").unique().sort().alias("principals"),
             pl.struct("resource_type", "resource_name").n_unique().alias("resources"),
+            pl.col("denied_by", "advice", "rhythm").first(),
             pl.col("last_ts").max(),
         )
+        .with_columns(of_cause=pl.col("count").sum().over("place"))
     )
-    order: Order = [pl.col("count") * -1, "reason", "deny", "who"]
-    total = int(real.select(pl.col("count").sum()).collect().item() or 0)
+    order: Order = ["place", pl.col("count") * -1, "cause", "deny", "who"]
     opens = _effects(frames)
     rows = tuple(
         (
-            Share(row["count"], total),
-            _REASONS.get(row["reason"], Tag(row["reason"])),
-            Commands("the DENY", (), row["deny"]) if row["deny"] else None,
+            _cause(row),
+            Share(row["count"], row["of_cause"]),
             names_of(row["principals"]),
             row["resources"],
+            _advice(row),
             opens.get(row["deny"]) if row["deny"] else None,
             row["last_ts"],
         )
@@ -123,14 +129,14 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
     return Table(
         id="refusal-causes",
         title="Causes of refusals",
-        note="Without the DENY alone so many decisions of this history would be allowed; more that"
-        " did not happen in it may be.",
+        note="The share is that of the cause. Without the DENY alone so many decisions of this"
+        " history would be allowed; more that did not happen in it may be.",
         columns=(
-            Column(title="Refused", kind=Kind.SHARE),
             Column(title="Why", kind=Kind.TAG, choice=True),
-            Column(title="By", kind=Kind.COMMANDS),
+            Column(title="Refused", kind=Kind.SHARE),
             Column(title="Principals", kind=Kind.NAMES),
             Column(title="Resources", kind=Kind.NUMBER),
+            Column(title="What to do", kind=Kind.COMMANDS),
             Column(title="Allowed without it", kind=Kind.NUMBER),
             Column(title="Last", kind=Kind.TIME),
         ),
@@ -139,6 +145,19 @@ def _causes(real: pl.LazyFrame, frames: Frames, about: About) -> Table:
         whole=place_of("denied"),
         empty="Nothing was refused.",
     )
+
+
+def _cause(row: Row) -> Tag:
+    """Return the cause of a row; tables of an earlier release have none."""
+    return _CAUSES.get(row["cause"], Tag(row["cause"] or "unknown"))
+
+
+def _advice(row: Row) -> Commands | None:
+    """Return the advice of a row, after the DENY or the rhythm that it is about."""
+    if row["advice"] is None:
+        return None
+    parts = (row["denied_by"], row["rhythm"], row["advice"])
+    return Commands("advice", (), ". ".join(filter(None, parts)))
 
 
 def _effects(frames: Frames) -> dict[str, int]:
@@ -169,7 +188,7 @@ def _row(row: Row) -> tuple[Value, ...]:
         row["principal"],
         row["operation"],
         Resource(row["resource_type"], row["resource_name"]),
-        _REASONS.get(row["reason"], Tag(row["reason"])),
+        _cause(row),
         names_of(row["apis"]),
         names_of(row["hosts"], row["host_count"]),
         row["last_ts"],
@@ -178,9 +197,8 @@ def _row(row: Row) -> tuple[Value, ...]:
 
 
 def _help(row: Row) -> Commands | None:
-    if row["reason"] == "DENY":
-        return Commands("a DENY decides", (), row["denied_by"]) if row["denied_by"] else None
-    word, note = "grant", row["grant_text"]
-    if not row["command"]:
-        return Commands("no command can name it", (), note) if note else None
-    return Commands(word, (row["command"],), note)
+    if row["command"]:
+        return Commands("grant", (row["command"],), row["grant_text"])
+    if row["grant_text"]:
+        return Commands("no command can name it", (), row["grant_text"])
+    return _advice(row)

@@ -85,6 +85,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
             name="reason is known",
             predicate="reason IN ('NO_ACL', 'DENY', 'ALLOWED_NOW', 'UNKNOWN')",
         ),
+        Rule(
+            name="only a missing grant has a command",
+            predicate="command = '' OR cause = 'MISSING_GRANT'",
+        ),
     ),
     "drift": (
         *_BINDING,

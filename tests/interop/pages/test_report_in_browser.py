@@ -148,8 +148,9 @@ async def test_choices_and_pages(tmp_path: Path) -> None:
 
 async def test_hostile_names_do_nothing(tmp_path: Path) -> None:
     """Scripts, images and styles in names are text: nothing runs, loads or disappears."""
-    rows = [{"principal": name, "count": 5, "reason": name, "resource_name": name, "hosts": [name],
-             "host_count": 1, "command": name, "grant_text": name} for name in BAD]  # fmt: skip
+    rows = [{"principal": name, "count": 5, "cause": name, "resource_name": name, "hosts": [name],
+             "host_count": 1, "command": name, "grant_text": name, "advice": name}
+            for name in BAD]  # fmt: skip
     decisions = [{"principal": name, "resource_name": name, "api": name, "count": 1,
                   "minute": BEGIN, "outcome": "DENIED"} for name in BAD]  # fmt: skip
     frames = {

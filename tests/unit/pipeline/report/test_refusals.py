@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
+
 from doorkeeper_pipeline.bindings import binding_of_row, text_of
-from doorkeeper_pipeline.report.model import About, Commands, Names, Share
+from doorkeeper_pipeline.report.model import About, Commands, Names, Share, Tag
 from doorkeeper_pipeline.report.overview import History
 from doorkeeper_pipeline.report.refusals import refusals_of
 from testkit.report_tables import BEGIN, table_of
@@ -16,7 +18,7 @@ HISTORY = History(1_000, 60, 0, 3, 3, 1, BEGIN, BEGIN)
 
 
 def test_refusals_by_their_cause() -> None:
-    """One DENY is one row, and says how many of its refusals would be allowed without it."""
+    """One DENY is one row, with what it alone refused; shares are those of a cause."""
     deny: dict[str, Any] = {
         "resource_type": "TOPIC",
         "resource_name": "t",
@@ -28,11 +30,16 @@ def test_refusals_by_their_cause() -> None:
         "decisive_uses": 7,
     }
     text = text_of(binding_of_row(deny))
+    shut = {"cause": "DENY", "denied_by": text, "advice": "ask."}
+    lacking = {"cause": "MISSING_GRANT", "advice": "decide."}
     denied = [
-        {"principal": "User:a", "count": 10, "reason": "NO_ACL", "resource_name": "x"},
-        {"principal": "User:a", "count": 5, "reason": "NO_ACL", "resource_name": "y"},
-        {"principal": "User:b", "count": 50, "reason": "DENY", "denied_by": text},
-        {"principal": "User:a", "count": 30, "reason": "DENY", "denied_by": text},
+        {"principal": "User:a", "count": 10, "resource_name": "x", **lacking},
+        {"principal": "User:a", "count": 5, "resource_name": "y", **lacking},
+        {"principal": "User:c", "count": 5, "resource_name": "y", **lacking},
+        {"principal": "User:b", "count": 50, **shut},
+        {"principal": "User:a", "count": 30, **shut},
+        {"principal": "User:ANONYMOUS", "count": 1, "cause": "NO_LOGIN", "advice": "log in."},
+        {"principal": "User:ui", "count": 9000, "cause": "PROBING", "rhythm": "80 names"},
     ]
     frames = {
         "denied": table_of("denied", denied),
@@ -41,7 +48,50 @@ def test_refusals_by_their_cause() -> None:
 
     rows = refusals_of(frames, HISTORY, ABOUT).tables[0].rows
 
-    assert [(row[0], row[2], row[3], row[4], row[5]) for row in rows] == [
-        (Share(80, 95), Commands("the DENY", (), text), Names(("User:a", "User:b"), 2), 1, 7),
-        (Share(15, 95), None, Names(("User:a",), 1), 2, None),
+    assert [(word_of(row[0]), row[1], row[2], row[3], row[4], row[5]) for row in rows] == [
+        ("no login", Share(1, 1), Names(("User:ANONYMOUS",), 1), 1, advice("log in."), None),
+        ("a DENY", Share(80, 80), Names(("User:a", "User:b"), 2), 1, advice(f"{text}. ask."), 7),
+        ("probing", Share(9000, 9000), Names(("User:ui",), 1), 1, advice("80 names"), None),
+        ("missing grant", Share(15, 20), Names(("User:a",), 1), 2, advice("decide."), None),
+        ("missing grant", Share(5, 20), Names(("User:c",), 1), 1, advice("decide."), None),
     ]
+
+
+def test_what_would_help() -> None:
+    """A command stands where there is one; elsewhere the advice, and no command."""
+    denied = [
+        {"count": 3, "cause": "MISSING_GRANT", "command": "add", "grant_text": "READ on t"},
+        {"count": 2, "cause": "MISSING_GRANT", "grant_text": "READ on a\nb"},
+        {"count": 1, "cause": "PROBING", "rhythm": "80 names", "advice": "ask."},
+    ]
+
+    rows = refusals_of({"denied": table_of("denied", denied)}, HISTORY, ABOUT).tables[1].rows
+
+    assert [row[-1] for row in rows] == [
+        Commands("grant", ("add",), "READ on t"),
+        Commands("no command can name it", (), "READ on a\nb"),
+        advice("80 names. ask."),
+    ]
+
+
+def test_tables_of_an_earlier_release() -> None:
+    """They have no cause and no advice; the refusals are shown all the same."""
+    earlier = table_of("denied", [{"count": 1, "reason": "NO_ACL"}]).with_columns(
+        pl.lit(None, pl.String).alias(name) for name in ("cause", "rhythm", "advice")
+    )
+
+    causes, hot_spots = refusals_of({"denied": earlier}, HISTORY, ABOUT).tables
+
+    assert [(word_of(row[0]), row[4]) for row in causes.rows] == [("unknown", None)]
+    assert [row[-1] for row in hot_spots.rows] == [None]
+
+
+def word_of(value: object) -> str:
+    """Return the word of a tag."""
+    assert isinstance(value, Tag)
+    return value.word
+
+
+def advice(text: str) -> Commands:
+    """Return a cell with an advice."""
+    return Commands("advice", (), text)

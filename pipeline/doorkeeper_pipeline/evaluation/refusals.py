@@ -1,0 +1,268 @@
+"""Why accesses were refused, and what to do about it: one table of causes.
+
+A refusal has the first cause of the table ``CAUSES`` that applies. Only a missing grant has a
+command: elsewhere a grant would not help, or nobody knows yet whether it should be given.
+
+    cause           a refusal ...
+    ASKED_ONLY      of a request that only asked what it would be allowed: nothing failed
+    ALLOWED_NOW     of what the ACLs in force allow: granted since
+    NO_LOGIN        of User:ANONYMOUS, a client that did not log in
+    DENY            by a DENY, which no ALLOW overrides
+    ADMINISTRATION  of a request that is for administrators, or for brokers
+    PROBING         of a principal that asks for many names, or for much within a minute
+    DESCRIBE_FIRST  of DESCRIBE, which a client asks for before the READ or WRITE that it wants
+    NO_GRANT        of a principal without any ALLOW of its own
+    MISSING_GRANT   of a principal with others
+
+The log has lines, and no intentions: that somebody probes is inferred from how many names it asks
+for, so that the advice is to ask.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import polars as pl
+
+from doorkeeper.acl.model import ANONYMOUS, AclPermissionType
+from doorkeeper_pipeline.evaluation.questions import (
+    FIRST,
+    LAST,
+    OPERATION,
+    PRINCIPAL,
+    RESOURCE_NAME,
+    RESOURCE_TYPE,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from doorkeeper.acl.model import AclBinding
+
+CAUSE, ADVICE, RHYTHM = "cause", "advice", "rhythm"
+ROUNDS: Final = "rounds"
+"""How often a question was asked from the address, and by the request, that asked it most."""
+
+MANY: Final = 20
+"""Names of one principal, or its questions of one minute, from which on it is said to probe."""
+
+_ROUNDS_MIN: Final = 3
+_SAME: Final = 0.8
+"""The share of the names of a beat that must end in the same minute."""
+
+_HOUR_MIN: Final = 60
+_QUARTER_MIN: Final = 15
+_HAS_GRANT, _IS_MANY = "has_grant", "is_many"
+
+
+class Cause(NamedTuple):
+    """A cause: its name in the table ``denied``, a word and an advice for people.
+
+    ``helps``: the smallest grant that would allow it may be offered.
+    ``applies`` is a condition on the rows of ``with_causes``.
+    """
+
+    name: str
+    word: str
+    advice: str
+    applies: pl.Expr
+    helps: bool = False
+
+
+_IS_OPEN: Final = pl.col("reason").is_in(["NO_ACL", "UNKNOWN"]) & ~pl.col("probe")
+_IS_ANONYMOUS: Final = pl.col(PRINCIPAL) == str(ANONYMOUS)
+_IS_ADMINISTRATION: Final = (pl.col(RESOURCE_TYPE) == "CLUSTER") & pl.col(OPERATION).is_in(
+    ["ALTER", "ALTER_CONFIGS", "CLUSTER_ACTION"]
+)
+# A line of an old release does not name the request.
+_COMES_FIRST: Final = (pl.col(OPERATION) == "DESCRIBE") & (
+    (
+        (pl.col(RESOURCE_TYPE) == "TOPIC")
+        & pl.col("apis").list.eval(pl.element() == "Metadata").list.all()
+    )
+    | (
+        pl.col(RESOURCE_TYPE).is_in(["GROUP", "TRANSACTIONAL_ID"])
+        & pl.col("apis").list.eval(pl.element() == "FindCoordinator").list.all()
+    )
+)
+
+CAUSES: Final = (
+    Cause(
+        "ASKED_ONLY",
+        "only asked",
+        "the client asked what it may do, and nothing failed: nothing to do",
+        pl.col("probe"),
+    ),
+    Cause(
+        "ALLOWED_NOW",
+        "allowed now",
+        "granted since: nothing to do",
+        pl.col("reason") == "ALLOWED_NOW",
+    ),
+    Cause(
+        "NO_LOGIN",
+        "no login",
+        "the client did not log in: give it security.protocol and a login; an ACL for"
+        f" {ANONYMOUS} would be one for everybody who reaches the port",
+        _IS_ANONYMOUS,
+    ),
+    Cause(
+        "DENY",
+        "a DENY",
+        "a DENY decides, and no grant overrides it: ask who gave it",
+        pl.col("reason") == "DENY",
+    ),
+    Cause(
+        "ADMINISTRATION",
+        "administration",
+        "only administrators and brokers need it; ALTER on the cluster lets a principal grant"
+        " itself everything: ask what it wants to do",
+        _IS_ADMINISTRATION,
+    ),
+    Cause(
+        "PROBING",
+        "probing",
+        "a tool that lists everything, a scan, or an application that lost the grant on a prefix:"
+        " ask who runs it before anything is granted",
+        pl.col(_IS_MANY),
+    ),
+    Cause(
+        "DESCRIBE_FIRST",
+        "DESCRIBE only",
+        "DESCRIBE is what a client asks for first; what it wants, such as READ or WRITE, is not in"
+        " the log: ask its owner, and grant that, which includes DESCRIBE",
+        _COMES_FIRST,
+    ),
+    Cause(
+        "NO_GRANT",
+        "no grant at all",
+        "a new application, a known one under another name, or a stranger: ask who it is",
+        ~pl.col(_HAS_GRANT),
+    ),
+    Cause(
+        "MISSING_GRANT",
+        "missing grant",
+        "a grant would allow it; whether it should be given is for you to say",
+        pl.lit(value=True),
+        helps=True,
+    ),
+)
+"""The causes in their order: the first that applies is the one of a refusal."""
+
+BY_NAME: Final = {each.name: each for each in CAUSES}
+TO_DECIDE: Final = tuple(
+    each.name for each in CAUSES if each.name not in ("ASKED_ONLY", "ALLOWED_NOW", "DENY")
+)
+"""Causes about which somebody has to decide; the others work as they were meant to."""
+
+
+def with_causes(refusals: pl.DataFrame, bindings: Collection[AclBinding]) -> pl.DataFrame:
+    """Add ``cause``, ``rhythm`` and ``advice`` to the rows of the table ``denied``.
+
+    ``bindings`` are those in force; without any, nothing is known about who has a grant.
+    """
+    granted = {
+        each.entry.principal
+        for each in bindings
+        if each.entry.permission_type is AclPermissionType.ALLOW
+    }
+    has_grant = pl.col(PRINCIPAL).is_in(sorted(granted)) if bindings else pl.lit(value=True)
+    rows = refusals.join(
+        _rhythms(refusals), on=PRINCIPAL, how="left", maintain_order="left"
+    ).with_columns(
+        has_grant.alias(_HAS_GRANT), (_IS_OPEN & pl.col(RHYTHM).is_not_null()).alias(_IS_MANY)
+    )
+    cause = pl.coalesce(pl.when(each.applies).then(pl.lit(each.name)) for each in CAUSES)
+    advice = pl.col(CAUSE).replace_strict(
+        {each.name: each.advice for each in CAUSES}, return_dtype=pl.String
+    )
+    is_probing = pl.col(CAUSE) == "PROBING"
+    return (
+        rows.with_columns(cause.alias(CAUSE))
+        .with_columns(
+            advice.alias(ADVICE), pl.when(is_probing).then(RHYTHM).fill_null("").alias(RHYTHM)
+        )
+        .drop(_HAS_GRANT, _IS_MANY)
+    )
+
+
+def helped(refusals: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of ``with_causes`` for which a grant may be offered."""
+    return refusals.filter(pl.col(CAUSE).is_in([each.name for each in CAUSES if each.helps]))
+
+
+class _Asking(NamedTuple):
+    """How a principal asks for names: in how much time, and the most within one minute.
+
+    ``begin``, ``end`` and ``rounds`` are those of the questions of that minute; ``same_end`` is how
+    many of them ended in the same minute too.
+    """
+
+    names: int
+    first: dt.datetime
+    last: dt.datetime
+    at_once: int
+    begin: dt.datetime
+    end: dt.datetime
+    same_end: int
+    rounds: float
+
+
+def _rhythms(refusals: pl.DataFrame) -> pl.DataFrame:
+    """Return the principals that ask for many names or much at once, with how they do in words."""
+    asking = refusals.filter(_IS_OPEN & ~_IS_ANONYMOUS & ~_IS_ADMINISTRATION)
+    every = asking.group_by(PRINCIPAL).agg(
+        pl.struct(RESOURCE_TYPE, RESOURCE_NAME).n_unique().alias("names"),
+        pl.col(FIRST).min(),
+        pl.col(LAST).max(),
+    )
+    begin, end = (pl.col(name).dt.truncate("1m") for name in (FIRST, LAST))
+    most = (
+        asking.group_by(PRINCIPAL, begin.alias("begin"))
+        .agg(
+            pl.len().alias("at_once"),
+            end.mode().min().alias("end"),
+            end.value_counts().struct.field("count").max().alias("same_end"),
+            pl.col(ROUNDS).median(),
+        )
+        .sort("at_once", "begin", descending=[True, False])
+        .unique(PRINCIPAL, keep="first", maintain_order=True)
+    )
+    found = every.join(most, on=PRINCIPAL).filter(
+        (pl.col("names") >= MANY) | (pl.col("at_once") >= MANY)
+    )
+    asked = found.rename({FIRST: "first", LAST: "last"}).select(_Asking._fields)
+    words = [_words(_Asking(*row)) for row in asked.iter_rows()]
+    return found.select(PRINCIPAL).with_columns(pl.Series(RHYTHM, words, pl.String))
+
+
+def _words(asking: _Asking) -> str:
+    names = f"{asking.names:,} {'name' if asking.names == 1 else 'names'}"
+    if asking.at_once < MANY:
+        days = (asking.last - asking.first).days + 1
+        return f"{names} in {days:,} {'day' if days == 1 else 'days'}"
+    is_beat = asking.rounds >= _ROUNDS_MIN and asking.same_end >= _SAME * asking.at_once
+    if not is_beat or asking.end <= asking.begin:
+        return f"{names}, {asking.at_once:,} questions within a minute"
+    minutes = (asking.end - asking.begin).total_seconds() / 60 / (asking.rounds - 1)
+    return f"{names} at once, about every {_length(minutes)}{_places(asking.begin, minutes)}"
+
+
+def _length(minutes: float) -> str:
+    for unit, size in (("day", 1_440), ("hour", _HOUR_MIN), ("minute", 1)):
+        count = round(minutes / size)
+        # Two digits are enough of a mean: 36 hours are not two days.
+        if count >= 1 and abs(count * size - minutes) <= minutes / 20:
+            return f"{count:,} {unit}s" if count > 1 else unit
+    return f"{max(round(minutes * 60), 1)} seconds"
+
+
+def _places(begin: dt.datetime, minutes: float) -> str:
+    """Return the minutes of the hour of a beat that has few of them."""
+    beat = round(minutes)
+    if beat < _QUARTER_MIN or _HOUR_MIN % beat or abs(minutes - beat) > beat / 100:
+        return ""
+    found = sorted((begin.minute + at) % _HOUR_MIN for at in range(0, _HOUR_MIN, beat))
+    *others, last = (f":{minute:02}" for minute in found)
+    return f", at {', '.join(others)} and {last}" if others else f", at {last}"
