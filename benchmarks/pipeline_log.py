@@ -2,7 +2,7 @@
 
     python benchmarks/pipeline_log.py [--lines N] [--full] [--quick] [--rounds N]
 
-A made-up day of era E (see docs/decisions/0201) is read four ways, each in a process of its own:
+A made-up day of era E is read four ways, each in a process of its own:
 
     ours, Spark     doorkeeper-pipeline run: tasks that own byte ranges and parse distinct messages
     ours, local     the same without a JVM

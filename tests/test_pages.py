@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pages.decisions import decisions
 from testkit import command_lines
 from testkit.checkout import ROOT, name_of, tracked_files
 
@@ -69,21 +68,14 @@ def test_the_index_names_every_page() -> None:
     assert "docs/README.md" in links(ROOT / "README.md")
 
 
-def test_decisions_agree_on_what_replaced_them() -> None:
-    """A decision that is superseded or changed by another is named in the other's status."""
-    found = decisions()
-    forward = {
-        (number, relation, decision.number)
-        for decision in found
-        for relation, number in decision.successors
-    }
-    backward = {
-        (decision.number, relation, number)
-        for decision in found
-        for relation, number in decision.predecessors
-    }
+def test_decisions_are_short_and_in_their_index() -> None:
+    """A page of at most 300 words for each decision that still holds."""
+    index = ROOT / "docs" / "decisions" / "README.md"
+    decisions = [page for page in pages("docs/decisions") if page != index]
+    words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in decisions}
 
-    assert forward == backward
+    assert set(links(index)) == set(words)
+    assert {name: number for name, number in words.items() if number > 300} == {}
 
 
 def test_programs_know_the_command_lines_of_all_pages() -> None:

@@ -3,7 +3,7 @@
 A struct is a class with slots whose fields are keywords with defaults. It is built as its *draft*,
 a base class with the same slots that allows assignments, and becomes the struct by a change of
 `__class__`: half the cost of a frozen dataclass, whose construction calls `object.__setattr__` for
-each field. See docs/decisions/0010-message-classes.md.
+each field. See docs/decisions/generated-codec.md.
 """
 
 from typing import Any, ClassVar, NoReturn, Self, TypeAlias

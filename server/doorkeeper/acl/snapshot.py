@@ -10,7 +10,7 @@ the name, the literal ``*`` and the prefixes whose lengths occur there. Its cost
 number of those lengths, not on the number of ACLs.
 
 A change copies the path to what it touches, O(log n), and shares everything else with the
-snapshot it came from; ``docs/decisions/0020-persistent-maps.md`` has the measurements.
+snapshot it came from; ``docs/decisions/acl-index.md`` has the measurements.
 
 A snapshot also has steps: what the last changes touched, behind those of the snapshots that it came
 from, so that what was made from an earlier one can be brought up to date.

@@ -41,7 +41,7 @@ STDERR = 2
 _OUT_OF_MEMORY = b"doorkeeper: out of memory: the process ends\n"
 STOPS = (signal.SIGTERM, signal.SIGINT)
 # The switch interval of threads, 5 ms by default. The store's thread needs Python's global lock
-# briefly between calls into SQLite, while all changes of its batch wait (decision 0238).
+# briefly between calls into SQLite, while all changes of its batch wait.
 SWITCH_S = 0.0005
 
 SIGNAL_STATUS = 128

@@ -1,7 +1,7 @@
 """Event builders of the audit log. For the writer's thread.
 
 The rule behind a decision is computed here from the immutable state of the decision, which costs
-the event loop nothing (decision 0171).
+the event loop nothing.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ A hit replays the side effects of the request: it is counted, with its error and
 these are recorded in the audit log. A request that wrote a line of the authorizer's log is not
 cached, because the line would have to be written again.
 
-Only APIs whose response depends on nothing but the state are cached: ``docs/decisions/0276``.
+Only APIs whose response depends on nothing but the state are cached. Why it is worth it:
+``docs/decisions/response-cache.md``.
 """
 
 from __future__ import annotations
@@ -233,7 +234,7 @@ class ConnectionCache:
         if decisions is None:
             return Recording(version, 0, 0, 0)
         if decisions.on_decision is not None:
-            # Only with an audit log, and only while the handler runs (decision 0276).
+            # Only with an audit log, and only while the handler runs.
             decisions.recorded = []
         return Recording(version, decisions.allowed, decisions.denied, decisions.traces)
 

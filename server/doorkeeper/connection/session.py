@@ -293,8 +293,7 @@ class Session:
             # From here a failure closes an open connection, and the principal must stay the same.
             self._reauthenticating = True
             self._began_s = now_s
-        # In the order of sasl.enabled.mechanisms; a broker's order is that of a hash (decision
-        # 0043).
+        # In the order of sasl.enabled.mechanisms; a broker's order is that of a hash.
         names = tuple(self._mechanisms)
         before, chosen = self._offered, self._mechanisms.get(request.mechanism)
         if chosen is None:

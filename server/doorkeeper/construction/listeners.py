@@ -1,7 +1,7 @@
 """The listeners: their limits, mechanisms, TLS contexts and principal builders.
 
 A new configuration is prepared beside the one in use, then used for new connections. Open
-connections keep their mechanisms (decision 0105); a mechanism closes with its last connection.
+connections keep their mechanisms; a mechanism closes with its last connection.
 """
 
 from __future__ import annotations

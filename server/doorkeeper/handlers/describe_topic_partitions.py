@@ -154,7 +154,7 @@ def _partition(
         error_code=0 if in_sync else ErrorCode.LEADER_NOT_AVAILABLE.value,
         partition_index=index,
         leader_id=leader,
-        # Leaders never change: they are computed from the partition's index (decision 0050).
+        # Leaders never change: they are computed from the partition's index.
         leader_epoch=0,
         replica_nodes=replicas,
         isr_nodes=in_sync,

@@ -206,7 +206,7 @@ def _partitions(topic: Topic, places: Places, version: int) -> Iterable[Metadata
             error_code=error.value,
             partition_index=index,
             leader_id=leader,
-            # Leaders never change: they are computed from the partition's index (decision 0050).
+            # Leaders never change: they are computed from the partition's index.
             leader_epoch=0,
             replica_nodes=replicas,
             isr_nodes=in_sync,

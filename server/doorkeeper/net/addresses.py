@@ -70,7 +70,7 @@ def bound_socket(name: str, host: str, port: int) -> socket.socket:
     """
     try:
         # Bound before the authorizer starts, so that port 0 is known when the node advertises
-        # itself, and not listening, so that no client connects too early (decision 0042).
+        # itself, and not listening, so that no client connects too early.
         family, address = _resolve(host, port)
         return _bind(family, address, dual_stack=not host)
     except OSError as error:

@@ -163,7 +163,7 @@ class Channel(Accepted):
             cast("Any", transport).set_read_buffer_limits(high=read_ahead)
         else:
             # Paused by a single unsent byte: of answers that a client does not read, only one is in
-            # memory (decision 0041).
+            # memory.
             self._transport.set_write_buffer_limits(high=0)
         self._end = self._connection.start(peer_certificates(transport))
         self._authenticated = self._connection.session.is_open

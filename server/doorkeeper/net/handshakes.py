@@ -43,7 +43,7 @@ class _Handshake:
         with suppress(OSError):
             self.accepted.send(alert)
             # asyncio closes its own descriptor; the copy keeps the connection open until the alert
-            # is read. Neither loop sends the alert itself (decision 0101).
+            # is read. Neither loop sends the alert itself.
             self.alert_socket = self.accepted.dup()
 
     def end(self, error: OSError | None) -> None:

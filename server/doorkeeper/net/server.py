@@ -81,7 +81,7 @@ class Server:
         self._audit_log = audit_log
         self._request_log = request_log
         self._security = {spec.name: spec.security for spec in self._specs}
-        # The initial security must be freed with the last connection that uses it (decision 0105).
+        # The initial security must be freed with the last connection that uses it.
         self._specs = tuple(spec.replace(security=UNAUTHENTICATED) for spec in self._specs)
         self._listeners: dict[str, Listener] = {}
         self._channels: dict[Channel, ListenerSpec] = {}

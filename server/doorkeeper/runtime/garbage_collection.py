@@ -2,8 +2,9 @@
 
 Nearly everything is freed by reference counting. The collector is needed for cycles, which come
 from exceptions and die young. Long-lived objects must not be part of cycles: a cycle with a frozen
-part is never freed (``docs/decisions/0218``). The ACLs live longest, and a collection that
-traverses them stops the server: a third of a second for the million objects of 150,000 new ACLs.
+part is never freed. The ACLs live longest, and a collection that traverses them stops the server: a
+third of a second for the million objects of 150,000 new ACLs. See
+``docs/decisions/garbage-collection.md``.
 """
 
 from __future__ import annotations

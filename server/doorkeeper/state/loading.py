@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # From this count on, ACLs are frozen: a full collection over a million of them stops the server for
-# half a second and frees nothing (decision 0218).
+# half a second and frees nothing.
 FREEZE_FROM: Final = 10_000
 
 

@@ -106,8 +106,7 @@ def _apply_in_slices(state: State, change: Change, fields: dict[str, Any]) -> Sl
     for kind, edit in change.items():
         table = getattr(state, kind.field)
         for part in edit.parts(ROWS_PER_SLICE):
-            # The garbage collector must not traverse the objects of very many new ACLs
-            # (decision 0218).
+            # The garbage collector must not traverse the objects of very many new ACLs.
             with frozen_allocations() if kind is ACL else nullcontext():
                 table = table.with_changes(part.set, part.deleted)
             yield

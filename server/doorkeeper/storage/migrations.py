@@ -74,7 +74,7 @@ def create(
             ("created_ms", now_ms),
         ):
             schema.set_meta(connection, key, value)
-        # Not through the change log: the first change of a client is revision 1 (decision 0306).
+        # Not through the change log: the first change of a client is revision 1.
         connection.executemany("INSERT INTO item VALUES (?, ?, ?, ?, 0)", initial_items(initial))
         connection.execute("INSERT INTO base SELECT kind, key, value, revision FROM item")
         schema.set_base(connection, 0, "", now_ms)

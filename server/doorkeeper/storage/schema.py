@@ -54,7 +54,7 @@ CREATE TABLE meta (
 
 # Triggers instead of further statements: beside a busy event loop a batch of 256 changes took 9 ms
 # as one statement, and 700 ms with one for each row, because each call into SQLite may wait 5 ms
-# for Python's global lock (decision 0030).
+# for Python's global lock.
 TABLES: Final = """
 CREATE TABLE item (
     kind     TEXT    NOT NULL,

@@ -237,7 +237,7 @@ class SqliteStore(Store):
 def execute(connection: apsw.Connection, statements: list[Statement]) -> None:
     """Execute one or more statements in one transaction, durable on return."""
     # A single statement is a transaction of its own, and fewer calls are fewer waits: each may take
-    # up to 5 ms for Python's global lock (decision 0030).
+    # up to 5 ms for Python's global lock.
     if len(statements) == 1:
         connection.execute(*statements[0])
         return

@@ -1,4 +1,9 @@
-"""The documentation site: Sphinx reads docs/ as it stands; scripts/site starts it."""
+"""The documentation site: Sphinx reads docs/ as it stands; scripts/site starts it.
+
+Sphinx with MyST and Furo, because its search works from files and a broken link is a warning, which
+fails the build. MkDocs has had no release since 2024; generators from npm would be a second tool
+chain for the pages alone.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +96,7 @@ def read_source(_app: Sphinx, docname: str, source: list[str]) -> None:
     if docname == root_doc:
         text += navigation(text)
     elif docname.startswith("decisions/") and docname != "decisions/README":
-        # The index leads to each: a hundred more entries would hide the pages in the navigation.
+        # The index leads to each: thirty more entries would hide the pages in the navigation.
         text = f"---\norphan: true\n---\n{text}"
     source[0] = text
 

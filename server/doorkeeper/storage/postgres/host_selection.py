@@ -116,7 +116,7 @@ async def _clear_on_failure(connecting: Awaitable[asyncpg.Connection]) -> asyncp
         return await connecting
     except BaseException as error:
         # asyncpg's functions keep the error that they raise in a local variable: cycles with all
-        # objects of a connection, which may outlive many collections (decision 0218), while an
+        # objects of a connection, which may outlive many collections, while an
         # outage repeats the attempt again and again.
         found: BaseException | None = error
         while found is not None:

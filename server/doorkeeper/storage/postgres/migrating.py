@@ -114,7 +114,7 @@ async def migrate(
             await set_meta(connection, "cluster_id", random_uuid(random_bytes))
             await set_meta(connection, "salt_key", random_bytes(32).hex())
             await set_meta(connection, "created_by", __version__)
-            # Not through the log: the first change of a client is revision 1 (decision 0306).
+            # Not through the log: the first change of a client is revision 1.
             for kind, key, value, secret in initial_items(initial):
                 await connection.execute(_INITIAL, kind, encode(key), value, secret)
             await digest.write_anew(connection)
