@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from doorkeeper_pipeline.sources.layouts import Layout
     from doorkeeper_pipeline.sources.recognising import Form
 
+RECORD_LINES_MAX = 8
+"""Lines of a record that is followed by other text, at most: names may hold line breaks."""
+
 _RAW = {"offset": pl.Int64(), "text": pl.String()}
 _PARTS = ("time", "level", "message", "logger")
 _ROWS = {"offset": pl.Int64(), "text": pl.String(), **dict.fromkeys(_PARTS, pl.String())}
@@ -165,12 +168,7 @@ def _text_rows(lines: list[tuple[int, str]], layout: Layout) -> pl.DataFrame:
     frame = pl.DataFrame(lines, schema=_RAW, orient="row")
     begins = frame["text"].str.contains(layout.begin)
     if not begins.all():
-        number = begins.cast(pl.UInt32).cum_sum()
-        frame = (
-            frame.with_columns(number.alias("number"))
-            .group_by("number", maintain_order=True)
-            .agg(pl.col("offset").first(), pl.col("text").str.join("\n"))
-        )
+        frame = _together(frame.with_columns(begins.cum_sum().alias("number")), layout)
     groups = frame.with_columns(
         pl.col("text").str.extract_groups(layout.record).alias("groups")
     ).unnest("groups")
@@ -180,6 +178,23 @@ def _text_rows(lines: list[tuple[int, str]], layout: Layout) -> pl.DataFrame:
         .with_columns(pl.col("level").fill_null("INFO"))
         .select(list(_ROWS))
     )
+
+
+def _together(frame: pl.DataFrame, layout: Layout) -> pl.DataFrame:
+    """Join the lines of a number to a record, and leave those apart that do not belong to it."""
+    whole = layouts.expression(layout)
+    groups = frame.group_by("number", maintain_order=True).agg("offset", "text")
+    rows: list[tuple[int, str]] = []
+    for offsets, texts in groups.select("offset", "text").iter_rows():
+        count = len(texts)
+        # A stack trace may follow a whole record.
+        if count > 1 and not whole.match("\n".join(texts)):
+            fewer = range(min(count - 1, RECORD_LINES_MAX), 0, -1)
+            count = next((n for n in fewer if whole.match("\n".join(texts[:n]))), count)
+        rows.append((offsets[0], "\n".join(texts[:count])))
+        if texts[count:]:
+            rows.append((offsets[count], "\n".join(texts[count:])))
+    return pl.DataFrame(rows, schema=_RAW, orient="row")
 
 
 def _json_rows(lines: list[tuple[int, str]]) -> pl.DataFrame:

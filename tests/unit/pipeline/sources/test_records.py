@@ -224,6 +224,29 @@ def test_a_line_with_another_prefix_is_no_part_of_a_name(tmp_path: Path) -> None
     assert found.quarantine["text"].to_list() == ["j-1 rest"]
 
 
+@pytest.mark.parametrize(
+    ("line", "trace"),
+    [
+        (strimzi, "\tat kafka.X"),
+        (iso, "\tat kafka.X"),
+        (docker, json.dumps({"log": "\tat kafka.X\n", "stream": "stdout", "time": "x"})),
+        (cri, "2026-10-21T13:54:31.1Z stdout F \tat kafka.X"),
+        (prefixed("k-0 kafka "), "k-0 kafka \tat kafka.X"),
+    ],
+)
+def test_a_stack_trace_spoils_no_record_before_it(
+    tmp_path: Path, line: Callable[[str], str], trace: str
+) -> None:
+    """What ends with its logger is whole, also where a name has line breaks."""
+    records = [line(message("a")), trace, trace, line(message("two\nlines")), trace]
+
+    found = parsed(tmp_path, [*records, line(message("b"))])
+
+    assert sorted(found.decisions["resource_name"].to_list()) == ["a", "b", "two\nlines"]
+    assert len(found.quarantine) == 2
+    assert {"\tat kafka.X"} >= {each.split("\n")[0] for each in found.quarantine["text"]}
+
+
 @pytest.mark.parametrize("prefix", ["", "k-0 kafka ", "MESSAGE="])
 def test_decisions_of_another_authorizer_are_refused_by_name(tmp_path: Path, prefix: str) -> None:
     """Their rules are not ACLs, so that nothing could be said about any."""
