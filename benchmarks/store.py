@@ -39,8 +39,8 @@ from doorkeeper.kinds.change import Author, Change, edit
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.store import LogEntry
+from doorkeeper.storage.creating import create
 from doorkeeper.storage.database import connect
-from doorkeeper.storage.migrations import create
 from doorkeeper.storage.rows import log_statements
 from doorkeeper.storage.sqlite import SqliteStore, execute
 

@@ -20,7 +20,7 @@ from doorkeeper_schemas.modules import messages_source
 from doorkeeper_schemas.operations import operations_source
 from doorkeeper_schemas.reading import SchemaError, read_module
 from doorkeeper_schemas.records import read_events
-from doorkeeper_schemas.states import declared_state_source, read_states, store_version
+from doorkeeper_schemas.states import declared_state_source, read_states
 from doorkeeper_schemas.tables import read_tables, table_of, tables_source
 from doorkeeper_schemas.unserved import unserved_source
 
@@ -46,7 +46,7 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     yield _file(_WIRE / "unserved.py", unserved)
     operations = operations_source(root / "schemas/operations.yaml", apis)
     yield _file(ROOT / "server/doorkeeper/api/operations.py", operations)
-    declared = declared_state_source(read_states(root / "schemas/state", store_version(ROOT)))
+    declared = declared_state_source(read_states(root / "schemas/state"))
     yield _file(ROOT / "server/doorkeeper/kinds/declared.py", declared)
     yield from _records(root)
 

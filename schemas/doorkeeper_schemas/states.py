@@ -4,7 +4,6 @@ A file declares one kind. All keys are required but those in brackets:
 
     kind      its name in stores, and the name of the file
     meaning   what a row is
-    since     the schema version of the store that introduced it
     field     the attribute of the server's State that holds the rows
     audit     subject: what events call the kind; name, [detail]: columns that identify a row
     [row]     a class of rows written by hand; its module has the CODEC of the rows
@@ -14,7 +13,6 @@ A file declares one kind. All keys are required but those in brackets:
 A column has name, type (string, int, float, bytes, strings, map), meaning, [secret], [default].
 """
 
-import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,9 +20,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from doorkeeper_schemas.reading import FileReader, SchemaError, load
+from doorkeeper_schemas.reading import FileReader, load
 
-_KIND_KEYS = {"kind", "meaning", "since", "field", "audit", "row", "key", "values"}
+_KIND_KEYS = {"kind", "meaning", "field", "audit", "row", "key", "values"}
 _COLUMN_KEYS = {"name", "type", "meaning", "secret", "default"}
 
 TYPES: Mapping[str, tuple[str, Any]] = {
@@ -58,7 +56,6 @@ class StateKind:
 
     name: str
     meaning: str
-    since: int
     field: str
     subject: str
     audit_name: str
@@ -74,23 +71,8 @@ class StateKind:
         return self.key + self.values
 
 
-def store_version(root: Path) -> int:
-    """Return the schema version of the embedded store: no kind is newer.
-
-    It is read from the source, because the generator must run when the server's modules cannot.
-
-    Raises:
-        SchemaError: it is not there.
-    """
-    path = root / "server/doorkeeper/storage/schema.py"
-    found = re.search(r"^VERSION: Final = (\d+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None:
-        raise SchemaError(f"{path}: expected a line 'VERSION: Final = NUMBER'")
-    return int(found[1])
-
-
-def read_states(folder: Path, newest: int) -> tuple[StateKind, ...]:
-    """Read all kinds, sorted by name; ``newest`` is the schema version of the store.
+def read_states(folder: Path) -> tuple[StateKind, ...]:
+    """Read all kinds, sorted by name.
 
     Raises:
         SchemaError: naming the file and the place in it.
@@ -98,26 +80,19 @@ def read_states(folder: Path, newest: int) -> tuple[StateKind, ...]:
     kinds: list[StateKind] = []
     for path in sorted(folder.glob("*.yaml")):
         taken = {kind.field: kind.name for kind in kinds}
-        kinds.append(_Reader(str(path)).kind(load(path), path.stem, taken, newest))
+        kinds.append(_Reader(str(path)).kind(load(path), path.stem, taken))
     return tuple(kinds)
 
 
 class _Reader(FileReader):
     """Reads the file of one kind."""
 
-    def kind(self, content: object, name: str, taken: Mapping[str, str], newest: int) -> StateKind:
+    def kind(self, content: object, name: str, taken: Mapping[str, str]) -> StateKind:
         """Return the kind; ``taken`` are the fields of other kinds."""
         top = self._mapping(content, name)
         self._only(top, _KIND_KEYS, name)
         if self._text(top, "kind", name) != name:
             raise self._error(name, f"{top['kind']} belongs into {top['kind']}.yaml")
-        since = self._int(top, "since", name)
-        if not 1 <= since <= newest:
-            raise self._error(
-                name,
-                f"since must be a schema version of the store, from 1 to {newest} (VERSION in"
-                f" server/doorkeeper/storage/schema.py), found {since}",
-            )
         field = self._identifier(top, "field", name)
         if field in taken:
             raise self._error(name, f"field {field} is that of the kind {taken[field]}")
@@ -130,7 +105,6 @@ class _Reader(FileReader):
         return StateKind(
             name=name,
             meaning=self._text(top, "meaning", name),
-            since=since,
             field=field,
             subject=audit["subject"],
             audit_name=audit["name"],
@@ -274,7 +248,7 @@ def _constant_source(kind: StateKind) -> str:
     codec = f"codec={kind.name.upper()}_CODEC, " if kind.row_module else ""
     return (
         f'{kind.name.upper()}: Final = Kind("{kind.name}", field="{kind.field}", '
-        f'subject="{kind.subject}", since={kind.since}, row={kind.row_class}, '
+        f'subject="{kind.subject}", row={kind.row_class}, '
         f'key={len(kind.key)}, columns=({columns}), audit_name="{kind.audit_name}", '
         f"{detail}{codec})\n"
     )

@@ -1,4 +1,4 @@
-"""The previous version of this code, from git, and processes that run it."""
+"""An earlier version of this code, from git."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import functools
 import io
 import os
 import subprocess
-import sys
 import tarfile
 import tempfile
 from pathlib import Path
@@ -15,22 +14,18 @@ from typing import Final
 import pytest
 
 from testkit.checkout import ROOT
-from testkit.load import scaled
 
 COMMIT: Final = "fb9d3c7"
-"""The last commit whose shared store has schema version 1."""
-
-FEWER_KINDS: Final = "5e136c3"
-"""The last commit of schema version 2 without the kinds feature, offset and resource_config."""
+"""The first commit whose shared store has schema version 1."""
 
 
 @functools.cache
-def previous_version(commit: str = COMMIT) -> Path:
-    """Return a folder with the files of the commit; skips where git does not have it."""
-    command = ["git", "archive", "--format=tar", commit, "server", "protocol", "tests/testkit"]
+def previous_version() -> Path:
+    """Return a folder with the files of ``COMMIT``; skips where git does not have it."""
+    command = ["git", "archive", "--format=tar", COMMIT, "server", "protocol", "tests/testkit"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
     if done.returncode != 0:
-        pytest.skip(f"git does not have the commit {commit}")
+        pytest.skip(f"git does not have the commit {COMMIT}")
     folder = tempfile.TemporaryDirectory(prefix="doorkeeper-previous-")
     _kept.append(folder)
     with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
@@ -42,28 +37,8 @@ _kept: Final[list[tempfile.TemporaryDirectory[str]]] = []
 """Deleted when the process ends."""
 
 
-def environment(commit: str = COMMIT) -> dict[str, str]:
-    """Return the environment of a process that imports the previous version."""
-    folder = previous_version(commit)
+def environment() -> dict[str, str]:
+    """Return the environment of a process that imports the earlier version."""
+    folder = previous_version()
     paths = [str(folder / name) for name in ("server", "protocol", "tests")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-
-
-def run_previous(script: str, *words: str) -> str:
-    """Run Python code with the previous version; return what it printed.
-
-    Raises:
-        RuntimeError: it failed; with what it said.
-
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=scaled(60),
-        check=False,
-    )
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr)
-    return done.stdout

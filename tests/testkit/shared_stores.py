@@ -10,7 +10,7 @@ import asyncpg
 
 from doorkeeper.kinds.change import Author
 from doorkeeper.state.store import LogEntry
-from doorkeeper.storage.postgres import migrating, rows
+from doorkeeper.storage.postgres import creating, rows
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ async def prepared(database: Database) -> Database:
     """Create the tables."""
     connection = await asyncpg.connect(database.url())
     try:
-        await migrating.prepare(connection, os.urandom)
+        await creating.prepare(connection, os.urandom)
     finally:
         await connection.close()
     return database

@@ -171,7 +171,7 @@ def query(data_dir: Path, statement: str) -> list[tuple[object, ...]]:
 
 def create_tables(connection: apsw.Connection) -> None:
     """Create the tables of a store in a database."""
-    connection.execute(schema.META + schema.TABLES + schema.BASE + schema.TRIGGERS)
+    connection.execute(schema.TABLES + schema.TRIGGERS)
     schema.set_base(connection, 0, "", NOW_MS)
     digest.write_anew(connection)
     connection.pragma("application_id", schema.APPLICATION_ID)

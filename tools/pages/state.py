@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper_schemas.states import read_states, store_version
+from doorkeeper_schemas.states import read_states
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ the order of this page: bytes are in base64, `strings` are an array, a `map` is 
 strings. Secret columns are null there. They have an array of their own, which is not copied into
 the log of changes.
 
-- **since** is the schema version of the store that introduced the kind. A version of Doorkeeper
-  that does not know a kind leaves its items as they are.
+- A version of Doorkeeper that does not know a kind leaves its items as they are.
 - A column that was appended later has a **default**: rows that were written without it have that
   value. Columns that a version does not know are skipped when it reads a row, and are lost when it
   writes the row.
@@ -40,13 +39,12 @@ the log of changes.
 
 def page() -> str:
     """Return the text of docs/reference/state.md."""
-    kinds = read_states(SOURCE, store_version(ROOT))
+    kinds = read_states(SOURCE)
     rows = "".join(
-        f"| [{kind.name}](#{kind.name}) | {kind.meaning} | {kind.since} | {_audit(kind)} |\n"
-        for kind in kinds
+        f"| [{kind.name}](#{kind.name}) | {kind.meaning} | {_audit(kind)} |\n" for kind in kinds
     )
     sections = "\n".join(_section(kind) for kind in kinds)
-    return f"{HEAD}| kind | a row is | since | audit |\n|---|---|---|---|\n{rows}\n{sections}"
+    return f"{HEAD}| kind | a row is | audit |\n|---|---|---|\n{rows}\n{sections}"
 
 
 def _audit(kind: StateKind) -> str:

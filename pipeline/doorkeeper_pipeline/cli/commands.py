@@ -8,7 +8,7 @@ import click
 
 from doorkeeper_pipeline.cli.failures import HELP, STATUSES, ended_by_others
 
-COMMANDS = ("run", "backtest", "propose", "why", "report", "stream", "migrate", "completion")
+COMMANDS = ("run", "backtest", "propose", "why", "report", "stream", "completion")
 
 
 class Lazy(click.Group):

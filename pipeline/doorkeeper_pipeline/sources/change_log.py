@@ -65,9 +65,6 @@ def read(path: Path) -> pl.DataFrame:
             if connection.pragma("application_id") != APPLICATION_ID:
                 raise Unreadable(f"{path}: this is a database, but not a store of Doorkeeper")
             connection.execute("BEGIN")  # log and items from one moment
-            tables = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'item'")
-            if not tables.get:
-                raise Unreadable(f"{path}: an older store: doorkeeper store migrate converts it")
             _check_whole(connection, path)
             rows = _intervals(connection)
         finally:

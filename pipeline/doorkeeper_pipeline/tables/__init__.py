@@ -5,7 +5,6 @@ rules     contracts as data: conditions of each row, and the severity of a viola
 contents  frames and files: checked against schema and rules, read and written
 delta     the tables in the format Delta: versions, and changes that happen whole or not at all
 locking   one process at a time changes a folder
-migration  tables of earlier releases
 source_file  an input file
 manifest  which input files were read: the memory of incremental runs
 """

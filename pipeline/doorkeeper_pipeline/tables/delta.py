@@ -65,14 +65,11 @@ class DataFile:
 class Tables:
     """The tables of an output folder, as the last complete change left them."""
 
-    def __init__(self, out: Path | str, *, earlier: bool = False) -> None:
+    def __init__(self, out: Path | str) -> None:
         """Look at an output folder, a path or the address of a place in an object store.
-
-        ``earlier`` says that files of an earlier release may be there, which are being converted.
 
         Raises:
             PipelineError: its name is one that the format cannot have.
-            Unreadable: its tables are of an earlier release.
 
         """
         self.root = str(out) if places.is_address(out) else str(Path(out).absolute())
@@ -85,13 +82,6 @@ class Tables:
         self._versions: dict[str, int] = {}
         self.last = self.newest(LAST)
         self.number = _number_of(self.last)
-        if earlier or self.last is not None:
-            return
-        if not places.is_address(out) and Path(out, places.EARLIER).exists():
-            raise Unreadable(
-                f"{out}: the tables here are of an earlier release; convert them with:"
-                f" doorkeeper-pipeline migrate --out {out}"
-            )
 
     def files(self, table: str, prefix: str = "") -> list[str]:
         """Return the files of a table, sorted; none where it was never written."""

@@ -19,9 +19,6 @@ from doorkeeper_pipeline.schemas import TABLES
 if TYPE_CHECKING:
     from pathlib import Path
 
-EARLIER = "manifest/runs/runs.parquet"
-"""A file of tables of earlier releases, which had no log of versions."""
-
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 

@@ -10,7 +10,7 @@ import click
 
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.interrupts import interruptible
-from doorkeeper.cli.terminal import fail, say
+from doorkeeper.cli.terminal import fail
 from doorkeeper.config.properties import KeptInput
 
 if TYPE_CHECKING:
@@ -94,22 +94,6 @@ def override_option(command: Command) -> Command:
         help=f"A JAAS file with login modules; sets {JAAS_FILE_KEY}.",
     )
     return overrides(jaas_file(command))
-
-
-def deprecated_option(
-    name: str,
-    replacement: str,
-    *dest: str,
-    **attributes: Any,  # noqa: ANN401  click.option's
-) -> Callable[[Command], Command]:
-    """Return an old spelling, which works with a warning until the next release."""
-
-    def warn(_context: click.Context, _parameter: click.Parameter, value: Any) -> Any:  # noqa: ANN401  click's
-        if value not in (None, False):
-            say(f"{name} is deprecated and ends with the next release; use {replacement}")
-        return value
-
-    return click.option(name, *dest, hidden=True, callback=warn, **attributes)
 
 
 def options_of_resources(

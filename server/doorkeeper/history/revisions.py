@@ -31,17 +31,17 @@ _NODE: Final = COLUMNS[LOG].index("node_id")
 
 
 class RowChange(NamedTuple):
-    """A row that a revision set or deleted; ``value`` is None where it is unknown."""
+    """A row that a revision set or deleted."""
 
     kind: str
     key: str
-    value: str | None
+    value: str
     deleted: bool
 
     def row(self) -> Any:  # noqa: ANN401 - a row of any kind
         """Return the row without secrets; None if this version cannot read it."""
         kind = KINDS.get(self.kind)
-        if kind is None or self.value is None:
+        if kind is None:
             return None
         try:
             return kind.decode(Item(self.key, self.value))
@@ -89,12 +89,12 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a cell
 
 
 class Revision(NamedTuple):
-    """A change of a store. ``hash`` is None in revisions of earlier versions."""
+    """A change of a store."""
 
     revision: int
     time_ms: int
     author: Author
-    hash: str | None
+    hash: str
     node_id: int | None
     rows: tuple[RowChange, ...]
 
@@ -178,21 +178,14 @@ def revisions_of(rows: Iterable[Row]) -> Iterator[Revision]:
             int(number or 0),
             int(first[6] or 0),
             Author._make(first[_AUTHOR]),
-            _text_or_none(first[_HASH]),
+            str(first[_HASH] or ""),
             _int_or_none(first[_NODE]),
-            tuple(
-                RowChange(str(row[2]), str(row[3]), _text_or_none(row[4]), bool(row[5]))
-                for row in found
-            ),
+            tuple(RowChange(str(row[2]), str(row[3]), str(row[4]), bool(row[5])) for row in found),
         )
 
 
 def _int_or_none(cell: str | int | None) -> int | None:
     return None if cell is None else int(cell)
-
-
-def _text_or_none(cell: str | int | None) -> str | None:
-    return None if cell is None else str(cell)
 
 
 async def read_revisions(store: Portable, after: int, until: int) -> list[Revision]:
@@ -207,14 +200,11 @@ async def newest_first(store: Portable, before: int | None = None) -> AsyncItera
     """Yield the revisions of the log, the newest first; those before ``before``."""
     newest, base = await store.position()
     until = newest if before is None else min(newest, before - 1)
-    while until > 0:
+    while until > base.revision:
         # Small windows first: most readers want the newest few.
         found = await read_revisions(store, max(0, until - WINDOW), until)
         for revision in reversed(found):
             yield revision
-        # Behind the base there may be some that an earlier version left, but no gap.
-        if not found and until <= base.revision:
-            return
         until = min(until - WINDOW, found[0].revision - 1) if found else until - WINDOW
 
 

@@ -1,7 +1,6 @@
 """Verification of the hash chain: modified, missing and inserted revisions are found.
 
-The chain begins at the base, whose hash is that of the last pruned revision. Revisions that earlier
-versions wrote have no hash: they are counted, and the first hash behind them begins the chain.
+The chain begins at the base, whose hash is that of the last pruned revision.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.history.revisions import revisions_of
+from doorkeeper.kinds.kind import Item
 from doorkeeper.storage.portable import LOG
 from doorkeeper.storage.rows import revision_hash
 
@@ -53,21 +53,20 @@ async def newest_hash(store: Portable) -> RecordedHash | None:
 class Verification(NamedTuple):
     """The result: the verified revisions, the newest hash, and the faults.
 
-    ``unchained`` is the number of revisions without a hash, ``pruned`` that of recorded hashes of
-    revisions that are not kept any more, and cannot be compared.
+    ``pruned`` is the number of recorded hashes of revisions that are not kept any more, and cannot
+    be compared.
     """
 
     first: int
     last: int
     hash: str
-    unchained: int
     pruned: int
     findings: tuple[str, ...]
 
     @property
     def examined(self) -> int:
-        """Return the number of revisions with a hash."""
-        return self.last - self.first + 1 - self.unchained if self.last else 0
+        """Return the number of revisions."""
+        return self.last - self.first + 1 if self.last else 0
 
     def record(self) -> dict[str, Any]:
         """Return the result for JSON."""
@@ -96,7 +95,6 @@ async def verify(store: Portable, recorded: Iterable[RecordedHash] = ()) -> Veri
         check.first,
         check.last,
         check.previous,
-        check.unchained,
         check.pruned,
         tuple(check.findings),
     )
@@ -106,7 +104,6 @@ class _Chain:
     def __init__(self, base: int, hash_: str, recorded: Iterable[RecordedHash]) -> None:
         self.first = self.last = 0
         self.previous = ""
-        self.unchained = 0
         self.findings: list[str] = []
         self._base = base
         self._base_hash = hash_
@@ -124,7 +121,7 @@ class _Chain:
         if len(self.findings) < FINDINGS_MAX:
             self.findings.append(text)
 
-    def _compare(self, number: int, hash_: str | None) -> None:
+    def _compare(self, number: int, hash_: str) -> None:
         if self.recorded.pop(number, set()) - {hash_}:
             self.note(f"revision {number} does not have the hash that was recorded for it")
 
@@ -132,21 +129,14 @@ class _Chain:
         number = found.revision
         if not self.first:
             self.first = number
-            # Earlier ones may be left of a store of an earlier version.
-            if number == self._base + 1:
-                self.previous = self._base_hash
-            elif number > self._base:
+            self.previous = self._base_hash
+            if number > self._base + 1:
                 self.note(f"revisions {self._base + 1} to {number - 1} are missing")
         elif number != self.last + 1:
             self.note(f"revisions {self.last + 1} to {number - 1} are missing")
         self.last = number
         self._compare(number, found.hash)
-        if found.hash is None:
-            self.unchained += 1
-            if self.previous:
-                self.note(f"revision {number} has no hash, though the one before it has one")
-            return
-        runs = [(row.kind, int(row.deleted), [(row.key, row.value, None)]) for row in found.rows]
+        runs = [(row.kind, int(row.deleted), [Item(row.key, row.value)]) for row in found.rows]
         hash_ = revision_hash(self.previous, number, found.time_ms, found.author, runs)
         if hash_ != found.hash:
             self.note(

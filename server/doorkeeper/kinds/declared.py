@@ -178,7 +178,6 @@ ACL: Final = Kind(
     "acl",
     field="acls",
     subject="acls",
-    since=1,
     row=StoredBinding,
     key=1,
     columns=(
@@ -199,7 +198,6 @@ CONFIG: Final = Kind(
     "config",
     field="configs",
     subject="configs",
-    since=1,
     row=StoredConfig,
     key=2,
     columns=(
@@ -215,7 +213,6 @@ CREDENTIAL: Final = Kind(
     "credential",
     field="credentials",
     subject="users",
-    since=1,
     row=StoredCredential,
     key=2,
     columns=(
@@ -234,7 +231,6 @@ FEATURE: Final = Kind(
     "feature",
     field="features",
     subject="features",
-    since=4,
     row=StoredFeature,
     key=1,
     columns=(
@@ -248,7 +244,6 @@ OFFSET: Final = Kind(
     "offset",
     field="offsets",
     subject="offsets",
-    since=4,
     row=StoredOffset,
     key=2,
     columns=(
@@ -267,7 +262,6 @@ QUOTA: Final = Kind(
     "quota",
     field="quotas",
     subject="quotas",
-    since=4,
     row=StoredQuota,
     key=2,
     columns=(
@@ -283,7 +277,6 @@ RESOURCE_CONFIG: Final = Kind(
     "resource_config",
     field="resource_configs",
     subject="configs",
-    since=4,
     row=StoredResourceConfig,
     key=3,
     columns=(
@@ -300,7 +293,6 @@ SETTING: Final = Kind(
     "setting",
     field="settings",
     subject="settings",
-    since=5,
     row=StoredSetting,
     key=2,
     columns=(
@@ -316,7 +308,6 @@ TOKEN: Final = Kind(
     "token",
     field="tokens",
     subject="tokens",
-    since=1,
     row=StoredToken,
     key=1,
     columns=(
@@ -337,7 +328,6 @@ TOPIC: Final = Kind(
     "topic",
     field="topics",
     subject="topics",
-    since=1,
     row=StoredTopic,
     key=1,
     columns=(

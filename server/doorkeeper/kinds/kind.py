@@ -88,8 +88,7 @@ class Kind:
 
     ``name`` is its name in stores, ``field`` the attribute of ``State``, ``subject`` its name in
     audit events. ``row`` is the class of its rows: a named tuple of all columns, the key first.
-    ``since`` is the schema version of stores that introduced the kind. ``audit_name`` and
-    ``audit_detail`` are the columns that identify a row in the audit log.
+    ``audit_name`` and ``audit_detail`` are the columns that identify a row in the audit log.
     """
 
     __slots__ = (
@@ -101,7 +100,6 @@ class Kind:
         "key_columns",
         "name",
         "row",
-        "since",
         "subject",
     )
 
@@ -111,7 +109,6 @@ class Kind:
         *,
         field: str,
         subject: str,
-        since: int,
         row: type[Any],
         key: int,
         columns: Sequence[Column],
@@ -123,7 +120,6 @@ class Kind:
         self.name = name
         self.field = field
         self.subject = subject
-        self.since = since
         self.row = row
         self.columns = tuple(columns)
         self.key_columns = key

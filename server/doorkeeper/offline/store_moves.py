@@ -1,10 +1,9 @@
-"""The commands ``doorkeeper store migrate``, ``check``, ``copy``, ``create`` and ``accept``."""
+"""The commands ``doorkeeper store check``, ``copy``, ``create`` and ``accept``."""
 
 from __future__ import annotations
 
 import os
-from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from doorkeeper.construction.stores import identity_file_of, initial_rows
 from doorkeeper.history.verification import verify
@@ -21,84 +20,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.config.settings import Settings
+    from doorkeeper.config.shared_store import SharedStore
     from doorkeeper.kinds.change import Change
     from doorkeeper.offline.stores import Place
     from doorkeeper.storage.portable import Header
     from doorkeeper.storage.transfer import Progress
 
 
-class MigrationResult(NamedTuple):
-    """Schema versions before (0: no store) and after, and the SQL of a shared store."""
-
-    before: int
-    after: int
-    statements: str = ""
-
-
-async def migrate(
-    settings: Settings, *, now_ms: Callable[[], int], dry_run: bool
-) -> MigrationResult:
-    """Create or migrate the tables of a store; ``dry_run`` only returns the migration.
-
-    Raises:
-        StorageError: it cannot be reached, is newer than this code, or a server uses it.
-
-    """
-    place, initial = place_of(settings), initial_rows(settings)
-    if isinstance(place, DataFolder):
-        return _migrate_embedded(place, now_ms, initial, dry_run=dry_run)
-    from doorkeeper.storage.postgres import migrating  # noqa: PLC0415 - the extra postgres
-    from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
-
-    async with connection_to(place) as connection:
-        try:
-            if dry_run:
-                return MigrationResult(*await migrating.plan_migration(connection))
-            return MigrationResult(*await migrating.migrate(connection, os.urandom, initial))
-        except StorageError as error:
-            raise StorageError(f"{place.display_name}: {error}") from error
-
-
-async def finish(place: Place) -> bool:
-    """Remove the compatibility with the previous version; return whether there was any.
-
-    Raises:
-        StorageError: nodes of that version are live, it is not a shared store, or is unreachable.
-
-    """
-    if isinstance(place, DataFolder):
-        raise StorageError(f"{place.display_name}: only a store that nodes share has two versions")
-    from doorkeeper.storage.postgres import migrating  # noqa: PLC0415 - the extra postgres
-    from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
-
-    async with connection_to(place) as connection:
-        try:
-            return await migrating.finish(connection)
-        except StorageError as error:
-            raise StorageError(f"{place.display_name}: {error}") from error
-
-
-def _migrate_embedded(
-    place: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE, *, dry_run: bool
-) -> MigrationResult:
-    """Open the store, which migrates it."""
-    from doorkeeper.storage.database import connect_readonly  # noqa: PLC0415 - SQLite, if it is one
-    from doorkeeper.storage.files import DATABASE_NAME  # noqa: PLC0415
-    from doorkeeper.storage.migrations import check_readable  # noqa: PLC0415
-    from doorkeeper.storage.schema import VERSION  # noqa: PLC0415
-
-    path = place.path / DATABASE_NAME
-    before = 0
-    if path.is_file():
-        with closing(connect_readonly(path)) as connection:
-            before = check_readable(connection, path)
-    if not dry_run:
-        _open(place, now_ms, initial)
-    return MigrationResult(before, VERSION)
-
-
 def _open(place: DataFolder, now_ms: Callable[[], int], initial: Change = NO_CHANGE) -> None:
-    """Open and close an embedded store, which creates or migrates it if needed."""
+    """Open and close an embedded store, which creates it if needed."""
     from doorkeeper.storage.sqlite import SqliteStore  # noqa: PLC0415 - SQLite, if it is one
 
     SqliteStore.open(
@@ -207,13 +137,24 @@ async def create(settings: Settings, *, new: bool, now_ms: Callable[[], int]) ->
                 f"{place.display_name}: the database has a store; give another, empty one"
             )
         replace_identity_file(identity_file, None)
-        await migrate(settings, now_ms=now_ms, dry_run=False)
+        await _create_tables(place, initial_rows(settings))
         return None
     from doorkeeper.storage.backup import set_store_aside  # noqa: PLC0415 - SQLite, if it is one
 
     aside = set_store_aside(*place, now_ms=now_ms()) if new else None
     _open(place, now_ms, initial_rows(settings))
     return aside
+
+
+async def _create_tables(place: SharedStore, initial: Change) -> None:
+    from doorkeeper.storage.postgres import creating  # noqa: PLC0415 - the extra postgres
+    from doorkeeper.storage.postgres.connecting import connection_to  # noqa: PLC0415
+
+    async with connection_to(place) as connection:
+        try:
+            await creating.prepare(connection, os.urandom, initial)
+        except StorageError as error:
+            raise StorageError(f"{place.display_name}: {error}") from error
 
 
 async def _is_there(place: Place) -> bool:
@@ -240,12 +181,12 @@ async def accept(settings: Settings, *, now_ms: Callable[[], int]) -> ExpectedSt
     """
     place, identity_file = place_of(settings), identity_file_of(settings)
     if isinstance(place, DataFolder):
-        if _migrate_embedded(place, now_ms, dry_run=True).before == 0:
+        if not await _is_there(place):
             raise StorageError(f"{place.display_name}: there is no store to accept")
         from doorkeeper.storage.backup import accept_rows, remove_identity_file  # noqa: PLC0415 - SQLite, if it is one
 
         remove_identity_file(*place)
-        _open(place, now_ms)  # writes the file, and migrates an older store
+        _open(place, now_ms)  # writes the file
         accept_rows(place.path)
     else:
         from doorkeeper.storage.postgres import digest  # noqa: PLC0415 - the extra postgres

@@ -10,7 +10,7 @@ import apsw
 
 from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage import digest, migrations, schema
+from doorkeeper.storage import digest, schema
 from doorkeeper.storage.copying import Progress, copy_database
 from doorkeeper.storage.database import check_integrity, connect, connect_readonly, sqlite_errors
 from doorkeeper.storage.files import (
@@ -51,7 +51,7 @@ def backup(
     partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
     try:
         with sqlite_errors(path):
-            migrations.check_readable(source, path)
+            schema.check_readable(source, path)
         copy_database(source, partial, progress)
     finally:
         source.close()
@@ -95,7 +95,7 @@ def restore(
 
     Raises:
         StorageError: a server uses the store; the backup is damaged, no Doorkeeper store, or from
-            a newer version; the folder cannot be written.
+            another version; the folder cannot be written.
 
     """
     path = data_dir / DATABASE_NAME
@@ -104,20 +104,16 @@ def restore(
     connection = connect_readonly(source)
     try:
         with sqlite_errors(source):
-            version = migrations.check_readable(connection, source)
-            # A store of an older version has no id yet; its migration writes the file.
-            expected = (
-                expected_store_of(connection, source) if version >= schema.ONE_LAYOUT else None
-            )
+            expected = expected_store_of(connection, source)
         check_integrity(connection, source)
         prepare_folder(data_dir)
         lock = DataLock.acquire(data_dir)
         try:
             store_id = random_uuid(os.urandom)
-            if expected is not None:
-                expected = expected._replace(store_id=store_id)
             aside = _swap(connection, path, store_id, now_ms(), progress)
-            replace_identity_file(identity_file or data_dir / IDENTITY_NAME, expected)
+            replace_identity_file(
+                identity_file or data_dir / IDENTITY_NAME, expected._replace(store_id=store_id)
+            )
             return aside
         finally:
             lock.release()
@@ -133,9 +129,7 @@ def _swap(
     copy_database(source, partial, progress)
     try:
         with closing(connect(partial)) as copy:
-            # A store of an older version gets its id with the migration.
-            if schema.has_meta(copy, "store_id"):
-                schema.set_meta(copy, "store_id", store_id)
+            schema.set_meta(copy, "store_id", store_id)
         aside = _set_aside(path, now_ms) if path.exists() else None
         partial.replace(path)
     except OSError as error:

@@ -33,7 +33,7 @@ Key = tuple["Cell", "Cell"]
 
 
 class _LastChange(NamedTuple):
-    """The last change of a key; the value is None where it is unknown."""
+    """The last change of a key."""
 
     revision: int
     deleted: bool
@@ -117,7 +117,7 @@ def _row_findings(
             text = f"{name} exists, but revision {last.revision} deleted it"
         elif last is not None and last.revision != revision:
             text = f"{name} is of revision {revision}; revision {last.revision} set it last"
-        elif last is not None and last.value not in (None, value):
+        elif last is not None and last.value != value:
             text = f"{name} differs from revision {revision}"
         if text:
             yield key[0], text

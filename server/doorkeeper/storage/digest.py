@@ -33,22 +33,6 @@ WHAT_TO_DO: Final = (
     " (doorkeeper store accept)"
 )
 
-# Rows that the log after the base does not change are those of the base; the others are as the log
-# set them last. See ``storage.base``.
-_IS_LOGGED: Final = """
-WITH latest AS (
-    SELECT kind, key, value, revision, deleted, max((revision << 24) + item) FROM change_log
-    WHERE revision > (SELECT value FROM meta WHERE key = 'base_revision') GROUP BY kind, key
-), logged AS (
-    SELECT kind, key, value, revision FROM latest WHERE deleted = 0
-    UNION ALL
-    SELECT kind, key, value, revision FROM base
-    WHERE (kind, key) NOT IN (SELECT kind, key FROM latest)
-), stored AS (SELECT kind, key, value, revision FROM item)
-SELECT NOT EXISTS (SELECT * FROM logged EXCEPT SELECT * FROM stored)
-    AND NOT EXISTS (SELECT * FROM stored EXCEPT SELECT * FROM logged)
-"""
-
 
 def row_digest(kind: str, key: str, value: str, secret: str | None) -> int:
     text = f"{kind} {len(key)}:{key}{value}" + ("" if secret is None else f" {secret}")
@@ -74,8 +58,6 @@ def finding(connection: apsw.Connection) -> str | None:
     The caller has a transaction, or is alone.
     """
     revision, expected = schema.last_revision(connection), schema.last_digest(connection)
-    if expected is None:
-        return f"revision {revision} has no digest: its rows were not those of the change log"
     found = digest_of(connection)
     if found == expected:
         return None
@@ -97,12 +79,3 @@ def check(connection: apsw.Connection, path: Path) -> None:
 def write_anew(connection: apsw.Connection) -> None:
     """Write the digest of the rows as they are, in the caller's transaction."""
     schema.set_last_digest(connection, digest_of(connection))
-
-
-def write_if_logged(connection: apsw.Connection) -> None:
-    """Write the digest of a migrated store, in the caller's transaction.
-
-    A store whose rows are not those of its log gets none, and is not loaded.
-    """
-    if connection.execute(_IS_LOGGED).get:
-        write_anew(connection)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 import apsw
 
 from doorkeeper.state.store import StorageError
-from doorkeeper.storage import digest, migrations, schema
+from doorkeeper.storage import digest, schema
 from doorkeeper.storage.backup import restore
+from doorkeeper.storage.creating import create
 from doorkeeper.storage.database import check_integrity, connect, connect_readonly, sqlite_errors
 from doorkeeper.storage.files import DATABASE_NAME, prepare_folder, remove_database
 from doorkeeper.storage.lock import DataLock
@@ -34,7 +35,7 @@ _REVISION_MAX: Final = (1 << 63) - 1
 
 
 class EmbeddedPortable(Portable):
-    """A store of the newest schema version, read in one transaction."""
+    """A store that is read in one transaction."""
 
     def __init__(self, connection: apsw.Connection, path: Path, name: str) -> None:
         self._connection = connection
@@ -123,12 +124,7 @@ async def reading_file(path: Path, name: str) -> AsyncIterator[EmbeddedPortable]
     with sqlite_errors(path):
         connection = connect_readonly(path)
         try:
-            found = migrations.check_readable(connection, path)
-            if found < schema.VERSION:
-                raise StorageError(
-                    f"{path}: the store has schema version {found}: migrate it first"
-                    " (doorkeeper store migrate)"
-                )
+            schema.check_readable(connection, path)
             # A read fixes the snapshot; BEGIN alone does not.
             connection.execute("BEGIN; SELECT count(*) FROM sqlite_schema")
             yield EmbeddedPortable(connection, path, name)
@@ -187,7 +183,7 @@ async def _fill(
     connection = connect(path)
     try:
         connection.pragma("synchronous", "off")  # restore() copies and syncs it
-        migrations.create(
+        create(
             connection,
             cluster_id=header.cluster_id,
             salt_key=header.salt_key,

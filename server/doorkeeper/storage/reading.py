@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
-from doorkeeper.storage import digest, migrations, old_layout, schema
+from doorkeeper.storage import digest, schema
 from doorkeeper.storage.database import connect_readonly, sqlite_errors
 from doorkeeper.storage.sqlite import read_rows
 
@@ -31,22 +31,22 @@ class StoredRows(NamedTuple):
 
 
 def read_acls(path: Path) -> StoredRows:
-    """Read the ACLs and the dynamic configuration of a database, also of an older version.
+    """Read the ACLs and the dynamic configuration of a database.
 
     Raises:
         StateDiffers: its rows are not those that were written.
-        StorageError: there is none, it cannot be read, or is from a newer version.
+        StorageError: there is none, it cannot be read, or is from another version.
 
     """
     with sqlite_errors(path), closing(connect_readonly(path)) as connection:
         connection.execute("BEGIN")  # one snapshot for all
-        version = migrations.check_readable(connection, path)
-        if version == schema.VERSION:
-            digest.check(connection, path)
-        read = read_rows if version >= schema.ONE_LAYOUT else old_layout.read
-        features = list(read(connection, FEATURE)) if version >= schema.ONE_LAYOUT else []
-        revision = schema.last_revision(connection)
-        acls, configs = list(read(connection, ACL)), list(read(connection, CONFIG))
-        users = frozenset(each.user for each in read(connection, CREDENTIAL))
-        topics = frozenset(each.name for each in read(connection, TOPIC))
-        return StoredRows(acls, configs, features, revision, users, topics)
+        schema.check_readable(connection, path)
+        digest.check(connection, path)
+        return StoredRows(
+            bindings=list(read_rows(connection, ACL)),
+            configs=list(read_rows(connection, CONFIG)),
+            features=list(read_rows(connection, FEATURE)),
+            revision=schema.last_revision(connection),
+            users=frozenset(each.user for each in read_rows(connection, CREDENTIAL)),
+            topics=frozenset(each.name for each in read_rows(connection, TOPIC)),
+        )

@@ -78,10 +78,6 @@ CROSS JOIN item ON item.kind = gone.kind AND item.key = gone.key
 """
 
 
-HashedRow = tuple[str, str | None, str | None]
-"""A key, its value and None; the value of a deletion may be unknown."""
-
-
 class RevisionDigest(NamedTuple):
     """What is needed for the digest of a revision, and the cell for it: ``cells[at]``.
 
@@ -239,7 +235,7 @@ def revision_hash(
     revision: int,
     time_ms: int,
     author: Author,
-    runs: Iterable[tuple[str, int, Sequence[HashedRow]]],
+    runs: Iterable[tuple[str, int, Sequence[Item]]],
 ) -> str:
     """Return the hash of a revision behind one with the hash ``previous``."""
     digest = sha256(_head_of_hash(previous, revision, time_ms, author))
@@ -262,16 +258,13 @@ def _head_of_hash(previous: str, revision: int, time_ms: int, author: Author) ->
     return "".join(parts).encode("utf-8", "surrogatepass")
 
 
-def _run_in_hash(kind: str, deleted: int, items: Sequence[HashedRow]) -> bytes:
+def _run_in_hash(kind: str, deleted: int, items: Sequence[Item]) -> bytes:
     head, end = f"{len(kind)}:{kind}", f"1:{deleted}"
     parts: list[str] = []
     for key, value, _ in items:
         if MARK in key or "\0" in key:
             key = encode(key)  # noqa: PLW2901 - as it is hashed
-        if value is None:
-            parts.append(f"{head}{len(key)}:{key}-{end}")
-        else:
-            parts.append(f"{head}{len(key)}:{key}{len(value)}:{value}{end}")
+        parts.append(f"{head}{len(key)}:{key}{len(value)}:{value}{end}")
     return "".join(parts).encode("utf-8", "surrogatepass")
 
 

@@ -1,4 +1,4 @@
-"""The tables of the embedded store, schema version 6: one layout for all kinds.
+"""The tables of the embedded store, schema version 1: one layout for all kinds.
 
 The server writes only ``change_log``. Triggers apply each of its rows to ``item`` in the same
 statement, so log and items cannot disagree, and one statement of many rows commits a whole batch.
@@ -7,10 +7,8 @@ statement, so log and items cannot disagree, and one statement of many rows comm
               rows that a store is created with, which the log does not contain
  change_log   (revision, item): append-only, pruned from its old end. It keeps the newest
               revision, which is the store's. ``deleted`` is 0 or 1; the row of a deletion
-              has the previous value, null where it is unknown (deletions by schema versions
-              before 4). The first row of a revision has its ``hash``: see ``rows``; null
-              in revisions that schema versions before 5 wrote. It also has the ``digest`` of the
-              state after the revision: see ``digest``; null in those that versions before 6 wrote
+              has the previous value. The first row of a revision has its ``hash``, see ``rows``,
+              and the ``digest`` of the state after the revision, see ``digest``
  base         the rows of all kinds, without secrets, after the revision ``base_revision``: with the
               revisions of the log behind it they are the state as of each of these. Pruning moves
               it forward
@@ -28,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.portable import BASE_KEYS, Base
+from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,25 +36,18 @@ if TYPE_CHECKING:
 APPLICATION_ID: Final = 0x446F6F72
 """``Door``: identifies the file's format in its header, for example to ``file``."""
 
-VERSION: Final = 6
-
-ONE_LAYOUT: Final = 4
-"""The first version with one layout for all kinds, and with a store id."""
-
-WITH_BASE: Final = 5
-"""The first version with hashes and a base."""
-
-META: Final = """
-CREATE TABLE meta (
-    key   TEXT NOT NULL PRIMARY KEY,
-    value ANY  NOT NULL
-) STRICT, WITHOUT ROWID;
-"""
+VERSION: Final = 1
+"""The schema version; a change of the tables raises it."""
 
 # Triggers instead of further statements: beside a busy event loop a batch of 256 changes took 9 ms
 # as one statement, and 700 ms with one for each row, because each call into SQLite may wait 5 ms
 # for Python's global lock.
 TABLES: Final = """
+CREATE TABLE meta (
+    key   TEXT NOT NULL PRIMARY KEY,
+    value ANY  NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE item (
     kind     TEXT    NOT NULL,
     key      TEXT    NOT NULL,
@@ -84,9 +76,7 @@ CREATE TABLE change_log (
     digest           TEXT,
     PRIMARY KEY (revision, item)
 ) STRICT, WITHOUT ROWID;
-"""
 
-BASE: Final = """
 CREATE TABLE base (
     kind     TEXT    NOT NULL,
     key      TEXT    NOT NULL,
@@ -131,6 +121,24 @@ def check_ours(connection: apsw.Connection, path: Path) -> None:
         raise StorageError(f"{path}: this is a database, but not a store of Doorkeeper")
 
 
+def check_readable(connection: apsw.Connection, path: Path) -> None:
+    """Reject what this version cannot read.
+
+    Raises:
+        StorageError: it is not a Doorkeeper store, or one of another schema version.
+
+    """
+    if is_new(connection):
+        raise StorageError(f"{path}: the store is empty")
+    check_ours(connection, path)
+    found = meta(connection, "schema_version")
+    if found != VERSION:
+        raise StorageError(
+            f"{path}: the store has schema version {found}, made by a newer Doorkeeper; version"
+            f" {__version__} reads schema version {VERSION}"
+        )
+
+
 def meta(connection: apsw.Connection, key: str) -> str | int:
     """Return one value of ``meta``.
 
@@ -144,16 +152,8 @@ def meta(connection: apsw.Connection, key: str) -> str | int:
     return value
 
 
-def has_meta(connection: apsw.Connection, key: str) -> bool:
-    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM meta WHERE key = ?)", (key,)).get)
-
-
 def set_meta(connection: apsw.Connection, key: str, value: str | int) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
-
-def version(connection: apsw.Connection) -> int:
-    return int(meta(connection, "schema_version"))
 
 
 def last_revision(connection: apsw.Connection) -> int:
@@ -171,15 +171,15 @@ def last_hash(connection: apsw.Connection) -> str:
     return found if isinstance(found, str) else ""
 
 
-def last_digest(connection: apsw.Connection) -> str | None:
-    """Return the digest of the newest revision, or of a new store; None where it has none."""
+def last_digest(connection: apsw.Connection) -> str:
+    """Return the digest of the newest revision, or of a new store; empty where it has none."""
     if last_revision(connection) == 0:
-        return str(meta(connection, "digest")) if has_meta(connection, "digest") else None
+        return str(meta(connection, "digest"))
     found = connection.execute(
         "SELECT digest FROM change_log WHERE item = 0 AND revision = ("
         "SELECT max(revision) FROM change_log)"
     ).get
-    return found if isinstance(found, str) else None
+    return found if isinstance(found, str) else ""
 
 
 def set_last_digest(connection: apsw.Connection, digest: str) -> None:

@@ -24,7 +24,7 @@ from doorkeeper.kinds.kind import Item
 from doorkeeper.metrics.hooks import StoreMeter
 from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.state.store import Lease, StorageError, Store, StoreIdentity, StoreReplaced
-from doorkeeper.storage import digest, migrations, schema
+from doorkeeper.storage import creating, digest, schema
 from doorkeeper.storage.cluster_id import check_form
 from doorkeeper.storage.database import check_integrity, connect, reason, sqlite_errors
 from doorkeeper.storage.files import DATABASE_NAME, companions, prepare_folder, sync_folder
@@ -123,7 +123,7 @@ class SqliteStore(Store):
         create: bool = True,
         initial: Change = NO_CHANGE,
     ) -> Self:
-        """Open the store in a folder; create it if missing; migrate an older one.
+        """Open the store in a folder; create it if missing.
 
         A new store gets ``initial``, rows of revision 0, and ``cluster_id``, which an existing one
         must have (None: any). The change log is kept for ``retention_days``; -1: for ever. The
@@ -132,7 +132,7 @@ class SqliteStore(Store):
         Raises:
             StoreReplaced: the identity file expects another store, or a newer revision.
             StorageError: the folder or file cannot be used, another process uses it, it is not a
-                Doorkeeper store, is from a newer version, or belongs to another cluster.
+                Doorkeeper store, is from another version, or belongs to another cluster.
 
         """
         if cluster_id is not None:
@@ -150,7 +150,7 @@ class SqliteStore(Store):
             if schema.is_new(connection):
                 if expected is not None:
                     check_expected_store(identity_path, str(path), expected, None)
-                migrations.create(
+                creating.create(
                     connection,
                     cluster_id=cluster_id or random_uuid(random_bytes),
                     salt_key=random_bytes(32),
@@ -160,13 +160,9 @@ class SqliteStore(Store):
                 )
                 # A new file's name is durable only when its folder is.
                 sync_folder(data_dir)
-            else:
-                if expected is not None:
-                    found = expected_store_of(connection, path, expected.store_id)
-                    check_expected_store(identity_path, str(path), expected, found)
-                if migrations.migrate(connection, path, now_ms(), random_bytes) is not None:
-                    expected = None  # older versions had no store id
             found = expected_store_of(connection, path)
+            if expected is not None:
+                check_expected_store(identity_path, str(path), expected, found)
             _check_cluster(path, found, cluster_id)
             file = IdentityFile.write(identity_path, found)
             undo.callback(file.close)
@@ -494,7 +490,7 @@ def read_rows(connection: apsw.Connection, kind: Kind) -> Iterator[Any]:
 
 
 def identity_of(connection: apsw.Connection) -> StoreIdentity:
-    """Return the identity of a store of the newest schema version."""
+    """Return the identity of a store."""
     return StoreIdentity(
         str(schema.meta(connection, "cluster_id")),
         str(schema.meta(connection, "store_id")),
@@ -502,22 +498,15 @@ def identity_of(connection: apsw.Connection) -> StoreIdentity:
     )
 
 
-def expected_store_of(
-    connection: apsw.Connection, path: Path, older_store_id: str | None = None
-) -> ExpectedStore:
+def expected_store_of(connection: apsw.Connection, path: Path) -> ExpectedStore:
     """Return the content for the identity file of a store.
 
-    ``older_store_id`` is used for a schema version without store ids.
-
     Raises:
-        StorageError: it is from a newer version, or damaged.
+        StorageError: it is from another version, or damaged.
 
     """
-    version = migrations.check_readable(connection, path)
-    has_id = version >= schema.ONE_LAYOUT or older_store_id is None
-    store_id = str(schema.meta(connection, "store_id")) if has_id else older_store_id
-    assert store_id is not None
-    cluster_id = str(schema.meta(connection, "cluster_id"))
+    schema.check_readable(connection, path)
+    cluster_id, store_id = (str(schema.meta(connection, key)) for key in ("cluster_id", "store_id"))
     return ExpectedStore(cluster_id, store_id, schema.last_revision(connection))
 
 

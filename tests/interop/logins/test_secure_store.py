@@ -98,7 +98,6 @@ def used(server: DoorkeeperServer, database: Database, port: int) -> dict[str, b
         "check": ("store", "check", "--config", config),
         "show": ("config", "show", "--config", config),
         "config check": ("config", "check", config),
-        "migrate": ("store", "migrate", "--config", config),
         "copy": (
             "store",
             "copy",

@@ -1,11 +1,9 @@
-"""Two versions of the code on one database: the one before this, from git, and this one."""
+"""Two versions of the code on one database: an earlier one, from git, and this one."""
 
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -22,7 +20,6 @@ from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.logins import Password
 from doorkeeper_wire.messages import (
     create_topics,
-    incremental_alter_configs,
     metadata,
 )
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
@@ -31,8 +28,7 @@ from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import DESCRIBE, allow, topic
 from testkit.doorkeeper_server import DoorkeeperServer
 from testkit.kafka_broker import free_port
-from testkit.load import scaled
-from testkit.previous import COMMIT, FEWER_KINDS, environment
+from testkit.previous import environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -51,14 +47,14 @@ NOT_AUTHORIZED: Final = 29
 
 
 class TwoVersions:
-    """A node of the version before, 0, and one of this version, 1."""
+    """A node of the earlier version, 0, and one of this version, 1."""
 
-    def __init__(self, database: Database, before: str = COMMIT) -> None:
+    def __init__(self, database: Database) -> None:
         self.database = database
         self.ports = (free_port(), free_port())
         own = [self._properties(number) for number in (0, 1)]
         self.servers = (
-            DoorkeeperServer(own[0], ports=self.ports[:1], environment=environment(before)),
+            DoorkeeperServer(own[0], ports=self.ports[:1], environment=environment()),
             DoorkeeperServer(own[1], ports=self.ports[1:]),
         )
 
@@ -78,22 +74,9 @@ class TwoVersions:
         }
 
     def start(self) -> None:
-        """Start the older one, which creates the tables; migrate; start the newer one."""
-        self.servers[0].start()
-        done = self.migrate()
-        assert done.returncode == 0, done.stderr
-        self.servers[1].start()
-
-    def migrate(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run ``doorkeeper store migrate`` of this version."""
-        command = [sys.executable, "-m", "doorkeeper", "store", "migrate"]
-        return subprocess.run(
-            [*command, "--store", self.database.url(), *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=scaled(60),
-        )
+        """Start the earlier one, which creates the tables, then this one."""
+        for server in self.servers:
+            server.start()
 
     def close(self) -> None:
         """End both."""
@@ -115,24 +98,17 @@ class TwoVersions:
             await connection.close()
 
 
-@contextmanager
-def running(postgres_server: Postgres, before: str = COMMIT) -> Iterator[TwoVersions]:
-    """Run both over a database of their own."""
+@pytest.fixture(scope="module")
+def nodes(postgres_server: Postgres) -> Iterator[TwoVersions]:
+    """Give two nodes, which no test stops: the tests come in any order."""
     database = postgres_server.create_database()
-    both = TwoVersions(database, before)
+    both = TwoVersions(database)
     try:
         both.start()
         yield both
     finally:
         both.close()
     database.drop()
-
-
-@pytest.fixture(scope="module")
-def nodes(postgres_server: Postgres) -> Iterator[TwoVersions]:
-    """Give two nodes, which no test stops: the tests come in any order."""
-    with running(postgres_server) as both:
-        yield both
 
 
 DIRECTIONS = pytest.mark.parametrize(
@@ -231,70 +207,3 @@ def test_no_node_had_to_read_everything_again(nodes: TwoVersions) -> None:
         assert "the whole state was reloaded" not in text
         assert "the store is unavailable" not in text
         assert "Traceback" not in text
-
-
-async def test_a_kind_that_the_older_does_not_have(postgres_server: Postgres) -> None:
-    """Its node skips the rows and follows on: a revocation behind them counts within a second,
-    a tool connected to it goes on, and the newer node keeps the rows."""
-    with running(postgres_server, FEWER_KINDS) as nodes:
-        async with (
-            nodes.client(0) as old,
-            nodes.client(1) as new,
-            nodes.client(0, "alice") as alice,
-        ):
-            grant = allow("alice", DESCRIBE, topic("orders"))
-            await create_topic(new, "orders")
-            await create(new, grant)
-            await becomes(lambda: topic_code(alice, "orders"), 0)
-
-            await subscribe_to_metrics(new, "every-client", "1000")
-            assert await delete(new, grant) == 1
-
-            await becomes(lambda: topic_code(alice, "orders"), NOT_AUTHORIZED)
-            other = allow("bob", DESCRIBE, topic("orders"))
-            await create(old, other)
-            await becomes(lambda: acls(new), [other])
-            assert await acls(old) == [other]
-        assert (
-            nodes.database.execute(
-                "SELECT count(*) FROM doorkeeper.item WHERE kind = 'resource_config'"
-            )
-            == "1"
-        )
-        test_no_node_had_to_read_everything_again(nodes)
-
-
-async def subscribe_to_metrics(connection: ClientConnection, name: str, interval_ms: str) -> None:
-    """Store a value of a kind that was added later."""
-    names = incremental_alter_configs
-    config = names.AlterableConfig(name="interval.ms", config_operation=0, value=interval_ms)
-    resource = names.AlterConfigsResource(resource_type=16, resource_name=name, configs=(config,))
-    request = names.IncrementalAlterConfigsRequest(resources=(resource,))
-    answer = await connection.call(request, names.IncrementalAlterConfigsResponse)
-    assert [each.error_code for each in answer.responses] == [0], answer
-
-
-async def test_what_only_the_older_needs_goes_when_it_has_stopped(
-    postgres_server: Postgres,
-) -> None:
-    """Not while it lives; afterwards the newer one goes on, and the older is refused."""
-    with running(postgres_server) as nodes:
-        await finish(nodes)
-
-
-async def finish(nodes: TwoVersions) -> None:
-    """Stop the older one, and end what only it needs."""
-    refused = nodes.migrate("--finish")
-    assert refused.returncode == 1
-    assert "the nodes 0 are of an older version" in refused.stderr
-
-    assert nodes.servers[0].stop() == 0
-    done = nodes.migrate("--finish")
-
-    assert done.returncode == 0, done.stderr
-    async with nodes.client(1) as admin:
-        binding = allow("carol", DESCRIBE, topic("t"))
-        await create(admin, binding)
-        assert binding in await acls(admin)
-    with pytest.raises(RuntimeError, match="asks for a Doorkeeper of schema version 2"):
-        nodes.servers[0].start()

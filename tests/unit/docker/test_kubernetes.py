@@ -94,9 +94,8 @@ def test_volumes_services_and_secrets_are_there() -> None:
 def test_everything_is_of_one_namespace_and_in_a_kustomization() -> None:
     """A manifest that no kustomization names would never be applied."""
     for file in FILES:
-        with_migration = file.name == "migrate.yaml"
         kustomization = yaml.safe_load((file.parent / "kustomization.yaml").read_text())
-        assert (file.name in kustomization["resources"]) is not with_migration
+        assert file.name in kustomization["resources"]
     for each in RESOURCES:
         if each["kind"] != "Namespace":
             assert (

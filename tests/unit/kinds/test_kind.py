@@ -86,7 +86,6 @@ def kind_of(row: type[Any], *columns: Column, key: int = 1) -> Kind:
         "odd",
         field="odds",
         subject="odds",
-        since=1,
         row=row,
         key=key,
         columns=columns,

@@ -1,4 +1,4 @@
-"""Migrating, checking and copying stores."""
+"""Checking and copying stores."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.offline.store_moves import check, copy, migrate
+from doorkeeper.offline.store_moves import check, copy, create
 from doorkeeper.offline.stores import folder, place_of, settings_at
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.portable import COLUMNS, LOG, ONLY_SHARED
-from doorkeeper.storage.schema import VERSION
 from testkit.portables import CHANGES, fill_fully
 from testkit.postgres import OWNER
 from testkit.stores import NOW_MS, adding, fill, numbers_in, query, removing
@@ -24,29 +23,11 @@ if TYPE_CHECKING:
     from testkit.postgres import Database, Postgres
 
 
-def now_ms() -> int:
-    return NOW_MS
-
-
 async def copied(source: Place, target: Place, *, overwrite: bool = False) -> Header:
     header, _ = await copy(
         source, target, overwrite=overwrite, now_ms=NOW_MS, progress=lambda _: None
     )
     return header
-
-
-async def test_an_embedded_store_is_migrated(tmp_path: Path) -> None:
-    """Created, or left as it is; a dry run only says so."""
-    settings = settings_at(parse_address(f"store:{tmp_path / 'new'}"))
-
-    async def versions(*, dry_run: bool) -> tuple[int, int]:
-        done = await migrate(settings, now_ms=now_ms, dry_run=dry_run)
-        return done.before, done.after
-
-    assert await versions(dry_run=True) == (0, VERSION)
-    assert not (tmp_path / "new").exists()
-    assert await versions(dry_run=False) == (0, VERSION)
-    assert await versions(dry_run=False) == (VERSION, VERSION)
 
 
 async def test_embedded_stores_are_copied_and_checked(tmp_path: Path) -> None:
@@ -76,23 +57,6 @@ async def test_a_store_is_not_copied_onto_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.interop
-async def test_a_shared_store_is_migrated(database: Database) -> None:
-    """The dry run gives the SQL and makes nothing; then it is made once."""
-    settings = settings_at(parse_address(database.url()))
-    place = place_of(settings)
-
-    plan = await migrate(settings, now_ms=now_ms, dry_run=True)
-    with pytest.raises(StorageError, match="there is no store in this database"):
-        await check(place)
-    done = await migrate(settings, now_ms=now_ms, dry_run=False)
-
-    assert plan == done
-    assert "CREATE TABLE doorkeeper.item" in plan.statements
-    assert (await check(place))[1] == []
-    assert (await migrate(settings, now_ms=now_ms, dry_run=False)).statements == ""
-
-
-@pytest.mark.interop
 async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgres) -> None:
     """Names that it cannot hold would fail one by one; it is named, and nothing is made in it."""
     postgres_server.execute(
@@ -101,9 +65,8 @@ async def test_a_database_of_another_encoding_is_refused(postgres_server: Postgr
     )
     url = postgres_server.url("latin")
 
-    for dry_run in (True, False):
-        with pytest.raises(StorageError, match=r"/latin: .* encoding LATIN1; allowed: UTF8"):
-            await migrate(settings_at(parse_address(url)), now_ms=now_ms, dry_run=dry_run)
+    with pytest.raises(StorageError, match=r"/latin: .* encoding LATIN1; allowed: UTF8"):
+        await create(settings_at(parse_address(url)), new=False, now_ms=lambda: NOW_MS)
 
     assert postgres_server.execute("SELECT to_regnamespace('doorkeeper') IS NULL", "latin") == "t"
     postgres_server.execute("DROP DATABASE latin WITH (FORCE)")

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 ODD = """
 kind: odd
 meaning: A row of a test.
-since: 3
 field: odds
 audit: {subject: oddities, name: name, detail: place}
 key:
@@ -33,7 +32,7 @@ values:
 
 def kinds_of(folder: Path, content: str = ODD) -> tuple[StateKind, ...]:
     (folder / "odd.yaml").write_text(content, encoding="utf-8")
-    return read_states(folder, 3)
+    return read_states(folder)
 
 
 def module_of(kinds: tuple[StateKind, ...]) -> Any:
@@ -51,7 +50,7 @@ def test_the_generated_kind(tmp_path: Path) -> None:
     assert repr(row) == "StoredOdd(place='here', name='one', weight=1.5, color='red', tags=())"
     assert module.KINDS == {"odd": module.ODD}
     kind = module.ODD
-    assert (kind.name, kind.field, kind.subject, kind.since) == ("odd", "odds", "oddities", 3)
+    assert (kind.name, kind.field, kind.subject) == ("odd", "odds", "oddities")
     assert (kind.audit_name, kind.audit_detail, kind.key_columns) == ("name", "place", 2)
     assert kind.encode(row) == Item('["here","one"]', '[1.5,null,"red",[]]', '["MTIzNA=="]')
     assert kind.decode(kind.encode(row)) == row
@@ -61,9 +60,11 @@ def test_the_generated_kind(tmp_path: Path) -> None:
     ("before", "after", "text"),
     [
         ("kind: odd", "kind: even", "odd: even belongs into even.yaml"),
-        ("since: 3", "since: 0", "odd: since must be a schema version of the store, from 1 to 3"),
-        ("since: 3", "since: 99", "storage/schema.py), found 99"),
-        ("since: 3", "since: 3\ncolor: red", "odd: unknown keys color; there are audit, field"),
+        (
+            "field: odds",
+            "field: odds\ncolor: red",
+            "odd: unknown keys color; there are audit",
+        ),
         ("field: odds", "field: odd-s", "odd: field must be a name as Python has it, found odd-s"),
         ("subject: oddities, ", "", "odd.audit: subject must be a text, found None"),
         ("name: name, detail", "name: pin, detail", "odd.audit: name must be a column of type str"),

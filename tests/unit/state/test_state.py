@@ -76,7 +76,6 @@ def test_each_kind_has_its_table(field: str) -> None:
         "odd",
         field=field,
         subject="odd",
-        since=1,
         row=StoredFeature,
         key=1,
         columns=FEATURE.columns,

@@ -10,8 +10,7 @@ import pytest
 from doorkeeper.history.verification import verify
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG, TOPIC
-from doorkeeper.storage import migrations, schema
-from doorkeeper.storage.files import DATABASE_NAME
+from doorkeeper.storage import creating, schema
 from doorkeeper.storage.portable import Base
 from doorkeeper.storage.portable_embedded import reading
 from doorkeeper.storage.upkeep import prune
@@ -24,7 +23,6 @@ from testkit.stores import (
     config,
     create_tables,
     fill,
-    open_store,
     removing,
     topic,
 )
@@ -96,48 +94,13 @@ async def test_the_chain_goes_through_all_revisions(data_dir: Path) -> None:
 
     async with reading(data_dir, alone=True) as store:
         found = await verify(store)
-    assert (found.last, found.unchained, found.findings) == (3, 0, ())
-
-
-def as_version_4(connection: apsw.Connection) -> None:
-    connection.execute(
-        "ALTER TABLE change_log DROP COLUMN hash;"
-        "ALTER TABLE change_log DROP COLUMN digest;"
-        "ALTER TABLE change_log DROP COLUMN author_software;"
-        "ALTER TABLE change_log DROP COLUMN author_correlation_id;"
-        "DROP TABLE base;"
-        "DELETE FROM meta WHERE key LIKE 'base%';"
-        "UPDATE meta SET value = 4 WHERE key = 'schema_version'"
-    )
-
-
-@pytest.mark.parametrize("is_pruned", [False, True])
-def test_a_store_of_version_4_is_migrated(data_dir: Path, is_pruned: bool) -> None:  # noqa: FBT001
-    """It is exact from the first revision, or from the newest if its log was pruned."""
-    open_store(data_dir).close()
-    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
-    connection.execute("INSERT INTO item VALUES ('feature', 'initial', '[1]', NULL, 0)")
-    for revision, change in enumerate(CHANGES, 1):
-        append(connection, change, revision)
-    as_version_4(connection)
-    if is_pruned:
-        connection.execute("DELETE FROM change_log WHERE revision = 1")
-    connection.close()
-
-    open_store(data_dir).close()
-
-    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
-    newest = schema.last_revision(connection)
-    assert schema.base(connection) == Base(newest if is_pruned else 0, "", NOW_MS)
-    assert replay(connection, newest) == state(connection)
-    assert ("feature", "initial") in state(connection, "base")
-    connection.close()
+    assert (found.last, found.findings) == (3, ())
 
 
 def test_a_new_store_has_its_initial_rows_as_base() -> None:
     """They are the state at revision 0."""
     connection = apsw.Connection(":memory:")
-    migrations.create(
+    creating.create(
         connection,
         cluster_id="c",
         salt_key=b"",

@@ -100,14 +100,14 @@ async def test_a_copy_that_fails_leaves_the_store(data_dir: Path, tmp_path: Path
 
 
 async def test_what_cannot_be_read_is_an_error(data_dir: Path) -> None:
-    """A folder without a store, and a store of an older schema."""
+    """A folder without a store, and a store of another schema."""
     with pytest.raises(StorageError, match="there is no store"):
         await held(data_dir)
     open_store(data_dir).close()
     connection = apsw.Connection(str(data_dir / DATABASE_NAME))
     connection.execute("UPDATE meta SET value = 2 WHERE key = 'schema_version'")
     connection.close()
-    with pytest.raises(StorageError, match="schema version 2: migrate it first"):
+    with pytest.raises(StorageError, match="schema version 2, made by a newer Doorkeeper"):
         await held(data_dir)
 
 

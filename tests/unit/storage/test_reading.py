@@ -11,13 +11,11 @@ from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.reading import read_acls
-from testkit.old_stores import create_old_store
 from testkit.stores import adding, binding, config, fill, open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.kinds.declared import StoredConfig
 
 SUPER_USERS = config("super.users", "User:x")
 
@@ -35,19 +33,6 @@ async def test_bindings_and_values_are_read_while_a_server_has_the_store(data_di
     assert found.configs == [SUPER_USERS]
     owner.close()
     assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize(("version", "configs"), [(1, []), (3, [SUPER_USERS])])
-def test_an_older_store_is_read_as_it_is(
-    data_dir: Path, version: int, configs: list[StoredConfig]
-) -> None:
-    """It needs no migration to be read; the first version had no dynamic values."""
-    create_old_store(data_dir, version)
-
-    found = read_acls(data_dir / DATABASE_NAME)
-
-    assert [each.binding_id for each in found.bindings] == ["one"]
-    assert found.configs == configs
 
 
 def test_what_is_no_store_is_told(tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ import pytest
 
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import schema
-from testkit.stores import create_tables
+from doorkeeper.storage.files import DATABASE_NAME
+from testkit.stores import create_tables, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -23,8 +25,21 @@ def connection() -> Iterator[apsw.Connection]:
 
 def test_what_is_not_in_meta_is_damage(connection: apsw.Connection) -> None:
     """A store without a value that every store has is refused."""
-    schema.set_meta(connection, "schema_version", 7)
-
-    assert schema.version(connection) == 7
     with pytest.raises(StorageError, match="damaged: it has no cluster_id"):
         schema.meta(connection, "cluster_id")
+
+
+def test_a_store_of_another_version_is_refused_untouched(data_dir: Path) -> None:
+    """The error says which version was found and which can be read."""
+    open_store(data_dir).close()
+    connection = apsw.Connection(str(data_dir / DATABASE_NAME))
+    connection.execute("UPDATE meta SET value = 2 WHERE key = 'schema_version'")
+    connection.close()
+    before = (data_dir / DATABASE_NAME).read_bytes()
+
+    with pytest.raises(StorageError) as raised:
+        open_store(data_dir)
+
+    assert f"{data_dir / DATABASE_NAME}: the store has schema version 2" in str(raised.value)
+    assert "reads schema version 1" in str(raised.value)
+    assert (data_dir / DATABASE_NAME).read_bytes() == before

@@ -71,7 +71,7 @@ from doorkeeper.cli.acls.tasks import (
 )
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.inspection import Examined, inspects
-from doorkeeper.cli.options import deprecated_option, output_option
+from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 from doorkeeper.kinds.features import LEVELS, NEWEST, OLDEST, has_networks
 from doorkeeper.repositories.addresses import Address, AddressKind
@@ -153,14 +153,11 @@ class AclState(NamedTuple):
 
 def state_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a location and a policy; ``take_state`` reads them."""
-    old = deprecated_option(
-        "--file", "ADDRESS, as in doorkeeper acls lint acls.yaml", "acl_file", shell_complete=files
-    )
     location = location_options(
         config_help="Shorthand for the address config:FILE, a server.properties. Beside the address"
         " of a file or a live cluster: the source of super.users and the like."
     )
-    return location(policy_options(release_option(old(at_option(command)))))
+    return location(policy_options(release_option(at_option(command))))
 
 
 def take_state(
@@ -172,12 +169,6 @@ def take_state(
     """
     super_users, allow_everyone = options.pop("super_users"), options.pop("allow_everyone")
     release: str | None = options.pop("release")
-    # The old spelling of an ADDRESS, whose value is always the name of a file.
-    file: str | None = options.pop("acl_file")
-    if file is not None:
-        if options["address"] is not None:
-            raise click.UsageError("--file and ADDRESS both name ACLs; give one of them")
-        options["address"] = Address(AddressKind.FILE, file)
     location = take_location(options, has_policy=True)
     try:
         configured = location.configured_policy()

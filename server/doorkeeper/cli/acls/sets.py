@@ -59,7 +59,7 @@ from doorkeeper.cli.acls.rules import read_rules
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
-from doorkeeper.cli.options import PROPERTIES_FILE, deprecated_option, utf8
+from doorkeeper.cli.options import PROPERTIES_FILE, utf8
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.entities.plan import NO_ENTITIES
 from doorkeeper.repositories.addresses import Address, AddressKind
@@ -519,7 +519,6 @@ Examples:
     is_flag=True,
     help="Apply a plan that was made for another address.",
 )
-@deprecated_option("--other-place", "--other-address", is_flag=True)
 @click.option(
     "--if-revision",
     "if_revision",
@@ -541,7 +540,6 @@ def apply(
     *,
     is_plan: bool,
     other_address: bool,
-    other_place: bool,
     if_revision: int | None,
     dry_run: bool,
     yes: bool,
@@ -560,7 +558,6 @@ def apply(
     refuse_file(location.address)
     selects = None
     if is_plan:
-        is_anywhere = other_address or other_place
         if whole or selector != EVERYTHING:
             raise click.UsageError(
                 "--plan excludes --own-... and --whole: a plan names the ACLs that it changes"
@@ -571,7 +568,7 @@ def apply(
             )
         if len(wanted) > 1:
             raise click.UsageError("--plan takes the file of one plan")
-        saved = _load_plan(wanted[0], None if is_anywhere else location.canonical())
+        saved = _load_plan(wanted[0], None if other_address else location.canonical())
         make_plan = partial(rest_of, saved.plan)
         planner = planner_of_rest(saved.entities, removals_max)
         if if_revision == _PLANS_REVISION:

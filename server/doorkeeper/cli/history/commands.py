@@ -406,17 +406,12 @@ def verify(
         return await verify_chain(portable, [*recorded, *recorded_in])
 
     found = read_history(store, read)
-    nothing = "the log has no revision"
-    if found.unchained:
-        nothing = f"none of the {found.unchained} revisions has a hash: earlier versions wrote them"
-    examined = Examined(found.examined, f"{store}: nothing was verified: {nothing}")
+    examined = Examined(found.examined, f"{store}: nothing was verified: the log has no revision")
     if output == "json":
         show_json(found.record() | examined.record())
     elif examined.number and not found.findings:
         what = f"revisions {found.first} to {found.last}"
         lines = [paint(f"{what}: as they were written", "green")]
-        if found.unchained:
-            lines.append(f"note: {found.unchained} of earlier versions have no hash")
         if found.pruned:
             lines.append(f"note: {found.pruned} recorded hashes are of revisions that were pruned")
         if found.hash:

@@ -1,7 +1,7 @@
-"""``doorkeeper store``: create, accept, back up, restore, migrate, check and copy stores.
+"""``doorkeeper store``: create, accept, back up, restore, check and copy stores.
 
 ``create``, ``backup``, ``restore`` and ``accept`` work on the store of a configuration.
-``migrate``, ``check`` and ``copy`` take the address of any store.
+``check`` and ``copy`` take the address of any store.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from doorkeeper.config.errors import ConfigError
 from doorkeeper.construction.stores import identity_file_of
 from doorkeeper.offline import store_moves
 from doorkeeper.offline.stores import Place, place_of, settings_at
-from doorkeeper.repositories.addresses import STORES, Address, AddressKind
+from doorkeeper.repositories.addresses import STORES, Address
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.backup import backup as back_up
 from doorkeeper.storage.backup import restore as put_back
@@ -75,12 +75,7 @@ def _store_address(text: str) -> Address:
     found = address(text)
     if found.is_store:
         return found
-    if found.kind is not AddressKind.FILE or found.is_stdin:
-        raise click.BadParameter(f"found {text!r}; the address of a store is {STORES}")
-    kind = AddressKind.CONFIG if Path(text).is_file() else AddressKind.STORE
-    found = Address(kind, text)
-    say(f"the address {text} is deprecated and ends with the next release; use {found}")
-    return found
+    raise click.BadParameter(f"found {text!r}; the address of a store is {STORES}")
 
 
 def _store_option(
@@ -128,7 +123,7 @@ Examples:
 """,
 )
 def command() -> None:
-    """Create, back up, restore, migrate, check and copy stores; choose Kafka's release."""
+    """Create, back up, restore, check and copy stores; choose Kafka's release."""
 
 
 command.add_command(release)
@@ -256,53 +251,6 @@ def accept(file: Path | None, data_dir: Path | None) -> None:
     settings = _settings(file, data_dir)
     accepted = _run(lambda: store_moves.accept(settings, now_ms=_now_ms))
     click.echo(f"{_store_name(settings)}: accepted: {accepted}")
-
-
-@command.command(
-    epilog=f"""
-\b
-Nodes of the previous version keep working with a migrated shared store. When all nodes have this
-version, --finish removes the parts that only the previous one needs. A server migrates its embedded
-store when it starts; a copy of the older store stays beside it.
-{_ADDRESSES}
-\b
-Exit statuses: 0 done, or nothing to do; 1 failed, with the reason on stderr; 2 wrong usage.
-
-\b
-Examples:
-  doorkeeper store migrate --config /etc/doorkeeper/server.properties --dry-run
-  doorkeeper store migrate --store postgresql://owner@db1/acls
-"""
-)
-@config_option
-@_any_store
-@click.option("--dry-run", is_flag=True, help="Print the SQL and change nothing.")
-@click.option("--finish", is_flag=True, help="Remove the parts for the previous version.")
-def migrate(file: Path | None, store: Address | None, *, dry_run: bool, finish: bool) -> None:
-    """Create the tables of a store, or migrate them to this version."""
-    if dry_run and finish:
-        raise click.UsageError("--finish excludes --dry-run")
-    settings = _settings_of_store(file, store)
-    place = place_of(settings)
-    # Not a part of the migration: nodes of the previous version may still be running.
-    if finish:
-        done_now = _run(lambda: store_moves.finish(place))
-        what = "removed" if done_now else "nothing to do"
-        click.echo(f"{place.display_name}: the parts for the previous version: {what}")
-        return
-    done = _run(lambda: store_moves.migrate(settings, now_ms=_now_ms, dry_run=dry_run))
-    if done.before == done.after:
-        click.echo(f"{place.display_name}: schema version {done.after}: nothing to do")
-        return
-    if dry_run:
-        # Only the SQL is on stdout, so that it can be piped into psql.
-        click.echo(done.statements, nl=False)
-    what = "would be created" if dry_run else "created"
-    if done.before:
-        what = (
-            f"would be migrated from {done.before}" if dry_run else f"migrated from {done.before}"
-        )
-    click.echo(f"{place.display_name}: schema version {done.after}: {what}", err=dry_run)
 
 
 @command.command(

@@ -103,12 +103,6 @@ async def live_ids(connection: asyncpg.Connection) -> list[int]:
     return [row["node_id"] for row in await connection.fetch(_LIVE)]
 
 
-async def live_before(connection: asyncpg.Connection, version: int) -> list[int]:
-    """Return the ids of live nodes with an older schema version than ``version``."""
-    rows = await connection.fetch(_LIVE)
-    return [node_id for node_id, text in rows if json.loads(text).get("schema", 1) < version]
-
-
 async def leave(connection: asyncpg.Connection, node_id: int, run: UUID) -> None:
     await connection.execute(_LEAVE, node_id, run)
     await connection.execute(_RING)

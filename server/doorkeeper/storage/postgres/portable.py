@@ -21,7 +21,7 @@ from doorkeeper.storage.portable import (
     Position,
     Row,
 )
-from doorkeeper.storage.postgres import digest, membership, migrating, schema
+from doorkeeper.storage.postgres import creating, digest, membership, schema
 from doorkeeper.storage.postgres.rows import head
 from doorkeeper.storage.postgres.schema import check_usable, identity, schema_state, set_meta
 
@@ -118,10 +118,10 @@ async def reading(
 
     """
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        state = await schema_state(connection)
-        if state is None:
-            raise StorageError(f"{name}: there is no store in this database")
         try:
+            state = await schema_state(connection)
+            if state is None:
+                raise StorageError("there is no store in this database")  # noqa: TRY301 - named below
             check_usable(state)
         except StorageError as error:
             raise StorageError(f"{name}: {error}") from error
@@ -154,7 +154,7 @@ async def write(
 
     """
     async with connection.transaction():
-        await migrating.migrate(connection, os.urandom)
+        await creating.prepare(connection, os.urandom)
         # Until the end of the transaction no process can become a node, and no node can write.
         await connection.execute("LOCK TABLE doorkeeper.node IN SHARE ROW EXCLUSIVE MODE")
         await connection.execute("LOCK TABLE doorkeeper.head IN EXCLUSIVE MODE")

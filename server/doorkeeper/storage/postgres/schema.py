@@ -9,19 +9,20 @@ the lock. The layout is the same for all kinds: a new kind needs no migration.
         it: ``SELECT ... FOR UPDATE``
  log    one row for each set or deleted row of a revision. ``batch`` is the random id of its
         commit, by which a writer recognises a commit whose response was lost. Times are
-        the database's. A deletion has the previous value; null where version 1 did not
-        keep it
+        the database's. A deletion has the previous value. The first row of a revision has
+        its hash, see ``storage.rows``: the trigger ``chain`` writes it
  item   the rows of all kinds at the head; those that a store is created with are of revision 0,
         and not in the log
  node   one row for each registered node: see ``membership``
- base   the rows of all kinds, without secrets, after the revision ``base_revision``: see
-        ``history``
+ base   the rows of all kinds, without secrets, after the revision ``base_revision``, see
+        ``storage.base``: the trigger ``fold`` folds what is pruned from the log into it
  meta   cluster_id, store_id, salt_key, schema_version, min_reader, min_writer, created_by; and of
         the base: base_revision, base_hash, base_ms
 
-Two successive versions of Doorkeeper can share one schema. A migration first adds only what the
-newer version needs (*expand*). ``store migrate --finish`` removes what only the older one needs,
-and raises ``min_reader`` and ``min_writer`` (*contract*).
+Nodes of two versions of Doorkeeper can share one schema: a later version first adds only what it
+needs, and raises ``schema_version``. When it removes or changes what earlier ones need, it raises
+``min_reader`` and ``min_writer``, the least schema versions that a reader and a writer must know.
+So the duties of all nodes are those of triggers, and all statements name their columns.
 """
 
 from __future__ import annotations
@@ -43,12 +44,10 @@ CHANNEL: Final = "doorkeeper"
 ENCODING: Final = "UTF8"
 """Other encodings cannot store all names that clients may choose."""
 
-VERSION: Final = 4
+VERSION: Final = 1
 
-OLDEST_USER: Final = 2
-"""The schema version of the oldest nodes that can use tables of ``VERSION``."""
-
-BASE: Final = """
+# A hash instead of a btree: a key may be longer than the entries of a btree allow.
+TABLES: Final = """
 CREATE TABLE doorkeeper.meta (
     key   text PRIMARY KEY,
     value text NOT NULL
@@ -56,9 +55,10 @@ CREATE TABLE doorkeeper.meta (
 
 CREATE TABLE doorkeeper.head (
     one      boolean PRIMARY KEY DEFAULT true CHECK (one),
-    revision bigint  NOT NULL
+    revision bigint  NOT NULL,
+    digest   numeric NOT NULL
 );
-INSERT INTO doorkeeper.head (revision) VALUES (0);
+INSERT INTO doorkeeper.head (revision, digest) VALUES (0, 0);
 
 CREATE TABLE doorkeeper.node (
     node_id    integer     PRIMARY KEY,
@@ -70,11 +70,10 @@ CREATE TABLE doorkeeper.node (
 );
 
 INSERT INTO doorkeeper.meta VALUES
-    ('schema_version', '2'), ('min_reader', '2'), ('min_writer', '2');
-"""
+    ('schema_version', '1'), ('min_reader', '1'), ('min_writer', '1'),
+    ('base_revision', '0'), ('base_hash', ''),
+    ('base_ms', (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text);
 
-# A hash instead of a btree: a key may be longer than the entries of a btree allow.
-ITEMS_AND_LOG: Final = """
 CREATE TABLE doorkeeper.item (
     kind     text COLLATE "C" NOT NULL,
     key      text COLLATE "C" NOT NULL,
@@ -98,114 +97,22 @@ CREATE TABLE doorkeeper.log (
     author_host      text             NOT NULL,
     author_listener  text             NOT NULL,
     author_client_id text             NOT NULL,
+    author_software  text             NOT NULL DEFAULT '',
+    author_correlation_id integer,
+    hash             text,
     node_id          integer,
     batch            uuid,
     PRIMARY KEY (revision, item)
 );
+
+CREATE TABLE doorkeeper.base (
+    kind     text COLLATE "C" NOT NULL,
+    key      text COLLATE "C" NOT NULL,
+    value    text             NOT NULL,
+    revision bigint           NOT NULL,
+    EXCLUDE USING hash ((kind || ' ' || key) WITH =)
+);
 """
-
-# A session plans the statements of a trigger once, for the number of rows of its first call:
-# nested loops are acceptable for every number. Disabled plan types count as very expensive, and
-# expensive statements would be compiled, so JIT is off too.
-_CARRY: Final = """
-CREATE OR REPLACE FUNCTION doorkeeper.carry() RETURNS trigger LANGUAGE plpgsql
-SET search_path = pg_catalog
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
-AS $$
-DECLARE
-    oldest  bigint;
-    newest  bigint;
-    number  bigint;
-    secrets boolean;
-    missing bigint;
-    gone    numeric;
-    added   numeric;
-BEGIN
-    SELECT min(revision), max(revision), count(DISTINCT revision), bool_or(secret IS NOT NULL)
-    INTO oldest, newest, number, secrets
-    FROM written;
-    IF oldest IS NULL THEN
-        RETURN NULL;
-    END IF;
-
-    PERFORM FROM doorkeeper.head WHERE revision = oldest - 1 FOR UPDATE;
-    IF NOT FOUND OR number <> newest - oldest + 1 THEN
-        RAISE EXCEPTION 'revisions % to % leave a gap', oldest, newest
-        USING ERRCODE = 'integrity_constraint_violation';
-    END IF;
-
-    WITH earliest AS MATERIALIZED (
-        SELECT DISTINCT ON (kind, key) kind || ' ' || key AS name, deleted
-        FROM written ORDER BY kind, key, revision, item
-    ), removed AS (
-        DELETE FROM doorkeeper.item USING earliest
-        WHERE item.kind || ' ' || item.key = earliest.name
-        RETURNING earliest.deleted, {row_hash} AS hash
-    )
-    SELECT (SELECT count(*) FROM earliest WHERE deleted)
-           - (SELECT count(*) FROM removed WHERE deleted),
-           (SELECT {sum} FROM removed)
-    INTO missing, gone;
-    IF missing <> 0 THEN
-        RAISE EXCEPTION 'a row to delete is not in the store'
-        USING ERRCODE = 'integrity_constraint_violation';
-    END IF;
-
-    WITH inserted AS (
-        INSERT INTO doorkeeper.item (kind, key, value, secret, revision)
-        SELECT kind, key, value, secret, revision FROM (
-            SELECT DISTINCT ON (kind, key) * FROM written
-            ORDER BY kind, key, revision DESC, item DESC
-        ) AS latest WHERE NOT deleted
-        RETURNING {row_hash} AS hash
-    )
-    SELECT {sum} INTO added FROM inserted;
-
-    UPDATE doorkeeper.head SET revision = newest{set_digest};
-
-    IF secrets THEN
-        UPDATE doorkeeper.log SET secret = NULL
-        WHERE revision BETWEEN oldest AND newest AND secret IS NOT NULL;
-    END IF;
-
-    PERFORM pg_notify('doorkeeper', newest::text);
-    RETURN NULL;
-END
-$$;
-"""
-
-
-ROW_HASH: Final = "doorkeeper.row_hash(item.kind, item.key, item.value, item.secret)"
-SUM_OF_HASHES: Final = f"""coalesce(
-        sum(('x' || left(hash, 16))::bit(64)::bigint) * {1 << 60}::numeric
-        + sum(('x' || substr(hash, 17, 15))::bit(60)::bigint), 0)"""
-"""The sum of the first 124 bits of the hashes of rows; the first 64 are signed."""
-
-
-def carry(*, digest: bool) -> str:
-    """Return the function of the trigger; schema version 4 added the digest."""
-    texts = {
-        "{row_hash}": ROW_HASH if digest else "0",
-        "{sum}": SUM_OF_HASHES if digest else "0",
-        "{set_digest}": ", digest = doorkeeper.modulo(digest + added - gone)" if digest else "",
-    }
-    function = _CARRY
-    for name, text in texts.items():
-        function = function.replace(name, text)
-    return function
-
-
-TRIGGER: Final = (
-    carry(digest=False)
-    + """
-CREATE TRIGGER carry AFTER INSERT ON doorkeeper.log
-REFERENCING NEW TABLE AS written
-FOR EACH STATEMENT EXECUTE FUNCTION doorkeeper.carry();
-"""
-)
-
-TABLES_2: Final = BASE + ITEMS_AND_LOG + TRIGGER
-"""A new store of schema version 2, without its identity; see ``migrating.STEPS``."""
 
 # Not to_regclass: it may use a cached answer from before the creation.
 _HAS_META: Final = (
@@ -244,23 +151,18 @@ async def schema_state(connection: asyncpg.Connection) -> SchemaState | None:
         raise StorageError(f"the store is damaged: meta has no {error}") from error
 
 
-def check_usable(state: SchemaState, *, version: int = VERSION) -> None:
+def check_usable(state: SchemaState) -> None:
     """Reject a schema that this code cannot read and write.
 
     Raises:
-        StorageError: it must be migrated first, or is from a version that is too new.
+        StorageError: a later version has removed what this one needs.
 
     """
-    if state.version < version:
-        raise StorageError(
-            f"the store has schema version {state.version}; Doorkeeper {__version__} needs"
-            f" {version}: run doorkeeper store migrate"
-        )
-    if max(state.min_reader, state.min_writer) > version:
+    needed = max(state.min_reader, state.min_writer)
+    if needed > VERSION:
         raise StorageError(
             f"the store has schema version {state.version}, which asks for a Doorkeeper of schema"
-            f" version {max(state.min_reader, state.min_writer)} or later; {__version__} knows"
-            f" {version}"
+            f" version {needed} or later; {__version__} knows {VERSION}"
         )
 
 

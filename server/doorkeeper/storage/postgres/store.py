@@ -46,13 +46,13 @@ from doorkeeper.storage.identity import (
 )
 from doorkeeper.storage.postgres import digest, rows
 from doorkeeper.storage.postgres.connection_loss import LOST, close_connection
+from doorkeeper.storage.postgres.creating import prepare
 from doorkeeper.storage.postgres.health import FOLLOWER, WRITER, BackOff, Health, reason
-from doorkeeper.storage.postgres.migrating import prepare
 from doorkeeper.storage.postgres.named_leases import NamedLeases, SessionLease
 from doorkeeper.storage.postgres.schema import (
     CHANNEL,
-    VERSION,
     check_identity,
+    check_usable,
     identity,
     schema_state,
 )
@@ -195,10 +195,11 @@ class PostgresStore(Store):
             state = await schema_state(connection)
             if state is None:
                 check_expected_store(identity_file, name, expected, None)
-            elif state.version == VERSION:
-                here = await identity(connection), await rows.head(connection)
-                found = ExpectedStore(*here[0][:2], here[1])
-                check_expected_store(identity_file, name, expected, found)
+                return
+            check_usable(state)
+            here = await identity(connection), await rows.head(connection)
+            found = ExpectedStore(*here[0][:2], here[1])
+            check_expected_store(identity_file, name, expected, found)
 
         try:
             connection = await connect(check)

@@ -1,4 +1,4 @@
-"""``doorkeeper store migrate``, ``check`` and ``copy``, as they are typed."""
+"""``doorkeeper store check`` and ``copy``, as they are typed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.storage.files import DATABASE_NAME
-from testkit.old_stores import create_old_store
 from testkit.portables import fill_fully
 
 if TYPE_CHECKING:
@@ -63,20 +62,6 @@ def test_copy_says_what_it_did(tmp_path: Path) -> None:
     assert refused.stderr.count("\n") == 1
     assert again.exit_code == 0
     assert "the previous one is" in again.output
-
-
-def test_migrate_says_what_it_did(tmp_path: Path) -> None:
-    """Made, migrated, nothing to do; a dry run tells it on stderr, besides the SQL."""
-    old, new = tmp_path / "old", tmp_path / "new"
-    create_old_store(old, 2)
-
-    dry = run("migrate", "--store", f"store:{old}", "--dry-run")
-    assert (dry.exit_code, dry.stdout) == (0, "")
-    assert "would be migrated from 2" in dry.stderr
-    assert "migrated from 2" in run("migrate", "--store", f"store:{old}").stdout
-    assert "nothing to do" in run("migrate", "--store", f"store:{old}").stdout
-    assert "would be created" in run("migrate", "--store", f"store:{new}", "--dry-run").stderr
-    assert "schema version 6: created" in run("migrate", "--store", f"store:{new}").stdout
 
 
 def test_the_store_may_come_from_the_configuration(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from doorkeeper.kinds.declared import ACL
 from doorkeeper.state.store import LogEntry
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import acl_sets, change_log
-from testkit.old_stores import create_old_store
 from testkit.stores import create_tables, write_entries
 
 if TYPE_CHECKING:
@@ -84,14 +83,6 @@ def test_a_log_with_a_gap_is_refused(store: Path) -> None:
 
     with pytest.raises(Unreadable, match=r"3 of the revisions 3 to 6 .* doorkeeper history verify"):
         change_log.read(store)
-
-
-def test_an_older_store_is_refused(tmp_path: Path) -> None:
-    """The text says what converts it."""
-    create_old_store(tmp_path, 3)
-
-    with pytest.raises(Unreadable, match="doorkeeper store migrate"):
-        change_log.read(tmp_path / change_log.STORE_NAME)
 
 
 def test_a_database_of_others(tmp_path: Path) -> None:

@@ -199,16 +199,6 @@ def test_a_folder_with_any_name(tmp_path: Path) -> None:
             Tables(tmp_path / name)
 
 
-def test_tables_of_an_earlier_release(tmp_path: Path) -> None:
-    """They are not taken for none: the command that converts them is named."""
-    earlier = tmp_path / places.EARLIER
-    earlier.parent.mkdir(parents=True)
-    earlier.touch()
-
-    with pytest.raises(Unreadable, match=f"doorkeeper-pipeline migrate --out {tmp_path}"):
-        Tables(tmp_path)
-
-
 def test_a_log_of_versions_that_is_damaged(tmp_path: Path) -> None:
     """It is told with the table."""
     changed(tmp_path, 1, "User:a")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,7 @@ from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL
 from doorkeeper.state.store import StateDiffers
 from doorkeeper.storage.postgres import digest
-from doorkeeper.storage.postgres.migrating import migrate
 from doorkeeper.storage.postgres.portable import reading
-from doorkeeper.storage.postgres.schema import carry
 from testkit.acl import READ, allow, topic
 from testkit.shared_stores import read_state, write
 from testkit.sharing import comes, node
@@ -44,12 +41,6 @@ DIFFERENCES = {
     "a secret changed": "UPDATE doorkeeper.item SET secret = '[]' WHERE kind = 'credential'",
 }
 
-WITHOUT = """
-DROP FUNCTION doorkeeper.digest; DROP FUNCTION doorkeeper.row_hash;
-DROP FUNCTION doorkeeper.modulo; ALTER TABLE doorkeeper.head DROP COLUMN digest;
-UPDATE doorkeeper.meta SET value = '3' WHERE key = 'schema_version';
-"""
-
 
 @pytest.mark.parametrize("case", DIFFERENCES)
 async def test_rows_that_were_changed_past_the_log_are_not_served(
@@ -67,30 +58,6 @@ async def test_rows_that_were_changed_past_the_log_are_not_served(
 
     await write(connection, adding(10))
     assert await digest.finding(connection) is None
-
-
-@pytest.mark.parametrize("changes", [(), CHANGES])
-@pytest.mark.parametrize("case", [None, "an ACL planted", "an earlier value"])
-async def test_a_store_of_version_3_gets_a_digest(
-    connection: asyncpg.Connection, changes: tuple[object, ...], case: str | None
-) -> None:
-    """If its rows are those of its log; otherwise it is not served."""
-    await connection.execute(WITHOUT + carry(digest=False))
-    if changes:
-        await write(connection, *CHANGES)
-    if case and changes:
-        await connection.execute(DIFFERENCES[case])
-
-    await migrate(connection, os.urandom)
-
-    if not (case and changes):
-        await write(connection, adding(10))
-        await read_state(connection)
-        return
-    with pytest.raises(StateDiffers, match="revision 5 has no digest"):
-        await read_state(connection)
-    await digest.write_anew(connection)
-    await read_state(connection)
 
 
 async def test_every_commit_keeps_the_digest(connection: asyncpg.Connection) -> None:

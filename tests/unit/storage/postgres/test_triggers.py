@@ -1,26 +1,23 @@
-"""The hash chain and the base of a shared store, which triggers keep for nodes of two versions."""
+"""The hash chain and the base of a shared store, which triggers keep."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import asyncpg
 import pytest
 
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import TOPIC
-from doorkeeper.storage.portable import BASE, LOG, Base
-from doorkeeper.storage.postgres import rows, schema
-from doorkeeper.storage.postgres.migrating import migrate, sql_between
+from doorkeeper.storage.portable import BASE, LOG
+from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.portable import reading
-from doorkeeper.storage.postgres.schema import VERSION
 from doorkeeper.storage.rows import revision_hash
 from testkit.portables import CHANGES, Held
 from testkit.shared_stores import write
 from testkit.stores import adding, removing, topic
 
 if TYPE_CHECKING:
-    from testkit.postgres import Database
+    import asyncpg
 
 pytestmark = pytest.mark.interop
 
@@ -80,34 +77,3 @@ async def test_pruning_folds_the_log_into_the_base(connection: asyncpg.Connectio
             assert replay(store, revision) == replay(whole, revision)
         assert store.kept.base.revision == first - 1
         assert_chained(store, store.kept.base.hash)
-
-
-@pytest.mark.parametrize("lost", ["nothing", "pruned"])
-async def test_a_store_of_version_2_is_exact_from_a_revision(database: Database, lost: str) -> None:
-    """From the first one if its log has everything, else from the newest at the migration."""
-    connection = await asyncpg.connect(database.url())
-    await connection.execute("CREATE SCHEMA doorkeeper;" + schema.TABLES_2)
-    await schema.set_meta(connection, "cluster_id", "c")
-    await schema.set_meta(connection, "salt_key", "ab")
-    await connection.execute(
-        "INSERT INTO doorkeeper.item VALUES ('feature', 'initial', '[1]', NULL, 0);"
-        "INSERT INTO doorkeeper.log (revision, item, kind, key, value, deleted, time_ms,"
-        " author_principal, author_host, author_listener, author_client_id) VALUES"
-        " (1, 0, 'topic', 't', '[1]', false, 5, '', '', '', ''),"
-        " (2, 0, 'topic', 't', '[1]', true, 6, '', '', '', '')"
-    )
-    if lost == "pruned":
-        await connection.execute("DELETE FROM doorkeeper.log WHERE revision = 1")
-
-    done = await migrate(connection, bytes)
-    await write(connection, adding(1))
-
-    assert done.statements == sql_between(2, VERSION)
-    store = await held(connection)
-    if lost == "nothing":
-        assert store.kept.base == Base(0, "", 5)
-    else:
-        assert store.kept.base[:2] == (2, "")
-    assert replay(store, 2) == {("feature", "initial"): "[1]"}
-    assert len(replay(store, 3)) == 2
-    await connection.close()

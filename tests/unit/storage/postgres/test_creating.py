@@ -1,4 +1,4 @@
-"""The schema is made once, and brought to later versions under running nodes."""
+"""The tables are made once, and used beside nodes of a later version."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import TOKEN
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres import rows
-from doorkeeper.storage.postgres.migrating import migrate, plan_migration, prepare
-from doorkeeper.storage.postgres.schema import VERSION, check_usable, meta, schema_state
+from doorkeeper.storage.postgres.creating import prepare
+from doorkeeper.storage.postgres.schema import VERSION, meta
 from testkit.shared_stores import read_state, write
 from testkit.stores import adding, token
 
@@ -28,17 +28,15 @@ NEXT = VERSION + 1
 
 TABLES = ("item", "log", "head", "node", "meta")
 
-STEPS = {
-    NEXT: "".join(
+EXPAND = (
+    "".join(
         f"ALTER TABLE doorkeeper.{table} ADD COLUMN note text NOT NULL DEFAULT '100%';"
         for table in TABLES
-    ),
-    NEXT + 1: (
-        "ALTER TABLE doorkeeper.item DROP COLUMN revision;"
-        f"UPDATE doorkeeper.meta SET value = '{NEXT}' WHERE key IN ('min_reader', 'min_writer');"
-    ),
-}
-"""Two made-up migrations: one that only adds, and one that removes."""
+    )
+    + f"UPDATE doorkeeper.meta SET value = '{NEXT}' WHERE key = 'schema_version'"
+)
+CONTRACT = f"UPDATE doorkeeper.meta SET value = '{NEXT}' WHERE key IN ('min_reader', 'min_writer')"
+"""What a made-up later version adds, and how it refuses nodes of this one."""
 
 
 async def made(database: Database) -> asyncpg.Connection:
@@ -72,24 +70,20 @@ async def test_of_two_at_once_one_waits(database: Database) -> None:
         await each.close()
 
 
-async def test_old_and_new_write_one_schema(database: Database) -> None:
-    """After a migration that only adds, what runs goes on, on connections that were open."""
+async def test_a_later_version_adds_under_running_nodes(database: Database) -> None:
+    """What runs goes on, on connections that were open and on new ones."""
     old = await made(database)
     await write(old, adding(1))
     # Statements are prepared by now; in a transaction, asyncpg cannot prepare one anew.
     await read_state(old)
     async with old.transaction():
         await rows.read_log(old, 0, 100)
-    new = await asyncpg.connect(database.url())
 
-    await migrate(new, os.urandom, version=NEXT, steps=STEPS)
+    database.execute(EXPAND)
     await write(old, adding(2))
+    new = await made(database)
     await write(new, adding(3))
 
-    state = await schema_state(old)
-    assert state is not None
-    check_usable(state, version=VERSION)
-    check_usable(state, version=NEXT)
     async with old.transaction():
         assert len(await rows.read_log(old, 0, 100)) == 3
     for each in (old, new):
@@ -98,41 +92,37 @@ async def test_old_and_new_write_one_schema(database: Database) -> None:
         await each.close()
 
 
-async def test_after_a_contraction_the_old_is_refused(database: Database) -> None:
-    """When what it needs is gone, the older version does not start; the newer one does."""
+async def test_what_a_later_version_has_changed_is_refused(database: Database) -> None:
+    """The error names the schema version that is needed; nothing is written."""
     connection = await made(database)
-    await migrate(connection, os.urandom, version=NEXT + 1, steps=STEPS)
+    await connection.execute(EXPAND)
+    await connection.execute(CONTRACT)
+    before = await meta(connection)
 
-    state = await schema_state(connection)
-
-    assert state is not None
-    check_usable(state, version=NEXT)
     with pytest.raises(StorageError, match=f"asks for a Doorkeeper of schema version {NEXT}"):
-        check_usable(state, version=VERSION)
-    with pytest.raises(StorageError, match="made by a newer Doorkeeper"):
-        await plan_migration(connection)
-    with pytest.raises(StorageError, match="asks for a Doorkeeper"):
         await prepare(connection, os.urandom)
+
+    assert await meta(connection) == before
     await connection.close()
 
 
-async def test_a_migration_that_fails_leaves_nothing(database: Database) -> None:
+async def test_a_creation_that_fails_leaves_nothing(database: Database) -> None:
     """All runs in one transaction."""
-    connection = await made(database)
-    steps = {NEXT: "CREATE TABLE doorkeeper.half (a int); SELECT 1 / 0;"}
+    connection = await asyncpg.connect(database.url())
 
-    with pytest.raises(asyncpg.DivisionByZeroError):
-        await migrate(connection, os.urandom, version=NEXT, steps=steps)
+    with pytest.raises(RuntimeError, match="no entropy"):
+        await prepare(connection, no_bytes)
 
-    state = await schema_state(connection)
-    assert state is not None
-    assert state.version == VERSION
-    assert await connection.fetchval("SELECT to_regclass('doorkeeper.half') IS NULL")
+    assert await connection.fetchval("SELECT to_regnamespace('doorkeeper') IS NULL")
     await connection.close()
+
+
+def no_bytes(_number: int) -> bytes:
+    raise RuntimeError("no entropy")
 
 
 async def test_a_role_needs_no_more_than_its_rights(database: Database) -> None:
-    """Whoever migrates owns the tables; a server's role needs to read and write them only."""
+    """Whoever creates the tables owns them; a server's role needs to read and write them only."""
     owner = await made(database)
     await owner.execute("GRANT USAGE ON SCHEMA doorkeeper TO PUBLIC")
     await owner.execute(
