@@ -15,7 +15,7 @@ import pytest
 
 from testkit.checkout import ROOT
 
-COMMIT: Final = "fb9d3c7"
+COMMIT: Final = "b0373dec"
 """The first commit whose shared store has schema version 1."""
 
 
