@@ -34,10 +34,10 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, Change, edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.creating import create
 from doorkeeper.storage.database import connect

@@ -39,7 +39,7 @@ def checkout(tmp_path: Path) -> Path:
     for name in ("scripts", "requirements"):
         shutil.copytree(ROOT / name, place / name)
     (place / "server" / "doorkeeper").mkdir(parents=True)
-    for name in ("pyproject.toml", "server/doorkeeper/version.py"):
+    for name in ("pyproject.toml", "server/doorkeeper/base/version.py"):
         shutil.copy(ROOT / name, place / name)
     return place
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from doorkeeper.base.version import __version__
 from doorkeeper.cli.sample_files import EXAMPLES
-from doorkeeper.version import __version__
 from testkit.checkout import ROOT, name_of, tracked_files
 
 if TYPE_CHECKING:

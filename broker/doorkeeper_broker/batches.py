@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from google_crc32c import value as crc32c
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 
 LEADER_EPOCH: Final = 0
 NO_PRODUCER: Final = -1

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.handlers import join_group, leave_group
 from doorkeeper_broker.classic_group import ClassicGroup, Join, JoinAnswer, Sync, SyncAnswer
 from doorkeeper_broker.later import Answer

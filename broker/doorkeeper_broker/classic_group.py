@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cluster.model import Group, GroupMember
-from doorkeeper.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_broker.assignors import ASSIGNORS, Partition
 from doorkeeper_broker.consumer_group import (
     JOIN,

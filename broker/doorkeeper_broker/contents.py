@@ -12,7 +12,7 @@ import zlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_broker.batches import HEADER_BYTES, varint
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import DelayedResponse
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.topics.leadership import error_of_leader
 from doorkeeper.topics.placement import Places
 from doorkeeper_wire.messages.fetch import (

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.configs.topic import effective
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers import produce
 from doorkeeper.topics.names import INTERNAL_TOPICS
 from doorkeeper_broker.batches import check_batch, read_batch, with_append_time

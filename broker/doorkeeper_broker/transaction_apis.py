@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs, require_on_cluster
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.groups.plans import METADATA_MAX, Committer, check_committer
 from doorkeeper.groups.table import partition_text
 from doorkeeper.handlers import init_producer_id

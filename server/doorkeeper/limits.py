@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from doorkeeper.value import NOTHING, Field, Value
+from doorkeeper.base.value import NOTHING, Field, Value
 
 UNLIMITED: Final = 2_147_483_647
 """The value of Kafka's keys for no limit."""

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from doorkeeper.acl.model import Principal
 from doorkeeper.authn.contract import Challenge, Failure, Step, Success
-from doorkeeper.authn.credentials import (
+from doorkeeper.authn.scram import ScramMechanism, accounts_of
+from doorkeeper.base.credentials import (
     DIGESTS,
     ITERATIONS_MIN,
     ScramCredential,
     TokenLogin,
     credential_of,
 )
-from doorkeeper.authn.scram import ScramMechanism, accounts_of
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, Unavailable, cannot, jars
 from testkit.plain import NO_SOURCES

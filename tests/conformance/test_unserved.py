@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers.unserved import api_of
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.interpreted import Field, decode

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.authn.contract import AuthenticationContext, Challenge, Failure, Success
-from doorkeeper.authn.credentials import credential_of
 from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.authn.oauth import jwks
 from doorkeeper.authn.oauth.message import InvalidMessage, parse
@@ -22,6 +21,7 @@ from doorkeeper.authn.plain import PlainMechanism
 from doorkeeper.authn.scram import ScramMechanism, accounts_of
 from doorkeeper.authn.scram_messages import Malformed, client_final, client_first
 from doorkeeper.authn.users_file import is_user_name, read
+from doorkeeper.base.credentials import credential_of
 from testkit.fuzzing import fuzz
 from testkit.plain import NO_SOURCES
 from testkit.scram import ScramClient

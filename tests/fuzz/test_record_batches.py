@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from crc32c import crc32c
 
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.testing import DoorkeeperProcess
 from doorkeeper_wire.messages import fetch, list_offsets, produce
 from testkit.batches import batch_bytes

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.authn.distinguished_name import NotDer, name_of, subject_of
 from doorkeeper.authn.gssapi import full_name
 from doorkeeper.authn.java_regex import JavaPattern, PatternError
 from doorkeeper.authn.kerberos_rules import NoShortName, ShortNamer
 from doorkeeper.authn.ssl_rules import NoMatchingRule, SslRules
-from doorkeeper.config import jaas, jaas_file
-from doorkeeper.tls import pem
+from doorkeeper.base import jaas
+from doorkeeper.base.distinguished_name import NotDer, name_of, subject_of
+from doorkeeper.base.tls import pem
+from doorkeeper.config import jaas_file
 from testkit.certificates import crl_pem, world
 from testkit.fuzzing import fuzz
 
@@ -76,7 +77,7 @@ def test_certificates() -> None:
     fuzz(
         certificates,
         [alice.der, authority.der, *names],
-        modules=["doorkeeper.authn.distinguished_name"],
+        modules=["doorkeeper.base.distinguished_name"],
     )
 
 
@@ -110,7 +111,7 @@ def test_stores() -> None:
         crl_pem(world().authority.revoked(world().bob)),
         "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n-----END RSA PRIVATE KEY-----",
     )
-    fuzz(stores, [text.encode() for text in texts], modules=["doorkeeper.tls.pem"])
+    fuzz(stores, [text.encode() for text in texts], modules=["doorkeeper.base.tls.pem"])
 
 
 SEEDS = (
@@ -159,9 +160,9 @@ JAAS_SEEDS = (
     b'A { b sufficient p="${user.home}${/}x${{y}}"; }; "B" { };',
 )
 JAAS_MODULES = (
-    "doorkeeper.config.jaas",
+    "doorkeeper.base.jaas",
     "doorkeeper.config.jaas_file",
-    "doorkeeper.config.jaas_tokens",
+    "doorkeeper.base.jaas_tokens",
 )
 SECRET = "\x01hush\x01"
 

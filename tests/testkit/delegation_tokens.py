@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.api.node import Update
-from doorkeeper.errors import ApiError
+from doorkeeper.base.errors import ApiError
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.tokens.model import SignedToken, Token, hmac_of
 from testkit.nodes import on_the_wire

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.connection.exchange import Closed
 from doorkeeper.connection.large_request import LargeRequest
-from doorkeeper.runtime.slices import run_to_end
 from testkit.edge import answer, frames
 
 if TYPE_CHECKING:

@@ -45,8 +45,8 @@ from testkit.plain import LOGIN as LOGIN  # noqa: PLC0414  for who builds edges 
 if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.api.node import Node, Services
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.response_cache import ResponseCache
-    from doorkeeper.errors import ApiError
     from doorkeeper.metrics.requests import RequestMeter
     from doorkeeper.request_context import AuthorizableRequestContext
 

@@ -36,8 +36,8 @@ from doorkeeper.api.node import (
     Update,
     UpdateOperation,
 )
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.descriptions.rows import AclRows, Description
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.handlers import api_versions, sasl_authenticate, sasl_handshake
 from doorkeeper.state.state import EMPTY
 from doorkeeper_wire.errors import Malformed

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.acl.filters import matches
 from doorkeeper.acl.live_changes import LiveCluster, RemovalLimits
 from doorkeeper.acl.plan import Selector, SelectorUnion
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.clusters import synchronization
 from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits, Mode
 from doorkeeper.clusters.descriptions import Descriptions
 from doorkeeper.clusters.remote import ClusterError, SentBatch
 from doorkeeper.clusters.synchronization import ClusterSynchronization
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import SERVER, Committed, edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.state import EMPTY, apply
 from testkit.descriptions import answer
 

@@ -11,8 +11,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.acl.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
+from doorkeeper.base.errors import ApiError
 from doorkeeper.cluster.model import Broker, Group, GroupMember, Topic
-from doorkeeper.errors import ApiError
 from doorkeeper.handlers import registry
 from doorkeeper.policies.guard import Policies
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext

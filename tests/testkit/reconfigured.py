@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
-    from doorkeeper.errors import ApiError
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.state.store import Store
 
 SET, DELETE = 0, 1

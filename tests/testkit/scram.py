@@ -7,7 +7,7 @@ import hmac
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.authn.credentials import DIGESTS, ScramCredential, credential_of
+from doorkeeper.base.credentials import DIGESTS, ScramCredential, credential_of
 from doorkeeper_wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.config.errors import ConfigError
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.config.loading import Loaded, load
 
 if TYPE_CHECKING:

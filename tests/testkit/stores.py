@@ -20,10 +20,10 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import ACL, StoredConfig, StoredCredential, StoredToken, StoredTopic
-from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage import digest, schema
 from doorkeeper.storage.files import DATABASE_NAME

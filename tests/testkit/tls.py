@@ -7,10 +7,10 @@ import ssl
 from typing import TYPE_CHECKING
 
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
+from doorkeeper.base.tls.settings import TlsSettings
+from doorkeeper.base.tls.sources import files_of
 from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
 from doorkeeper.tls.context import build_context
-from doorkeeper.tls.settings import TlsSettings
-from doorkeeper.tls.sources import files_of
 from testkit.certificates import world
 from testkit.edge import Client, Edge
 

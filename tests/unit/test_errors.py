@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 
 
 @pytest.mark.parametrize("code", [ErrorCode.NONE, 0, 4711, None, "POLICY_VIOLATION"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.value import Field, Value, hidden
+from doorkeeper.base.value import Field, Value, hidden
 
 
 class Login(Value):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from doorkeeper.base.key import Applies, Scope
 from doorkeeper.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
-from doorkeeper.config.key import Applies, Scope
 from doorkeeper.config.keys import KEYS
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.config.key import Key
+    from doorkeeper.base.key import Key
 
 PAGE = ROOT / "docs" / "reference" / "configuration.md"
 

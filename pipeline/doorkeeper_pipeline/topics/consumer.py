@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.topics import PartitionOffsets, TopicReader
-from doorkeeper.config.errors import ConfigError
-from doorkeeper.errors import ErrorCode
 from doorkeeper_pipeline.errors import PipelineError, Unavailable, Unreadable
 from doorkeeper_pipeline.topics.batches import Record, read_records
 from doorkeeper_pipeline.topics.ranges import RecordRange, log_id

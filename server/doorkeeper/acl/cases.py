@@ -17,7 +17,7 @@ from doorkeeper.acl.explanation import ANY_HOST
 from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL
 from doorkeeper.acl.partition import extent_of, host_classes, name_examples
 from doorkeeper.acl.regions import covering_patterns, single
-from doorkeeper.runtime.garbage_collection import collection_paused
+from doorkeeper.base.garbage_collection import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -36,7 +36,7 @@ from doorkeeper.acl.operations import (
     entries_of,
     full_mask,
 )
-from doorkeeper.value import Value
+from doorkeeper.base.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

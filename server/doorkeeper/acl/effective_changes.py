@@ -29,7 +29,7 @@ from doorkeeper.acl.partition import (
     outermost,
 )
 from doorkeeper.acl.regions import ALL_NAMES, CLUSTER, WILD, Extent, single
-from doorkeeper.runtime.garbage_collection import collection_paused
+from doorkeeper.base.garbage_collection import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

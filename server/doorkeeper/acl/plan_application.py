@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.live_changes import Held
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
-    from doorkeeper.errors import ApiError
+    from doorkeeper.base.errors import ApiError
 
 BATCH: Final = 1000
 """How many items one request has; a broker takes 10,000."""

@@ -29,7 +29,7 @@ from doorkeeper.acl.model import (
     SortedBindings,
 )
 from doorkeeper.acl.operations import entries_of
-from doorkeeper.runtime.slices import SLICE_ITEMS, sort_in_slices
+from doorkeeper.base.slices import SLICE_ITEMS, sort_in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBindingFilter, ResourcePatternFilter
     from doorkeeper.acl.names import Names
     from doorkeeper.acl.snapshot import Group, Snapshot
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
 
     Source = tuple[ResourceType, PatternType, str | None, str | None]
     """Bindings that are visited together: of one type, one name or all, one principal or all."""

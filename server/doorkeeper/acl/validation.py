@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import AclOperation, AclPermissionType, PatternType, ResourceType
 from doorkeeper.acl.networks import InvalidNetwork, parse_network
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     from doorkeeper.acl.model import (

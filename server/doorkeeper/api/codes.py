@@ -29,7 +29,7 @@ from doorkeeper.acl.model import (
     ResourceType,
     SortedBindings,
 )
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsMatchingAcl
 from doorkeeper_wire.messages.describe_acls import AclDescription, DescribeAclsResource

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.errors import answer_of
+from doorkeeper.base.errors import answer_of
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome, Response

@@ -26,8 +26,8 @@ from doorkeeper.acl.model import (
 from doorkeeper.acl.operations import full_mask
 from doorkeeper.api.operations import REQUIRED
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
-from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.runtime.slices import counts, free
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import counts, free
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

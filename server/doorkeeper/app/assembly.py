@@ -31,6 +31,7 @@ from doorkeeper.authn.provider import Sources
 from doorkeeper.authorizer.awaitables import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
+from doorkeeper.base.version import __version__
 from doorkeeper.config.loading import with_stored_values
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.response_cache import ResponseCache
@@ -64,16 +65,15 @@ from doorkeeper.policies.guard import Policies
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.updates.tokens import DelegationTokens
-from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from doorkeeper.app.operations_port import OperationsPort
     from doorkeeper.audit.audit_log import AuditLog
-    from doorkeeper.authn.credentials import ScramCredential
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import Authorizer
+    from doorkeeper.base.credentials import ScramCredential
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
     from doorkeeper.connection.exchange import Version

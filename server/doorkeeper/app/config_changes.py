@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.config.dynamic_values import DynamicValues
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import resolve
 from doorkeeper.config.naming import LISTENER_PREFIX
 from doorkeeper.configs.broker import alter_values, check_replicas
 from doorkeeper.construction.errors import StartError
-from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG, StoredConfig
 from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType

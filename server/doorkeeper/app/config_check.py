@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.authn.credentials import ITERATIONS_MIN
 from doorkeeper.authn.provider import Sources
-from doorkeeper.config.errors import ConfigError
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.credentials import ITERATIONS_MIN
 from doorkeeper.config.loading import STANDARD_AUTHORIZER, Loaded, load
 from doorkeeper.config.naming import LISTENER_PREFIX
 from doorkeeper.construction.authorizer import check_authorizer, locate
@@ -32,7 +32,7 @@ from doorkeeper.storage.schema import meta
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.config.entry import Entry
+    from doorkeeper.base.entry import Entry
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.settings import Settings
 

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.api.node import UpdateOperation
+from doorkeeper.base.version import __version__
 from doorkeeper.construction.errors import StartError
 from doorkeeper.http.checks import CheckResult, Readiness
 from doorkeeper.http.exposition import Exposition
@@ -16,7 +17,6 @@ from doorkeeper.http.history_pages import HistoryPages
 from doorkeeper.http.pages import Pages
 from doorkeeper.http.port import HttpPort
 from doorkeeper.metrics import table
-from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.authorizer.guard import name_of
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
-from doorkeeper.config.key import Applies
+from doorkeeper.base.errors import AuthorizerFault
+from doorkeeper.base.key import Applies
 from doorkeeper.config.loading import resolve
 from doorkeeper.config.naming import find_key, is_for_plug_ins
 from doorkeeper.construction.listeners import limits_of
-from doorkeeper.errors import AuthorizerFault
 from doorkeeper.net import BindError
 from doorkeeper.net.server import resolved_overrides
 from doorkeeper.runtime.threads import beside
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.node import LiveNode
     from doorkeeper.authorizer.contract import Authorizer
-    from doorkeeper.config.entry import Entry
+    from doorkeeper.base.entry import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.construction.listeners import ListenerSecurity, ServerSecurity
     from doorkeeper.logs.pipeline import Logger, Logs

@@ -12,13 +12,13 @@ import structlog
 
 from doorkeeper.app.config_check import catalog_file_of, without_duplicates
 from doorkeeper.app.reconfiguration import changed_keys
-from doorkeeper.config.errors import ConfigError
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.config.loading import load
 from doorkeeper.construction.authorizer import locate
 from doorkeeper.construction.catalogs import reload_declarations
 from doorkeeper.construction.clusters import clusters_of
 from doorkeeper.construction.errors import StartError
-from doorkeeper.errors import AuthorizerFault
 from doorkeeper.runtime.turns import run_in_turns
 from doorkeeper.topics.table import let_go
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from doorkeeper.app.assembly import Assembly
     from doorkeeper.app.reconfiguration import Reconfiguration, Usable
+    from doorkeeper.base.entry import Entry
+    from doorkeeper.base.slices import Slices
     from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.config.entry import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.construction.catalogs import Declared
     from doorkeeper.logs.pipeline import Logger
-    from doorkeeper.runtime.slices import Slices
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:

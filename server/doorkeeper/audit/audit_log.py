@@ -22,7 +22,7 @@ from doorkeeper.audit.merging import Merging
 from doorkeeper.audit.options import Recorded, Sync
 from doorkeeper.audit.queue import Queue, QueuedEvents
 from doorkeeper.audit.writer import Writer
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.state.log import origin_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.value import Value
+from doorkeeper.base.value import Value
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -35,7 +35,6 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.model import Principal
 from doorkeeper.authn.contract import AuthenticationContext, PrincipalBuilder
-from doorkeeper.authn.credentials import ScramCredential, credential_of
 from doorkeeper.authn.handlers_contract import (
     CONTRACT_VERSION,
     CallbackHandler,
@@ -45,6 +44,7 @@ from doorkeeper.authn.handlers_contract import (
     TokenValidator,
     ValidatedToken,
 )
+from doorkeeper.base.credentials import ScramCredential, credential_of
 
 if TYPE_CHECKING:
     from doorkeeper.authn.principals import DefaultPrincipalBuilder

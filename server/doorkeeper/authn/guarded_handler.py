@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
 
-from doorkeeper.authn.credentials import ScramCredential
 from doorkeeper.authn.fair_semaphore import FairSemaphore
 from doorkeeper.authn.handlers_contract import CallbackHandler, TokenRefused, ValidatedToken
+from doorkeeper.base.credentials import ScramCredential
 from doorkeeper.config.plug_ins import one_line
 
 if TYPE_CHECKING:

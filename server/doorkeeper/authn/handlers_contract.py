@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.authn.contract import AuthenticationContext
-    from doorkeeper.authn.credentials import ScramCredential
+    from doorkeeper.base.credentials import ScramCredential
 
 CONTRACT_VERSION = (1, 0)
 """The version of the names that ``doorkeeper.authn`` exports."""

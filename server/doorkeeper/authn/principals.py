@@ -86,7 +86,7 @@ class DefaultPrincipalBuilder:
     # Imported where needed: most servers use neither certificates nor Kerberos for names.
 
     def _name_in(self, certificate: bytes) -> str:
-        from doorkeeper.authn.distinguished_name import subject_of  # noqa: PLC0415
+        from doorkeeper.base.distinguished_name import subject_of  # noqa: PLC0415
 
         return self._rules_of_certificates().name(subject_of(certificate))
 

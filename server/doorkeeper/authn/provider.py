@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism
-    from doorkeeper.authn.credentials import ScramCredential, TokenLogin
+    from doorkeeper.base.credentials import ScramCredential, TokenLogin
     from doorkeeper.logger import Logger
 
 

@@ -27,13 +27,6 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.authn.contract import Challenge, Failure, Step, Success
-from doorkeeper.authn.credentials import (
-    DIGESTS,
-    ITERATIONS_MIN,
-    ScramCredential,
-    base_36,
-    credential_of,
-)
 from doorkeeper.authn.scram_messages import (
     ClientFirst,
     Malformed,
@@ -42,13 +35,20 @@ from doorkeeper.authn.scram_messages import (
     server_final,
     server_first,
 )
+from doorkeeper.base.credentials import (
+    DIGESTS,
+    ITERATIONS_MIN,
+    ScramCredential,
+    base_36,
+    credential_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.acl.model import Principal
-    from doorkeeper.authn.credentials import TokenLogin
     from doorkeeper.authn.provider import Sources
+    from doorkeeper.base.credentials import TokenLogin
 
     Users = Callable[[str], ScramCredential | Awaitable[ScramCredential | None] | None]
     """Returns the credential of a user, at once or later; None for an unknown one."""

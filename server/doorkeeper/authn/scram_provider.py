@@ -6,11 +6,11 @@ import os
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from doorkeeper.authn.credentials import ITERATIONS_MIN, ScramCredential, base_36
 from doorkeeper.authn.handler_loading import handler_of
 from doorkeeper.authn.handlers_contract import ScramCredentials
 from doorkeeper.authn.provider import Provider
 from doorkeeper.authn.scram import ScramMechanism, accounts_of
+from doorkeeper.base.credentials import ITERATIONS_MIN, ScramCredential, base_36
 
 if TYPE_CHECKING:
     from doorkeeper.authn.contract import AuthenticationContext

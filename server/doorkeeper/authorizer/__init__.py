@@ -42,7 +42,7 @@ from doorkeeper.authorizer.contract import (
     masks_by_authorize,
 )
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.request_context import AuthorizableRequestContext
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import asyncio
 import concurrent.futures
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.state.outcome import Results
 
 if TYPE_CHECKING:

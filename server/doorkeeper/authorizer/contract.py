@@ -39,7 +39,7 @@ from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from doorkeeper.errors import ApiError
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.request_context import AuthorizableRequestContext
 
 CONTRACT_VERSION = (1, 2)

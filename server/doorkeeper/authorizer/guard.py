@@ -33,7 +33,7 @@ from doorkeeper.authorizer.contract import (
 )
 from doorkeeper.authorizer.result_checks import is_binding, is_create_result, is_delete_result
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.runtime.threads import beside
 from doorkeeper.state.outcome import Results
 from doorkeeper_wire.api_keys import API_NAMES

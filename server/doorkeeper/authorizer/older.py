@@ -39,7 +39,7 @@ from doorkeeper.authorizer.contract import (
     Authorizer,
     completed,
 )
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     import asyncio

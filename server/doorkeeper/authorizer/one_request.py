@@ -19,7 +19,7 @@ from doorkeeper.authorizer.authorizer_log import DEBUG, INFO
 from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.kafka_log_line import line_of_others
-from doorkeeper.runtime.slices import SLICE_ITEMS
+from doorkeeper.base.slices import SLICE_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.authorizer.guard import RecordedDecision
     from doorkeeper.authorizer.standard import StandardAuthorizer
+    from doorkeeper.base.slices import Slices
     from doorkeeper.request_context import AuthorizableRequestContext
-    from doorkeeper.runtime.slices import Slices
 
 LINES_MAX: Final = 100
 """Denials of one large request that the authorizer log has one by one; about 40 kB."""

@@ -17,17 +17,17 @@ from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
 from doorkeeper.acl.operations import SUPPORTED_OPERATIONS, effects
 from doorkeeper.acl.search import find_each
 from doorkeeper.acl.validation import ACLS_PER_REQUEST_MAX, too_many_created, too_many_deleted
+from doorkeeper.base.slices import SLICE_ITEMS, parts
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.runtime.slices import SLICE_ITEMS, parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.change import Change
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.state import State
 
 # Three times as fast as a named tuple's own constructor, which is a Python function.

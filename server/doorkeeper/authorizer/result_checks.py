@@ -21,7 +21,7 @@ from doorkeeper.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,
 )
-from doorkeeper.errors import ApiError
+from doorkeeper.base.errors import ApiError
 
 if TYPE_CHECKING:
     from typing import TypeGuard

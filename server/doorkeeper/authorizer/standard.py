@@ -43,7 +43,7 @@ from doorkeeper.authorizer.standard_keys import (
     read_form,
     read_policy,
 )
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.state.log import StateLog, origin_of
 from doorkeeper.state.memory import MemoryStore

@@ -25,7 +25,7 @@ from doorkeeper.cluster.model import Group, GroupMember
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
 
 # The server parses such a line in a third of a millisecond.
 LINE_BYTES: Final = 16 * 1024

@@ -33,7 +33,7 @@ import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from doorkeeper.runtime.garbage_collection import collection_paused
+from doorkeeper.base.garbage_collection import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

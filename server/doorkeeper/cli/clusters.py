@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from doorkeeper.acl.model import AclBinding
+    from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.profiles import Profile
     from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.config.properties import PropertiesFile
 
 DRIFT: Final = 3
 """The status of a cluster that does not enforce the desired ACLs."""

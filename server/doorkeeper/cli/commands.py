@@ -7,10 +7,10 @@ from typing import Any
 import click
 from click.shell_completion import add_completion_class
 
+from doorkeeper.base.version import __version__
 from doorkeeper.cli.completion import JoinedBash, LastingZsh
 from doorkeeper.cli.interrupts import end_interrupted, is_interrupt
 from doorkeeper.cli.lazy import LazyGroup, Member
-from doorkeeper.version import __version__
 
 _MEMBERS = {
     "serve": Member("doorkeeper.cli.serve:command", "Start the server."),

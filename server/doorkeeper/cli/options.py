@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.terminal import fail
-from doorkeeper.config.properties import KeptInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,7 +143,9 @@ def utf8(value: str) -> str:
 
 def load_or_fail(file: Path | None, overrides: Sequence[str]) -> Loaded:
     """Read the configuration; if it has errors, print all of them and end the process."""
-    from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as the next, which is heavy
+    from doorkeeper.base.config_errors import (  # noqa: PLC0415  as the next, which is heavy
+        ConfigError,
+    )
     from doorkeeper.config.loading import load  # noqa: PLC0415
 
     try:

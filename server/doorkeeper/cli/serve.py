@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.options import config_option, override_option
 from doorkeeper.cli.terminal import fail
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load
 
 if TYPE_CHECKING:

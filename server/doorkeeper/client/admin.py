@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.validation import unencodable
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.version import __version__
 from doorkeeper.client.bindings import (
     bindings_of,
     check_filter,
@@ -29,8 +31,6 @@ from doorkeeper.client.connection import SOFTWARE_NAME
 from doorkeeper.client.errors import ApiFailure, ClientError, error_of
 from doorkeeper.client.nodes import Nodes, RetryNeeded
 from doorkeeper.entities.model import Credential
-from doorkeeper.errors import ApiError, ErrorCode
-from doorkeeper.version import __version__
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse

@@ -18,7 +18,7 @@ from doorkeeper.acl.model import (
 )
 from doorkeeper.acl.validation import unencodable
 from doorkeeper.api.codes import operation, pattern_type, permission_type, resource_type
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
 from doorkeeper_wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest

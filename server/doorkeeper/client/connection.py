@@ -14,6 +14,8 @@ import ssl
 from collections import deque
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
+from doorkeeper.base.errors import ErrorCode
+from doorkeeper.base.version import __version__
 from doorkeeper.client.errors import (
     ApiFailure,
     ClientError,
@@ -27,8 +29,6 @@ from doorkeeper.client.errors import (
     code_name,
     stock_text,
 )
-from doorkeeper.errors import ErrorCode
-from doorkeeper.version import __version__
 from doorkeeper_wire.api_keys import API_NAMES
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable
 from doorkeeper_wire.framing import FrameBuffer

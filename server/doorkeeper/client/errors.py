@@ -18,7 +18,7 @@ The texts are one line each and contain no secrets.
 
 from __future__ import annotations
 
-from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode
 
 
 class ClientError(Exception):

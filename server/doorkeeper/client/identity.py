@@ -17,7 +17,7 @@ import json
 from base64 import urlsafe_b64decode
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.authn.credentials import DIGESTS
+from doorkeeper.base.credentials import DIGESTS
 from doorkeeper.client.errors import LoginRefused
 from doorkeeper.client.logins import Bearer, Password
 

@@ -17,7 +17,7 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN, base_36
+from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN, base_36
 from doorkeeper.client.errors import LoginRefused
 
 if TYPE_CHECKING:

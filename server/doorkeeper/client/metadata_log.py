@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, cast
 
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.connection import ClientConnection
 from doorkeeper.client.errors import ApiFailure, ConnectionLost, Unreachable
-from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.interpreted import decode, encode
 from doorkeeper_wire.messages.describe_quorum import (
     DescribeQuorumRequest,

@@ -17,18 +17,18 @@ import os
 import ssl
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.base import jaas
+from doorkeeper.base.properties import read
+from doorkeeper.base.values import INT_MAX
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.logins import Password
-from doorkeeper.config import jaas
-from doorkeeper.config.properties import read
-from doorkeeper.config.values import INT_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from doorkeeper.base.properties import PropertiesFile
+    from doorkeeper.base.tls.settings import TlsSettings
     from doorkeeper.client.logins import Login
-    from doorkeeper.config.properties import PropertiesFile
-    from doorkeeper.tls.settings import TlsSettings
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MODULES: Final = {
@@ -182,8 +182,8 @@ def _tls(values: Mapping[str, str], protocol: str) -> tuple[ssl.SSLContext, str]
 
     The context has Java's stores or PEM, and the host name check.
     """
-    from doorkeeper.config.tls_keys import TLS  # noqa: PLC0415  TLS only
-    from doorkeeper.tls.settings import TlsError, TlsSettings  # noqa: PLC0415  as above
+    from doorkeeper.base.tls.keys import TLS  # noqa: PLC0415  TLS only
+    from doorkeeper.base.tls.settings import TlsError, TlsSettings  # noqa: PLC0415  as above
 
     defaults = {key.name: str(key.default) for key in TLS if key.default is not None}
     settings = TlsSettings(
@@ -208,9 +208,9 @@ def _load(context: ssl.SSLContext, settings: TlsSettings) -> str:
         PrivateFormat,
     )
 
-    from doorkeeper.authn.distinguished_name import subject_of  # noqa: PLC0415  as above
-    from doorkeeper.tls.sources import files_of, memory_file  # noqa: PLC0415  as above
-    from doorkeeper.tls.stores import identity_of, trust_store_of  # noqa: PLC0415  as above
+    from doorkeeper.base.distinguished_name import subject_of  # noqa: PLC0415  as above
+    from doorkeeper.base.tls.sources import files_of, memory_file  # noqa: PLC0415  as above
+    from doorkeeper.base.tls.stores import identity_of, trust_store_of  # noqa: PLC0415  as above
 
     files = files_of(settings)
     trusted = trust_store_of(settings, files)

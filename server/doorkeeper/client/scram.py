@@ -9,7 +9,7 @@ import hashlib
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MIN, base_36
+from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MIN, base_36
 from doorkeeper.client.errors import error_of
 from doorkeeper.users.table import MECHANISM_CODES, MECHANISM_NAMES
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
@@ -22,8 +22,8 @@ from doorkeeper_wire.messages.alter_user_scram_credentials import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.client.nodes import Nodes
-    from doorkeeper.errors import ApiError
     from doorkeeper_wire.messages.describe_user_scram_credentials import (
         DescribeUserScramCredentialsResponse,
     )

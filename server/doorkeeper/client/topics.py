@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, TypeVar
 
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.errors import ApiFailure, ClientError
 from doorkeeper.client.nodes import Nodes, RetryNeeded
-from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.fetch import (
     FetchPartition,
     FetchRequest,

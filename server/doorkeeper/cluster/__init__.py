@@ -1,1 +1,1 @@
-"""Values of a cluster: brokers, topics, groups, and Kafka's uuids."""
+"""TODO."""

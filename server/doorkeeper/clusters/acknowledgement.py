@@ -9,7 +9,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,12 +10,12 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.errors import ApiFailure, ClientError, UnreadableRecords
 from doorkeeper.client.metadata_log import BEGIN, MetadataLog
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.clusters.drift import known_bindings
 from doorkeeper.clusters.log_acls import LogAcls
-from doorkeeper.errors import ErrorCode
 from doorkeeper.runtime.turns import run_in_turns
 from doorkeeper_wire.errors import Malformed
 

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.api.codes import operation, pattern_type, permission_type, resource_type
+from doorkeeper.base.slices import SLICE_ITEMS
 from doorkeeper.client.errors import UnreadableRecords
 from doorkeeper.client.metadata_log import BEGIN, LogPosition
 from doorkeeper.client.record_batches import read_batches
-from doorkeeper.runtime.slices import SLICE_ITEMS
 from doorkeeper_wire.errors import Malformed
 from doorkeeper_wire.reading import compact_text, octets, uvarint
 
 if TYPE_CHECKING:
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
 
 _FRAME: Final = 1
 _ADDED, _REMOVED = 18, 19

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from doorkeeper.acl.live_changes import LiveCluster
 from doorkeeper.acl.model import ANY_BINDING, exactly
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.admin import RETRIABLE, AdminClient
 from doorkeeper.client.bindings import description_request
 from doorkeeper.client.errors import ClientError
@@ -17,7 +18,6 @@ from doorkeeper.client.open_by_default import is_open_by_default
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.clusters.descriptions import Descriptions
 from doorkeeper.clusters.drift import NO_BINDINGS, binding_text
-from doorkeeper.errors import ErrorCode
 from doorkeeper.kinds.features import has_networks
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.live_changes import Stage
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings
-    from doorkeeper.errors import ApiError
 
 
 _OF_ALL: Final = frozenset({ErrorCode.SECURITY_DISABLED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.value import Value
+from doorkeeper.base.value import Value
 
 if TYPE_CHECKING:
     from doorkeeper.config.raw_config import RawConfig

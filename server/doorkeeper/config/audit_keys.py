@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.config.key import Key
-from doorkeeper.config.values import LONG_MAX, KeyType, at_least, one_of
+from doorkeeper.base.key import Key
+from doorkeeper.base.values import LONG_MAX, KeyType, at_least, one_of
 
 AUDIT: Final = (
     Key(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.config.entry import Entry
+from doorkeeper.base.entry import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from doorkeeper.base.value import Value
 from doorkeeper.config.raw_config import KeyPath
-from doorkeeper.value import Value
 
 if TYPE_CHECKING:
     from doorkeeper.config.raw_config import RawConfig

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.config.key import Key
-from doorkeeper.config.values import KeyType, at_least
+from doorkeeper.base.key import Key
+from doorkeeper.base.values import KeyType, at_least
 
 HTTP: Final = (
     Key(

@@ -19,14 +19,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.config.entry import Problem
-from doorkeeper.config.jaas import FLAGS, JaasError, LoginModule
-from doorkeeper.config.jaas_tokens import JaasTokenizer
+from doorkeeper.base.entry import Problem
+from doorkeeper.base.jaas import FLAGS, JaasError, LoginModule
+from doorkeeper.base.jaas_tokens import JaasTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.config.jaas_tokens import JaasToken
+    from doorkeeper.base.jaas_tokens import JaasToken
 
 FILE_KEY: Final = "doorkeeper.jaas.file"
 # Far longer than any JAAS file; rejects a large file that was named by mistake.

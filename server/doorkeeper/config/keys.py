@@ -7,22 +7,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from doorkeeper.base.key import Applies, Key, Scope
+from doorkeeper.base.tls.keys import TLS
+from doorkeeper.base.values import INT_MAX, LONG_MAX, KeyType, at_least, one_of
 from doorkeeper.config.audit_keys import AUDIT
 from doorkeeper.config.cluster_keys import CLUSTERS
 from doorkeeper.config.http_keys import HTTP
-from doorkeeper.config.key import Applies, Key, Scope
 from doorkeeper.config.sasl_keys import SASL
 from doorkeeper.config.store_keys import STORE
 from doorkeeper.config.test_broker_keys import TEST_BROKER
-from doorkeeper.config.tls_keys import TLS
 from doorkeeper.config.token_keys import TOKENS
-from doorkeeper.config.values import (
-    INT_MAX,
-    LONG_MAX,
-    KeyType,
-    at_least,
-    one_of,
-)
 
 # In the order of Kafka's default, which clients are shown.
 _PROTOCOLS = ("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT")

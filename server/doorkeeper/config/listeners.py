@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.base.value import NOTHING, Value, hidden
 from doorkeeper.config.prefixed import values_of
 from doorkeeper.config.raw_config import KeyPath, RawConfig
 from doorkeeper.config.sasl import mechanisms_of
-from doorkeeper.value import NOTHING, Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,13 +9,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.config import jaas_file, properties
+from doorkeeper.base import properties
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.entry import Entry, Problem
+from doorkeeper.config import jaas_file
 from doorkeeper.config.audit import audit_of
 from doorkeeper.config.client_rules import client_rules_of
 from doorkeeper.config.cluster_keys import ACKNOWLEDGE_CLUSTERS
 from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
-from doorkeeper.config.entry import Entry, Problem
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.http import http_of
 from doorkeeper.config.levels import levels_of
 from doorkeeper.config.listeners import inter_broker_listener_of, listeners_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.base.values import KeyType, without_login
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import find_key
 from doorkeeper.config.settings import default_of, meaning_of
-from doorkeeper.config.values import KeyType, without_login
 
 if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.base.key import Scope
 from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.config.key import Scope
 from doorkeeper.config.keys import KEYS
 
 if TYPE_CHECKING:

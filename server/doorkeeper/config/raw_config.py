@@ -9,16 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.config.entry import Problem
+from doorkeeper.base.entry import Problem
+from doorkeeper.base.values import parse_value
 from doorkeeper.config.keys import KEYS
-from doorkeeper.config.values import parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.config.entry import Entry
-    from doorkeeper.config.key import Key
-    from doorkeeper.config.values import Value
+    from doorkeeper.base.entry import Entry
+    from doorkeeper.base.key import Key
+    from doorkeeper.base.values import Value
 
 
 class KeyPath(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.config import jaas
+from doorkeeper.base import jaas
 from doorkeeper.config.mechanisms import MechanismSettings
 from doorkeeper.config.prefixed import values_of
 from doorkeeper.config.raw_config import KeyPath, RawConfig
@@ -20,7 +20,7 @@ from doorkeeper.config.raw_config import KeyPath, RawConfig
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.config.jaas import LoginModule
+    from doorkeeper.base.jaas import LoginModule
     from doorkeeper.config.jaas_file import JaasFile
 
 JAAS_KEY: Final = "sasl.jaas.config"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.config.key import Applies, Key, Scope
-from doorkeeper.config.values import LONG_MAX, KeyType, at_least
+from doorkeeper.base.key import Applies, Key, Scope
+from doorkeeper.base.values import LONG_MAX, KeyType, at_least
 
 _EVERY_MECHANISM = (
     Key(

@@ -11,22 +11,22 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.base.key import Applies
+from doorkeeper.base.value import Value, hidden
+from doorkeeper.base.values import KeyType, without_login
 from doorkeeper.config.audit import AuditSettings
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.jaas_file import NO_FILE, JaasFile
 from doorkeeper.config.kafka_dynamic_keys import DYNAMIC
 from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.config.key import Applies
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import find_key
-from doorkeeper.config.values import KeyType, without_login
-from doorkeeper.value import Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from doorkeeper.base.entry import Entry
     from doorkeeper.config.client_rules import ClientRule
-    from doorkeeper.config.entry import Entry
     from doorkeeper.config.http import HttpSettings
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.shared_store import SharedStore

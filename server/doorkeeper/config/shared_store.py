@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
+from doorkeeper.base.value import Value, hidden
+from doorkeeper.base.values import Password
 from doorkeeper.config.raw_config import KeyPath
-from doorkeeper.config.values import Password
-from doorkeeper.value import Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

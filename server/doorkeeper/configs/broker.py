@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.key import Applies
+from doorkeeper.base.values import KeyType
 from doorkeeper.config.kafka_dynamic_keys import (
     DYNAMIC,
     OF_LISTENERS_OF_ALL,
@@ -18,14 +21,11 @@ from doorkeeper.config.kafka_dynamic_keys import (
     PER_LISTENER,
 )
 from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.config.key import Applies
 from doorkeeper.config.keys import KEYS
 from doorkeeper.config.naming import LISTENER_PREFIX, find_key
 from doorkeeper.config.settings import default_of, meaning_of
-from doorkeeper.config.values import KeyType
 from doorkeeper.configs.operations import OF_LISTS, ConfigOperation, edit_list
 from doorkeeper.configs.topic import TOPIC_CONFIGS, InvalidConfig, check_value
-from doorkeeper.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.config.values import KeyType
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.values import KeyType
 from doorkeeper.configs.topic import InvalidConfig, TopicConfig, check_value
-from doorkeeper.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

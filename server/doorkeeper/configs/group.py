@@ -9,7 +9,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.config.values import KeyType
+from doorkeeper.base.values import KeyType
 from doorkeeper.configs.topic import (
     InvalidConfig,
     TopicConfig,

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, Self
 
 import immutables
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.configs.client_metrics import check_client_metrics
 from doorkeeper.configs.group import check_group
 from doorkeeper.configs.operations import GROUP, ConfigOperation
 from doorkeeper.configs.topic import InvalidConfig
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import RESOURCE_CONFIG, StoredResourceConfig
 

@@ -13,8 +13,8 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from doorkeeper.base.values import INT_MAX, LONG_MAX, KeyType
 from doorkeeper.config.settings import ConfigSource, Synonym
-from doorkeeper.config.values import INT_MAX, LONG_MAX, KeyType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.config.client_rules import ClientSoftware, rule_for
 from doorkeeper.connection.exchange import LogEvent
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from doorkeeper.authn.contract import Step
     from doorkeeper.authorizer.contract import DecisionPending
     from doorkeeper.authorizer.guard import RecordedDecision
+    from doorkeeper.base.slices import Slices
     from doorkeeper.descriptions.rows import Description
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper_wire.headers import RequestHeader
 
 

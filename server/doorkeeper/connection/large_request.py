@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from doorkeeper.runtime.slices import SLICE_ITEMS, free
+from doorkeeper.base.slices import SLICE_ITEMS, free
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
     from doorkeeper.authorizer.guard import RecordedDecision
     from doorkeeper.authorizer.one_request import RequestAuthorizer
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
     from doorkeeper_wire.headers import RequestHeader
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
 from doorkeeper.authn.contract import Challenge, Failure, Success
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse as Authenticated

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from doorkeeper.api.operations import REQUIRED
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_wire.api_keys import ApiKey
 
 TEXT: Final = "The authorizer does not know its decision yet. Nothing was done: try again."

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import Authorizer
-    from doorkeeper.config.entry import Entry
+    from doorkeeper.base.entry import Entry
     from doorkeeper.config.settings import Settings
     from doorkeeper.logger import Logger
     from doorkeeper.state.log import StateLog

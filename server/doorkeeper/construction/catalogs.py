@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
+from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.base.slices import parts
 from doorkeeper.construction.errors import StartError
-from doorkeeper.runtime.garbage_collection import collection_paused
-from doorkeeper.runtime.slices import parts
 from doorkeeper.runtime.threads import beside
 from doorkeeper.runtime.turns import run_in_turns
 from doorkeeper.topics.table import EMPTY
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.catalog.loading import Catalog, CatalogIdentity
     from doorkeeper.cluster.model import Group
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper.topics.table import Layer
 
 T = TypeVar("T")

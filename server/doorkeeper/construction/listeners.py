@@ -364,8 +364,8 @@ def tls_of(listener: Listener) -> Tls:
 
     """
     # Imported only with TLS.
+    from doorkeeper.base.tls.settings import TlsSettings  # noqa: PLC0415
     from doorkeeper.tls.listener_tls import ListenerTls  # noqa: PLC0415
-    from doorkeeper.tls.settings import TlsSettings  # noqa: PLC0415
 
     return ListenerTls(
         TlsSettings(

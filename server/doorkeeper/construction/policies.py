@@ -11,7 +11,7 @@ from doorkeeper.policies.guard import Policies
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.config.entry import Entry
+    from doorkeeper.base.entry import Entry
 
 POLICY_KEYS: Final = ("create.topic.policy.class.name", "alter.config.policy.class.name")
 

@@ -1,1 +1,1 @@
-"""DescribeAcls responses of many ACLs, built from cached encoded rows."""
+"""TODO."""

@@ -17,8 +17,8 @@ from itertools import filterfalse, islice
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from doorkeeper.runtime.garbage_collection import freeze_long_lived
-from doorkeeper.runtime.slices import SLICE_ITEMS, parts, sort_in_slices
+from doorkeeper.base.garbage_collection import freeze_long_lived
+from doorkeeper.base.slices import SLICE_ITEMS, parts, sort_in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from immutables import Map
 
     from doorkeeper.acl.snapshot import Group
+    from doorkeeper.base.slices import Slices
     from doorkeeper.descriptions.row_encoder import RowEncoder
-    from doorkeeper.runtime.slices import Slices
 
     State = tuple[Map[str, Group], ...]
     """Groups by name: those of literals, those of prefixes, or both in this order."""

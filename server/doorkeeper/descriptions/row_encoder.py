@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.codes import description_of
-from doorkeeper.runtime.slices import SLICE_ITEMS, parts, sort_in_slices
+from doorkeeper.base.slices import SLICE_ITEMS, parts, sort_in_slices
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResource, DescribeAclsResponse
 from doorkeeper_wire.writing import UVARINT
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from doorkeeper.acl.model import AclBinding, ResourcePattern
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
 
 COMPACT: Final = 2
 """The first version with varint lengths and tagged fields."""

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from doorkeeper.acl.model import PatternType, ResourcePattern, ResourceType
 from doorkeeper.acl.search import ALL_ENTRIES, TYPES, matching, matching_in_cell, selected
 from doorkeeper.acl.snapshot import touched_since
+from doorkeeper.base.slices import SLICE_ITEMS, parts, run_to_end, sort_in_slices
 from doorkeeper.descriptions.chunks import changed_names, names_in, update_chunks
 from doorkeeper.descriptions.row_encoder import RowEncoder
-from doorkeeper.runtime.slices import SLICE_ITEMS, parts, run_to_end, sort_in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.names import Names
     from doorkeeper.acl.snapshot import Group, Snapshot, Step, Steps
+    from doorkeeper.base.slices import Slices
     from doorkeeper.descriptions.chunks import Chunk, State
-    from doorkeeper.runtime.slices import Slices
 
     Kinds = tuple[PatternType, ...]
     Key = tuple[ResourceType, Kinds, int]

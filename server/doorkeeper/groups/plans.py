@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import parts
 from doorkeeper.groups.table import (
     deletion,
     partition_text,
@@ -19,18 +20,17 @@ from doorkeeper.groups.table import (
 )
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import OFFSET
-from doorkeeper.runtime.slices import parts
 from doorkeeper_wire.consumer_protocol import decode_subscription
 from doorkeeper_wire.errors import Malformed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.cluster.model import Group, GroupMember
     from doorkeeper.groups.table import Offsets
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.declared import StoredOffset
-    from doorkeeper.runtime.slices import Slices
 
 METADATA_MAX: Final = 4096
 """UTF-16 code units of the text of an offset: the default of ``offset.metadata.max.bytes``."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import DEFAULT_MESSAGES, answer_of
+from doorkeeper.base.errors import DEFAULT_MESSAGES, answer_of
 from doorkeeper.quotas.alteration import QuotaAlteration
 from doorkeeper.quotas.table import entity_of
 from doorkeeper.updates.quotas import alter_quotas
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
-    from doorkeeper.errors import ApiError
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.quotas.table import Entity
     from doorkeeper.request_context import RequestContext
     from doorkeeper.state.outcome import Results

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.topics.reassignment import Reassignment
 from doorkeeper.updates.topics import reassign_partitions
 from doorkeeper_wire.messages.alter_partition_reassignments import (

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import answer_of
+from doorkeeper.base.errors import answer_of
 from doorkeeper.updates.users import alter_credentials
 from doorkeeper.users.alteration import CredentialDeletion, CredentialUpsertion, users_in
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Node, Outcome, Services
-    from doorkeeper.errors import ApiError
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 

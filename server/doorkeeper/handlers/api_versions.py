@@ -21,7 +21,7 @@ import re
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.kinds.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from doorkeeper.acl.model import CLUSTER_NAME
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import is_allowed, needs
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import counts
 from doorkeeper.configs import operations
 from doorkeeper.configs.broker import OurRefusal, alter_values
 from doorkeeper.configs.operations import AlteredResource, ConfigOperation
-from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
-from doorkeeper.runtime.slices import counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

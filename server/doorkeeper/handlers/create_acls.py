@@ -28,8 +28,8 @@ from doorkeeper.api.codes import UnknownElements, binding_of, unknown_of_entry
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.runtime.slices import next_turn
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import next_turn
 from doorkeeper_wire.messages.create_acls import (
     AclCreationResult,
     CreateAclsRequest,

@@ -22,7 +22,7 @@ from doorkeeper.acl.validation import text_fault
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.handlers.token_alteration import change_token
 from doorkeeper.tokens.model import USER, NewToken, SignedToken, may_ask
 from doorkeeper_wire.messages.create_delegation_token import (

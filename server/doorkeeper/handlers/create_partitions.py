@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, needs
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.runtime.slices import counts
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import counts
 from doorkeeper.topics.partitions import WantedPartitions, plan_partitions
 from doorkeeper.updates.topics import add_partitions
 from doorkeeper_wire.messages.create_partitions import (

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import counts
 from doorkeeper.configs.topic import effective
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.runtime.slices import counts
 from doorkeeper.topics.creation import (
     PARTITIONS_PER_REQUEST_MAX,
     RECORDS_PER_REQUEST_MAX,

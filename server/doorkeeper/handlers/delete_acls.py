@@ -24,7 +24,7 @@ from doorkeeper.api.codes import check_filters, filter_of, filter_result
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilterResult,
     DeleteAclsRequest,

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, needs
 from doorkeeper.api.records import NO_RECORDS
+from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.configs.topic import effective
-from doorkeeper.errors import ErrorCode, answer_of
 from doorkeeper.topics.leadership import error_of_leader
 from doorkeeper.topics.names import INTERNAL_TOPICS
 from doorkeeper.topics.placement import Places

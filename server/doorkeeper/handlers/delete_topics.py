@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
-from doorkeeper.runtime.slices import counts
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import counts
 from doorkeeper.updates.topics import change_topics
 from doorkeeper_wire.messages.delete_topics import (
     DeletableTopicResult,

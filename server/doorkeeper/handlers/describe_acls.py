@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.codes import check_describe, filter_of, resource_rows
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ApiError
+from doorkeeper.base.errors import ApiError
 from doorkeeper.quotas.table import describe, quota_filter
 from doorkeeper_wire.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,

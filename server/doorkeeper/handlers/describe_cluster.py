@@ -24,7 +24,7 @@ from doorkeeper.api.permissions import (
     needs,
     require_on_cluster,
 )
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING
 from doorkeeper.acl.model import CLUSTER_NAME
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import Need, is_allowed, needs
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
+from doorkeeper.base.values import KeyType
 from doorkeeper.config.settings import ConfigSource
-from doorkeeper.config.values import KeyType
 from doorkeeper.configs import operations
 from doorkeeper.configs.client_metrics import CLIENT_METRICS_CONFIGS
 from doorkeeper.configs.group import GROUP_CONFIGS
 from doorkeeper.configs.topic import TOPIC_CONFIGS, display, effective
-from doorkeeper.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of
 from doorkeeper.topics.names import reason_invalid
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.acl.model import Principal
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.tokens.model import SignedToken, may_ask
 from doorkeeper_wire.messages.describe_delegation_token import (
     DescribedDelegationToken,

@@ -28,7 +28,7 @@ from doorkeeper.api.permissions import (
     is_allowed,
     needs,
 )
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper_wire.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,

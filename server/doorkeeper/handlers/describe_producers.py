@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
 from doorkeeper.topics.leadership import error_of_replica
 from doorkeeper.topics.names import reason_invalid
 from doorkeeper.topics.placement import Places

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
+from doorkeeper.base.errors import DEFAULT_MESSAGES, ErrorCode, answer_of
 from doorkeeper_wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from doorkeeper.acl.model import ResourceType
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import authorized_operations, is_allowed, needs
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import sort
 from doorkeeper.configs.topic import effective
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.runtime.slices import sort
 from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.topics.placement import Places
 from doorkeeper_wire.messages.describe_topic_partitions import (

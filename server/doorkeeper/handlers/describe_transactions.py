@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper_wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,

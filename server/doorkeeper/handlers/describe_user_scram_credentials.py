@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.users.table import MECHANISM_CODES
 from doorkeeper_wire.messages.describe_user_scram_credentials import (
     CredentialInfo,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.topics.placement import NO_LEADER, Places
 from doorkeeper_wire.messages.elect_leaders import (
     ElectLeadersRequest,

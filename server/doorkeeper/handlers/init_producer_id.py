@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, is_allowed_on_any, needs
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,

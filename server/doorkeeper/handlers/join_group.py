@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 if TYPE_CHECKING:

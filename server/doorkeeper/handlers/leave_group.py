@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.permissions import is_allowed, needs
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import is_allowed, needs
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.configs import operations
-from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import needs, require_on_cluster
-from doorkeeper.errors import answer_of
+from doorkeeper.base.errors import answer_of
 from doorkeeper_wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,

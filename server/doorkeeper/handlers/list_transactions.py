@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.api.declaration import declare, refuse_as
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper_wire.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,

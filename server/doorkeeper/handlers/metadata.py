@@ -47,8 +47,8 @@ from doorkeeper.api.permissions import (
     is_allowed,
     needs,
 )
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.runtime.slices import sort
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.slices import sort
 from doorkeeper.topics.creation import created_automatically
 from doorkeeper.topics.names import INTERNAL_TOPICS, error_of_missing
 from doorkeeper.topics.placement import Places

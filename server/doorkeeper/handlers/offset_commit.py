@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.groups.plans import Committer
 from doorkeeper.groups.table import partition_text
 from doorkeeper.kinds.declared import StoredOffset

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.updates.groups import delete_offsets
 from doorkeeper_wire.messages.offset_delete import (
     OffsetDeleteRequest,

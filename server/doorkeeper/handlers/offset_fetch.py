@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.groups.table import index_of, is_of, partition_text, topic_of
 from doorkeeper_wire.messages.offset_fetch import (
     OffsetFetchRequest,

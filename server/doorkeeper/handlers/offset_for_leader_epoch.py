@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.api.records import NO_RECORDS
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.base.errors import ErrorCode, answer_of
 from doorkeeper.topics.leadership import LEADER_EPOCH, UNKNOWN_EPOCH, error_of_leader
 from doorkeeper.topics.placement import Places
 from doorkeeper_wire.messages.offset_for_leader_epoch import (

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from doorkeeper.api.node import Update, UpdateOperation
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.tokens.model import may_ask
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doorkeeper.api.permissions import is_allowed
-from doorkeeper.errors import ErrorCode, answer_of
+from doorkeeper.base.errors import ErrorCode, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

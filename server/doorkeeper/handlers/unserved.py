@@ -24,7 +24,7 @@ from doorkeeper.acl.model import ResourceType
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.operations import REQUIRED
 from doorkeeper.api.permissions import allowed_names, is_allowed, is_allowed_on_any, needs
-from doorkeeper.errors import ApiError, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper_wire.interpreted import decode, encode
 from doorkeeper_wire.unserved import UNSERVED
 

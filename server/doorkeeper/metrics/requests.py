@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections import Counter as Counted
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.metrics import table
 from doorkeeper.metrics.table import FAST_S
 from doorkeeper_wire.api_keys import API_NAMES, ApiKey

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from doorkeeper.value import Value
+from doorkeeper.base.value import Value
 
 
 class MetricKind(Enum):

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from doorkeeper.api.node import UpdateOperation
 from doorkeeper.authn.contract import Failure
 from doorkeeper.authorizer.awaitables import as_future, forget, wait_for_decision
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.exchange import (
     Authenticating,
     ChunkedResponse,
@@ -35,7 +36,6 @@ from doorkeeper.connection.exchange import (
     Refused,
 )
 from doorkeeper.connection.large_request import LargeRequest
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.metrics.requests import Waited
 from doorkeeper.net.connection_log import log_end, log_events, log_failures, log_refusal
 from doorkeeper.net.context import Accepted

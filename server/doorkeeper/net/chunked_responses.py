@@ -10,13 +10,13 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING
 
-from doorkeeper.runtime.slices import SLICE_S
+from doorkeeper.base.slices import SLICE_S
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
 
     OnBuilt = Callable[[bytearray | Exception], None]
     Leftover = Callable[[], Slices[bytearray]]

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Services
     from doorkeeper.authorizer.guard import GuardedAuthorizer
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.exchange import Login
-    from doorkeeper.errors import ApiError
     from doorkeeper.limits import Limits
     from doorkeeper.logger import Logger
     from doorkeeper.metrics.requests import RequestMeter

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
+from doorkeeper.base.value import Value, hidden
 from doorkeeper.limits import UNLIMITED
-from doorkeeper.value import Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.connection.responses import ITEMS
-from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.authorizer.standard_keys import read_policy
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.config.audit import AuditSettings
 from doorkeeper.config.loading import with_stored_values
 from doorkeeper.construction.authorizer import (
@@ -31,7 +32,6 @@ from doorkeeper.construction.authorizer import (
     start_authorizer,
 )
 from doorkeeper.construction.errors import StartError
-from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.kinds.change import Edit
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.logs.command_log import command_logs

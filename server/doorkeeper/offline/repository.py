@@ -20,12 +20,12 @@ from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
+from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.config.loading import with_stored_values
 from doorkeeper.config.plug_ins import UnusableClass
 from doorkeeper.construction.decision_settings import settings_of
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import open_store
-from doorkeeper.errors import AuthorizerFault
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import state_at
 from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from doorkeeper.acl.decision import Policy
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.plan import Plan
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.config.settings import Settings
-    from doorkeeper.errors import ApiError
     from doorkeeper.offline.acls import OfflineAcls
     from doorkeeper.repositories.addresses import Address
     from doorkeeper.state.state import State

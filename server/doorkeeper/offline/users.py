@@ -10,7 +10,7 @@ import os
 from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.authn.credentials import base_36, credential_of
+from doorkeeper.base.credentials import base_36, credential_of
 from doorkeeper.kinds.change import Author, Origin, edit
 from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
 from doorkeeper.offline.log import audit_log_output, offline_log, submit

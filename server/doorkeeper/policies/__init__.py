@@ -6,7 +6,7 @@ Plug-ins may rely on the names in ``__all__``; the modules behind them may chang
 
 from __future__ import annotations
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.policies.contract import (
     AlterConfigPolicy,
     ConfigAlteration,

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

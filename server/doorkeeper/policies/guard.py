@@ -14,7 +14,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,16 +8,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import SLICE_ITEMS
 from doorkeeper.kinds.declared import StoredQuota
 from doorkeeper.quotas.table import ENTITY_TYPES, IP, entity_text, refusal
-from doorkeeper.runtime.slices import SLICE_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.quotas.table import ClientQuotas, Entity
-    from doorkeeper.runtime.slices import Slices
 
 _LONG, _INT, _DOUBLE = "LONG", "INT", "DOUBLE"
 

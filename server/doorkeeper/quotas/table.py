@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import immutables
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

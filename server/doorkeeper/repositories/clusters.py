@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acl.live_changes import LiveCluster
 from doorkeeper.acl.model import ANY_BINDING, ResourceType
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.kinds.features import has_networks
 from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.repositories.errors import RepositoryError
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.plan import Plan
+    from doorkeeper.base.errors import ApiError
+    from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.client.identity import ScramLogin
-    from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.entities.model import Entity, EntitySet
     from doorkeeper.entities.plan import EntityChange
-    from doorkeeper.errors import ApiError
     from doorkeeper.repositories.addresses import Address
 
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from doorkeeper.acl.formats.acceptances import Acceptance
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
     from doorkeeper.acl.plan import Plan, Selector
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.client.identity import ScramLogin
     from doorkeeper.entities.model import Entity
     from doorkeeper.entities.plan import EntityChange
-    from doorkeeper.errors import ApiError
     from doorkeeper.repositories.addresses import Address
 
 

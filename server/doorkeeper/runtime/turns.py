@@ -6,12 +6,12 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from doorkeeper.runtime.slices import SLICE_S
+from doorkeeper.base.slices import SLICE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ import gc
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.acl.bulk import load
+from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL, KINDS
-from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.state.state import EMPTY, State, apply_at_once
 
 if TYPE_CHECKING:

@@ -28,11 +28,11 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
+from doorkeeper.base.slices import SLICE_S
 from doorkeeper.kinds.change import SERVER, Author, Change, Committed, Origin
 from doorkeeper.kinds.declared import ACL, KINDS
 from doorkeeper.logger import NO_LOG
 from doorkeeper.metrics.hooks import StoreStatus
-from doorkeeper.runtime.slices import SLICE_S
 from doorkeeper.state.age import watch_age
 from doorkeeper.state.loading import load_snapshot, state_without_acls, with_acls
 from doorkeeper.state.state import State, apply
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.kind import Kind
     from doorkeeper.logger import Logger
     from doorkeeper.request_context import AuthorizableRequestContext
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.store import Lease, LogReader, Store
     from doorkeeper.topics.table import Layer
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.acl.snapshot import EMPTY as NO_ACLS
 from doorkeeper.acl.snapshot import Snapshot
+from doorkeeper.base.garbage_collection import frozen_allocations
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.configs.resources import ResourceConfigs
 from doorkeeper.groups.table import Offsets
 from doorkeeper.kinds.declared import (
@@ -24,18 +26,16 @@ from doorkeeper.kinds.declared import (
 from doorkeeper.kinds.features import has_networks, metadata_level
 from doorkeeper.kinds.table import Table
 from doorkeeper.quotas.table import ClientQuotas
-from doorkeeper.runtime.garbage_collection import frozen_allocations
-from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.topics.table import Topics
 from doorkeeper.users.table import ScramUsers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.cluster.model import Group, Member
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.kind import Kind
-    from doorkeeper.runtime.slices import Slices
 
 # About a millisecond of work for ACLs.
 ROWS_PER_SLICE: Final = 256

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from uuid import UUID
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.change import Author, Change
     from doorkeeper.kinds.kind import Kind
-    from doorkeeper.runtime.slices import Slices
 
 
 class StorageError(Exception):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from doorkeeper.cluster.uuids import random_uuid
+from doorkeeper.base.uuids import random_uuid
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import digest, schema
 from doorkeeper.storage.copying import Progress, copy_database

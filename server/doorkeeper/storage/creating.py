@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.cluster.uuids import random_uuid
+from doorkeeper.base.uuids import random_uuid
+from doorkeeper.base.version import __version__
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.storage import digest, schema
 from doorkeeper.storage.rows import initial_items
-from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,9 +27,9 @@ from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.base.slices import SLICE_ITEMS
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.kinds.kind import Item
-from doorkeeper.runtime.slices import SLICE_ITEMS
 from doorkeeper.storage.cells import MARK, encode
 from doorkeeper.storage.digest import row_digest, text_of
 
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.change import Author, Change
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.store import LogEntry
 
 Cell = str | int | None

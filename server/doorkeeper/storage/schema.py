@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.base.version import __version__
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.portable import BASE_KEYS, Base
-from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path

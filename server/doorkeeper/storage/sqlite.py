@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import apsw
 import structlog
 
-from doorkeeper.cluster.uuids import random_uuid
+from doorkeeper.base.garbage_collection import collection_paused
+from doorkeeper.base.uuids import random_uuid
 from doorkeeper.kinds.acls import bindings_from
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.kinds.kind import Item
 from doorkeeper.metrics.hooks import StoreMeter
-from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.state.store import Lease, StorageError, Store, StoreIdentity, StoreReplaced
 from doorkeeper.storage import creating, digest, schema
 from doorkeeper.storage.cluster_id import check_form
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.kind import Kind
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.store import LogEntry, Logged, StoredState
     from doorkeeper.storage.rows import LogWrite, Statement
 

@@ -207,7 +207,7 @@ def credentials_of(config: Configuration) -> list[StoredCredential]:
     """Return the SCRAM credentials of all users; costs a few milliseconds for each."""
     if not config.authenticates:
         return []
-    from doorkeeper.authn.credentials import DIGESTS, credential_of  # noqa: PLC0415
+    from doorkeeper.base.credentials import DIGESTS, credential_of  # noqa: PLC0415
     from doorkeeper.kinds.declared import StoredCredential  # noqa: PLC0415
 
     return [

@@ -17,7 +17,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, Self
 
 from doorkeeper.app.data_path import data_path_keys
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers import registry
 from doorkeeper_wire.api_keys import API_NAMES
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.declaration import Api
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism, Step
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.exchange import (
         Advance,
         Body,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     )
     from doorkeeper.connection.large_request import LargeRequest
     from doorkeeper.connection.session import SessionAction
-    from doorkeeper.errors import ApiError
     from doorkeeper.testing.faults import LocalFaults
     from doorkeeper_wire.headers import RequestHeader
 

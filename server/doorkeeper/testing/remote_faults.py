@@ -14,7 +14,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Final, NamedTuple
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.testing.faults import Fault, FaultControl, FaultKind, LocalFaults
 
 _ANSWER_S: Final = 20.0

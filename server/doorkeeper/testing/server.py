@@ -313,7 +313,7 @@ class DoorkeeperServer(AnyServer):
 
 async def _open(settings: Settings, initial: Change, faults: LocalFaults) -> Assembly:
     from doorkeeper.app.assembly import Assembly  # noqa: PLC0415
-    from doorkeeper.cluster.uuids import random_uuid  # noqa: PLC0415
+    from doorkeeper.base.uuids import random_uuid  # noqa: PLC0415
     from doorkeeper.construction.stores import initial_rows  # noqa: PLC0415
     from doorkeeper.state.memory import MemoryStore  # noqa: PLC0415
     from doorkeeper.testing.faulty_connection import FaultyConnection  # noqa: PLC0415

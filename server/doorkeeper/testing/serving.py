@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.app import process
 from doorkeeper.app.config_check import with_further_problems
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.catalog.errors import CatalogError
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import load_values
 from doorkeeper.connection.connection import Connection
 from doorkeeper.construction.errors import StartError

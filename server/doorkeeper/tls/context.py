@@ -10,20 +10,20 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.authn.distinguished_name import name_of
-from doorkeeper.tls import pem
+from doorkeeper.base.distinguished_name import name_of
+from doorkeeper.base.tls import pem
+from doorkeeper.base.tls.sources import REVOKED, TRUST_STORE, memory_file
+from doorkeeper.base.tls.stores import identity_of, trust_store_of
 from doorkeeper.tls.alerts import AlertContext
 from doorkeeper.tls.cipher_suites import AVAILABLE, OF_TLS_1_3, choose
-from doorkeeper.tls.sources import REVOKED, TRUST_STORE, memory_file
-from doorkeeper.tls.stores import identity_of, trust_store_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cryptography.x509 import Certificate, CertificateRevocationList
 
-    from doorkeeper.tls.settings import TlsSettings
-    from doorkeeper.tls.stores import ServerIdentity
+    from doorkeeper.base.tls.settings import TlsSettings
+    from doorkeeper.base.tls.stores import ServerIdentity
 
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 """The supported protocols, oldest first."""

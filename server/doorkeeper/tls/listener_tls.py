@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from doorkeeper.authn.distinguished_name import name_of
+from doorkeeper.base.distinguished_name import name_of
+from doorkeeper.base.tls.settings import TlsError
+from doorkeeper.base.tls.sources import KEY_STORE, files_of
 from doorkeeper.tls.context import BuiltContext, build_context
-from doorkeeper.tls.settings import TlsError
-from doorkeeper.tls.sources import KEY_STORE, files_of
 
 if TYPE_CHECKING:
     import ssl
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cryptography.x509 import Certificate
 
-    from doorkeeper.tls.settings import TlsSettings
+    from doorkeeper.base.tls.settings import TlsSettings
 
 
 class ListenerTls:

@@ -15,7 +15,7 @@ from hashlib import pbkdf2_hmac
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

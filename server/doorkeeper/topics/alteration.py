@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from doorkeeper.config.values import KeyType
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.values import KeyType
 from doorkeeper.configs.operations import ConfigOperation, edit_list
 from doorkeeper.configs.topic import TOPIC_CONFIGS, InvalidConfig, check_configs
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.topics.names import reason_invalid
 

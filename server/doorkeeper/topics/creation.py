@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.configs.topic import InvalidConfig, check_configs
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType, TopicCreation
 from doorkeeper.topics.names import INTERNAL_TOPICS, reason_invalid

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 
 if TYPE_CHECKING:
     from doorkeeper.cluster.model import Topic

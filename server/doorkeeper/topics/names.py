@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 """The log of the controllers; clients cannot create it."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import TOPIC
 from doorkeeper.topics.creation import PARTITIONS_PER_REQUEST_MAX, check_any_lives, check_replicas

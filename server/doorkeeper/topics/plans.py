@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import TOPIC
 from doorkeeper.topics.alteration import altered_topic

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 import immutables
 
+from doorkeeper.base.slices import parts
 from doorkeeper.cluster.model import Topic
 from doorkeeper.kinds.declared import StoredTopic
-from doorkeeper.runtime.slices import parts
 from doorkeeper.topics.names import INTERNAL_TOPICS, collision_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
 
 ID_BYTES = 16
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Services
-    from doorkeeper.errors import ErrorCode
+    from doorkeeper.base.errors import ErrorCode
+    from doorkeeper.base.slices import Slices
     from doorkeeper.groups.plans import Committer
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.declared import StoredOffset
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.state import State
 
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from doorkeeper.api.node import Services
-    from doorkeeper.errors import ApiError
+    from doorkeeper.base.errors import ApiError
+    from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.change import Change
     from doorkeeper.quotas.alteration import QuotaAlteration
     from doorkeeper.quotas.table import Entity
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.state import State
 
 

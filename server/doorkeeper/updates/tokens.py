@@ -15,9 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.acl.model import Principal
-from doorkeeper.authn.credentials import TokenLogin
-from doorkeeper.cluster.uuids import random_uuid
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.credentials import TokenLogin
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.uuids import random_uuid
 from doorkeeper.kinds.change import SERVER, edit
 from doorkeeper.kinds.declared import TOKEN, StoredToken
 from doorkeeper.state.log import origin_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.errors import ApiError
+from doorkeeper.base.errors import ApiError
 from doorkeeper.groups.table import deletion_of_topics
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.errors import ApiError
+from doorkeeper.base.errors import ApiError
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.state.log import origin_of
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.api.node import Services
+    from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.change import Change
     from doorkeeper.request_context import RequestContext
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.state import State
     from doorkeeper.users.alteration import CredentialDeletion, CredentialUpsertion
 

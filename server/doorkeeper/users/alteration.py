@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.authn.credentials import ITERATIONS_MAX, ITERATIONS_MIN, salted_credential_of
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.credentials import ITERATIONS_MAX, ITERATIONS_MIN, salted_credential_of
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import StoredCredential
 from doorkeeper.users.table import MECHANISM_NAMES
 

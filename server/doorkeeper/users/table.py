@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import immutables
 
-from doorkeeper.authn.credentials import ITERATIONS_MIN, ScramCredential
+from doorkeeper.base.credentials import ITERATIONS_MIN, ScramCredential
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.acl.model import ANY_BINDING, ResourceType
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client import (
     AdminClient,
     ApiFailure,
@@ -21,7 +22,6 @@ from doorkeeper.client import (
     ScramPassword,
     client_config,
 )
-from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.config import jaas, jaas_file
-from doorkeeper.config.errors import ConfigError
+from doorkeeper.base import jaas
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.config import jaas_file
 from doorkeeper.config.kafka_dynamic_keys import (
     DYNAMIC,
     OF_LISTENERS_OF_ALL,

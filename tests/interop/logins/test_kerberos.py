@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from doorkeeper.authn.gssapi import LOGIN_MODULE, GssapiProvider
-from doorkeeper.config.jaas import LoginModule
+from doorkeeper.base.jaas import LoginModule
 from doorkeeper.config.mechanisms import MechanismSettings
 from testkit import kerberos
 from testkit.frame_recorder import FrameRecorder

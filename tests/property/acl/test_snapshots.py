@@ -10,7 +10,7 @@ from doorkeeper.acl.decision import Policy, Question, explain
 from doorkeeper.acl.model import ANY_BINDING, AclBinding, AclBindingFilter
 from doorkeeper.acl.search import find, find_each
 from doorkeeper.acl.snapshot import EMPTY, Snapshot, apply_edits
-from doorkeeper.runtime.slices import run_to_end
+from doorkeeper.base.slices import run_to_end
 from testkit import acl_worlds as some
 from testkit import reference
 

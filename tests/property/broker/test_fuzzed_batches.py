@@ -8,7 +8,7 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper.errors import ApiError
+from doorkeeper.base.errors import ApiError
 from doorkeeper_broker.batches import check_batch, read_batch
 from doorkeeper_broker.contents import check_records
 from doorkeeper_broker.log import Memory, PartitionLog

@@ -17,7 +17,7 @@ from doorkeeper.acl.live_changes import LiveCluster, Rule
 from doorkeeper.acl.model import PatternType, ResourceType
 from doorkeeper.acl.networks import address_of, network_of
 from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from testkit import reference
 from testkit.acl import READ, allow, deny, topic
 from testkit.lagging_cluster import BROKERS, STORE_ID, Lagging, kept

@@ -10,8 +10,9 @@ import pytest
 
 from doorkeeper.acl.model import ANY_BINDING, CLUSTER_NAME, Principal, ResourceType
 from doorkeeper.authorizer.awaitables import as_future
+from doorkeeper.base.entry import Entry
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.cluster.model import Group
-from doorkeeper.config.entry import Entry
 from doorkeeper.config.loading import resolve
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Counts, Peer
@@ -19,7 +20,6 @@ from doorkeeper.connection.response_cache import CACHED_APIS, ResponseCache
 from doorkeeper.handlers import registry
 from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.limits import Limits
-from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.updates.topics import change_topics
 from doorkeeper.updates.users import alter_credentials
 from doorkeeper.users.alteration import CredentialUpsertion

@@ -10,7 +10,7 @@ from doorkeeper.acl import plan_application
 from doorkeeper.acl.live_changes import Rule
 from doorkeeper.acl.plan import plan
 from doorkeeper.acl.plan_application import Failed, Outcome, Rules, apply
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from testkit.acl import READ, allow, deny, topic
 
 if TYPE_CHECKING:

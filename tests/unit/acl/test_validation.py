@@ -20,7 +20,7 @@ from doorkeeper.acl.validation import (
     check_filter,
     unencodable,
 )
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper_wire import reading
 from testkit.acl import PREFIXED, READ, allow, group, topic, wanted
 

@@ -13,7 +13,7 @@ from doorkeeper.api.permissions import (
     needs,
     require_on_cluster,
 )
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers.metadata import API
 from testkit.acl import DESCRIBE, READ, allow, topic
 from testkit.nodes import context_of, node_of

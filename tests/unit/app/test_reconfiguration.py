@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.app.reconfiguration import is_reloaded
 from doorkeeper.app.reload import reload
-from doorkeeper.errors import AuthorizerFault
+from doorkeeper.base.errors import AuthorizerFault
 from testkit.reconfigured import PLUGIN, SET, Capricious, running
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.app.services import NodeServices
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.state.store import StorageError
 from doorkeeper.updates.topics import change_topics

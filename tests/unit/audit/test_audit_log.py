@@ -9,7 +9,7 @@ from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, Res
 from doorkeeper.audit.audit_log import AuditLog
 from doorkeeper.audit.options import Sync
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Committed, edit
 from doorkeeper.kinds.declared import ACL

@@ -26,7 +26,7 @@ from doorkeeper.authorizer.contract import (
     AclDeleteResult,
     Action,
 )
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import SERVER, Edit, edit
 from doorkeeper.kinds.declared import (

@@ -6,11 +6,7 @@ import hmac
 from base64 import b64decode, b64encode
 
 from doorkeeper.acl.model import Principal
-from doorkeeper.authn.credentials import (
-    ScramCredential,
-    TokenLogin,
-    credential_of,
-)
+from doorkeeper.base.credentials import ScramCredential, TokenLogin, credential_of
 
 
 def test_a_credential_is_that_of_the_rfc() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.authn.distinguished_name import NotDer, name_of, subject_of
+from doorkeeper.base.distinguished_name import NotDer, name_of, subject_of
 from testkit.oracle_names import KEYWORDS, PRINTABLE, UTF8, der, identifier, name
 
 CN, O, EMAIL = KEYWORDS["CN"], KEYWORDS["O"], "1.2.840.113549.1.9.1"  # noqa: E741 - the attribute's keyword

@@ -24,7 +24,7 @@ from doorkeeper.authn.gssapi import (
     is_retriable,
     login_of,
 )
-from doorkeeper.config.jaas import LoginModule
+from doorkeeper.base.jaas import LoginModule
 from doorkeeper.config.mechanisms import MechanismSettings
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import pytest
 from doorkeeper.authn.handler_loading import KAFKA_NAMES, KEY, handler_of
 from doorkeeper.authn.handlers_contract import PlainPasswords
 from doorkeeper.authn.provider import MechanismSettings
-from doorkeeper.config.jaas import LoginModule
+from doorkeeper.base.jaas import LoginModule
 from testkit.callback_handlers import Recorded
 from testkit.recording_logger import RecordingLogger
 

@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.provider import MechanismSettings
-from doorkeeper.config.jaas import LoginModule
+from doorkeeper.base.jaas import LoginModule
 from testkit.plain import NO_SOURCES
 
 PLAIN = MechanismSettings(

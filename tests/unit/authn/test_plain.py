@@ -18,7 +18,7 @@ from doorkeeper.authn.plain import (
     provider,
 )
 from doorkeeper.authn.provider import MechanismSettings, Provider
-from doorkeeper.config.jaas import LoginModule
+from doorkeeper.base.jaas import LoginModule
 from testkit.plain import NO_SOURCES
 from testkit.recording_logger import RecordingLogger
 

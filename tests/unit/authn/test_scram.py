@@ -11,10 +11,10 @@ import pytest
 
 from doorkeeper.acl.model import Principal
 from doorkeeper.authn.contract import AuthenticationContext, Challenge, Failure, Step, Success
-from doorkeeper.authn.credentials import DIGESTS, ScramCredential, TokenLogin
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.provider import MechanismSettings
 from doorkeeper.authn.scram import TOKENS_KEPT_MAX, Decoys, TokenAccounts
+from doorkeeper.base.credentials import DIGESTS, ScramCredential, TokenLogin
 from testkit.plain import NO_SOURCES
 from testkit.scram import ScramClient, stored
 

@@ -29,7 +29,7 @@ from doorkeeper.authorizer.contract import (
 )
 from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision, name_of
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode, answer_of
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
 from testkit.authorizers import SERVER, CollectedAuthorizerLog, HeldStore, started
 from testkit.load import scaled

@@ -15,7 +15,7 @@ from doorkeeper.authorizer.older import (
     wrap,
 )
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, request_of, topic, wanted
 from testkit.authorizers import SERVER
 from testkit.older import OlderInMemory

@@ -14,7 +14,7 @@ from doorkeeper.authorizer.authorizer_log import DEBUG, INFO
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.one_request import ACTIONS_MAX, LINES_MAX, LoopAuthorizer, reads_of
-from doorkeeper.runtime.slices import SLICE_ITEMS, run_to_end
+from doorkeeper.base.slices import SLICE_ITEMS, run_to_end
 from doorkeeper.runtime.threads import OnLoop
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
 from testkit.authorizers import CollectedAuthorizerLog, decide_from, started

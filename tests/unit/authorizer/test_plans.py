@@ -19,11 +19,11 @@ from doorkeeper.acl.model import (
     ResourceType,
 )
 from doorkeeper.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Change, Edit
 from doorkeeper.kinds.declared import ACL
-from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.state import EMPTY
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, user, wanted
 

@@ -13,7 +13,7 @@ from doorkeeper.authorizer.contract import (
     AclDeleteResult,
 )
 from doorkeeper.authorizer.result_checks import is_binding, is_create_result, is_delete_result
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from testkit.acl import READ, allow, topic
 
 BINDING: Any = allow("alice", READ, topic("orders"))

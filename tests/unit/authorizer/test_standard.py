@@ -21,7 +21,7 @@ from doorkeeper.authorizer.contract import (
     AuthorizationResult,
 )
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.kinds.change import Author
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.state.memory import MemoryStore

@@ -10,7 +10,7 @@ import pytest
 
 from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper.authorizer.standard import AuthorizerNotReady, StandardAuthorizer
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.state.log import StateLog

@@ -10,7 +10,7 @@ from crc32c import crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_broker import contents
 from doorkeeper_broker.batches import check_batch, marker, place, read_batch, with_append_time
 from doorkeeper_broker.contents import check_records, find_record

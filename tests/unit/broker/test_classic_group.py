@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper_broker.classic_group import ClassicGroup, Join, JoinAnswer, Sync, SyncAnswer
 
 SESSION_MS = 10_000

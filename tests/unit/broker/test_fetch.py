@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import DelayedResponse
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper_broker import fetch
 from doorkeeper_broker.records import Records
 from doorkeeper_wire.errors import Malformed

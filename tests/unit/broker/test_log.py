@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.kinds.declared import StoredOffset
 from doorkeeper_broker.batches import marker
 from doorkeeper_broker.log import Memory, PartitionLog

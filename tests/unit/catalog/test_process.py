@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.catalog.lines import LINE_BYTES, catalog_from, lines_of, lines_of_problems
 from doorkeeper.catalog.loading import load
 from doorkeeper.catalog.process import read_apart
-from doorkeeper.runtime.slices import run_to_end
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from doorkeeper.acl.model import (
     ResourceType,
     exactly,
 )
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ApiFailure, ClientError, Unsendable
-from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.create_acls import AclCreationResult, CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import (
     DeleteAclsFilterResult,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from doorkeeper.authn.credentials import credential_of, salted_credential_of
+from doorkeeper.base.credentials import credential_of, salted_credential_of
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.scram import ScramDeletion, ScramPassword, alter, rounds
-from doorkeeper.errors import ErrorCode
 from doorkeeper_wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,

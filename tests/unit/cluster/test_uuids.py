@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from doorkeeper.cluster.uuids import random_uuid
+from doorkeeper.base.uuids import random_uuid
 
 
 def octets_of(text: str) -> bytes:

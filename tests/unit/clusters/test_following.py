@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.client.errors import UnreadableRecords
 from doorkeeper.clusters.config import ClusterConfig
 from doorkeeper.clusters.following import LogFollower
 from doorkeeper.clusters.log_acls import LogAcls
-from doorkeeper.runtime.slices import run_to_end
 from testkit.acl import READ, allow, topic
 from testkit.load import scaled
 from testkit.scripted_controller import (

@@ -11,9 +11,9 @@ import pytest
 from doorkeeper.acl.live_changes import LiveCluster, RemovalLimits, Rule
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation
 from doorkeeper.acl.plan import EVERYTHING, Selector, SelectorUnion
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.clusters.config import EnforcementLimits
 from doorkeeper.clusters.events import EventKind
-from doorkeeper.errors import ErrorCode
 from testkit.acl import READ, allow, cluster, deny, topic
 from testkit.lagging_cluster import Lagging, kept
 from testkit.load import scaled

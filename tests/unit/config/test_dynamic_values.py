@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.config.loading import resolve, with_stored_values
 from doorkeeper.config.settings import ConfigSource
 from testkit.settings import settings_of

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper.config.jaas import JaasError, parse
-from doorkeeper.config.jaas_tokens import JaasTokenizer
+from doorkeeper.base.jaas import JaasError, parse
+from doorkeeper.base.jaas_tokens import JaasTokenizer
 
 
 def options_of(text: str) -> dict[str, str]:

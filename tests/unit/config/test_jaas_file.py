@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.config.jaas import JaasError, LoginModule
+from doorkeeper.base.jaas import JaasError, LoginModule
 from doorkeeper.config.jaas_file import NO_FILE, expand, java_properties, parse, read
 
 if TYPE_CHECKING:

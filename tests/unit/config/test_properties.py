@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.config.entry import Entry
-from doorkeeper.config.errors import ConfigError
-from doorkeeper.config.properties import override, parse
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.entry import Entry
+from doorkeeper.base.properties import override, parse
 
 
 def test_entries_know_their_lines() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from doorkeeper.base.values import KeyType
 from doorkeeper.config.settings import ConfigSource, DescribedKey, Settings, Synonym
-from doorkeeper.config.values import KeyType
 from testkit.settings import settings_of
 
 SASL = """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from doorkeeper.config.values import (
+from doorkeeper.base.values import (
     KeyType,
     Password,
     Value,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.base.errors import ApiError
 from doorkeeper.configs.broker import alter_values, check_replicas
 from doorkeeper.configs.operations import Alteration
-from doorkeeper.errors import ApiError
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 GIVEN = {"max.connections": "5", "log.cleanup.policy": "compact"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.configs.client_metrics import CLIENT_METRICS_CONFIGS, check_client_metrics
 from doorkeeper.configs.topic import InvalidConfig
-from doorkeeper.errors import ApiError, ErrorCode
 
 
 def test_they_are_those_of_a_broker() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.base.values import KeyType
 from doorkeeper.config.settings import ConfigSource, Synonym
-from doorkeeper.config.values import KeyType
 from doorkeeper.configs.topic import (
     TOPIC_CONFIGS,
     InvalidConfig,

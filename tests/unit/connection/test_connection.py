@@ -6,8 +6,8 @@ import pytest
 
 from doorkeeper.acl.model import ANONYMOUS
 from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.connection.exchange import Closed, LogEvent, Peer, PendingUpdate
-from doorkeeper.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.limits import Limits
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -8,13 +8,13 @@ import pytest
 
 from doorkeeper.acl.model import Principal
 from doorkeeper.authorizer.guard import RecordedDecision
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Closed, Counts, SideEffects
 from doorkeeper.connection.response_cache import CacheEntry, CacheKey, ResponseCache
 from doorkeeper.connection.session import SessionState
 from doorkeeper.limits import Limits
 from doorkeeper.net.options import UNAUTHENTICATED
-from doorkeeper.runtime.slices import run_to_end
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import answer, connection, create, describe, versions

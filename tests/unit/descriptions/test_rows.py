@@ -18,15 +18,15 @@ from doorkeeper.acl.model import (
 from doorkeeper.acl.search import find
 from doorkeeper.acl.snapshot import EMPTY, Snapshot, apply_edits
 from doorkeeper.api.codes import resource_rows
+from doorkeeper.base.slices import SLICE_ITEMS, run_to_end
 from doorkeeper.descriptions.rows import AclRows
-from doorkeeper.runtime.slices import SLICE_ITEMS, run_to_end
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import DESCRIBE, LITERAL, PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
 
 if TYPE_CHECKING:
     from doorkeeper.acl.model import AclBinding
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
 
 WORLD = [
     allow("alice", READ, topic("b")),

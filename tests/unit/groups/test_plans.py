@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.cluster.model import GroupMember
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.groups import plans
 from doorkeeper.groups.plans import (
     Committer,
@@ -19,7 +20,6 @@ from doorkeeper.groups.plans import (
 from doorkeeper.groups.table import Offsets, all_groups, row_without_partition, size_of
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import OFFSET, StoredOffset
-from doorkeeper.runtime.slices import run_to_end
 from doorkeeper_wire.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from testkit.nodes import a_group
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from doorkeeper.api.node import Update
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.configs.operations import Alteration, AlteredResource
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers import alter_configs, incremental_alter_configs
 from doorkeeper.handlers.config_alteration import Verbatim, code_and_text
 from doorkeeper_wire.messages import alter_configs as messages

@@ -9,7 +9,7 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers import (
     alter_client_quotas,
     alter_user_scram_credentials,

@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.acl.model import ANONYMOUS, AclOperation, Principal
 from doorkeeper.api.node import Update
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers import (
     create_delegation_token,
     describe_delegation_token,

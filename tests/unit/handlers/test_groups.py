@@ -8,8 +8,8 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.cluster.model import Broker, Group, GroupMember
-from doorkeeper.errors import ErrorCode
 from doorkeeper.handlers import (
     delete_groups,
     find_coordinator,

@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.groups.plans import Committer
 from doorkeeper.handlers import offset_commit, offset_delete
 from doorkeeper.kinds.declared import StoredOffset

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers import describe_transactions, init_producer_id, list_transactions, produce
 from doorkeeper_wire.messages.describe_transactions import DescribeTransactionsRequest
 from doorkeeper_wire.messages.init_producer_id import InitProducerIdRequest

@@ -11,7 +11,7 @@ import pytest
 from doorkeeper import handlers
 from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.api.operations import REQUIRED
-from doorkeeper.errors import ApiError
+from doorkeeper.base.errors import ApiError
 from doorkeeper.handlers import registry
 from doorkeeper.handlers.registry import (
     APIS,

@@ -8,7 +8,7 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers import (
     alter_partition_reassignments,
     alter_replica_log_dirs,

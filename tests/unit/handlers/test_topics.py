@@ -8,8 +8,8 @@ import pytest
 
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.api.node import Update
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.configs.topic import effective
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.handlers import create_partitions, create_topics
 from doorkeeper.topics.partitions import WantedPartitions
 from doorkeeper_wire.messages.create_partitions import (

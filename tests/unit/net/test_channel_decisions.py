@@ -10,8 +10,8 @@ import pytest
 
 from doorkeeper.api.node import DelayedResponse
 from doorkeeper.authorizer.contract import DecisionPending
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.undecided import undecided
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.limits import Limits
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse

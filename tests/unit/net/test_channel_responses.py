@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.base.slices import SLICE_S
 from doorkeeper.connection.response_cache import ResponseCache
 from doorkeeper.limits import Limits
 from doorkeeper.metrics import table
 from doorkeeper.metrics.requests import RequestMeter
 from doorkeeper.metrics.series import Meters
 from doorkeeper.net.chunked_responses import ChunkedResponses
-from doorkeeper.runtime.slices import SLICE_S
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.channels import PendingAuthorizer, Transport, World
 from testkit.edge import answer, create, describe, until
 
 if TYPE_CHECKING:
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
 
 
 class Remembering(World):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.authorizer.contract import AclCreateResult
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.limits import Limits
 from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from doorkeeper.api.node import UpdateOperation
 from doorkeeper.authorizer.contract import AclCreateResult
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.exchange import LogEvent, Login
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.limits import Limits
 from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.metrics import table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.config.errors import ConfigError
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.config.shared_store import SharedStore
 from doorkeeper.offline.stores import (
     DataFolder,

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.policies import (
     AlterConfigPolicy,
     ConfigAlteration,

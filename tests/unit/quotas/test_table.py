@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper.errors import ApiError
+from doorkeeper.base.errors import ApiError
 from doorkeeper.kinds.declared import StoredQuota
 from doorkeeper.quotas.table import (
     ClientQuotas,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.acl.model import ANY_BINDING, AclOperation
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.clusters import ClusterRepository
 from doorkeeper.repositories.errors import RepositoryError

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.errors import ApiError
+    from doorkeeper.base.errors import ApiError
 
 A = allow("a", READ, topic("t"))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.runtime.garbage_collection import (
+from doorkeeper.base.garbage_collection import (
     THRESHOLDS,
     freeze_survivors,
     frozen_allocations,

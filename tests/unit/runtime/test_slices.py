@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from doorkeeper.runtime.slices import SLICE_ITEMS, Slices, parts, run_to_end, sort_in_slices
+from doorkeeper.base.slices import SLICE_ITEMS, Slices, parts, run_to_end, sort_in_slices
 
 
 def counted(pieces: Slices[list[int]]) -> tuple[int, list[int]]:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.runtime.slices import SLICE_S
+from doorkeeper.base.slices import SLICE_S
 from doorkeeper.runtime.turns import run_in_turns
 
 if TYPE_CHECKING:
-    from doorkeeper.runtime.slices import Slices
+    from doorkeeper.base.slices import Slices
 
 
 class Work:

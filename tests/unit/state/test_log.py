@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
+from doorkeeper.base.slices import SLICE_S
 from doorkeeper.kinds.change import SERVER, Committed, Origin, edit
 from doorkeeper.kinds.declared import CONFIG
-from doorkeeper.runtime.slices import SLICE_S
 from doorkeeper.state import log as module
 from doorkeeper.state.state import apply, apply_at_once
 from doorkeeper.state.store import (
@@ -35,8 +35,8 @@ from testkit.state_logs import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.change import Change
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.state import State
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.state.outcome import not_stored
 from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreReplaced, StoreUnavailable
 

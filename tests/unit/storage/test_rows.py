@@ -17,10 +17,10 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
+from doorkeeper.base.slices import run_to_end
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Edit, edit
 from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, TOKEN, TOPIC
-from doorkeeper.runtime.slices import run_to_end
 from doorkeeper.state.store import LogEntry, StorageError
 from doorkeeper.storage.rows import MANY, ROWS_FULL, SHARED_ROWS_MAX, log_statements
 from doorkeeper.storage.sqlite import read_rows

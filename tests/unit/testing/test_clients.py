@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from typing import TYPE_CHECKING
 
-from doorkeeper.config.properties import read
+from doorkeeper.base.properties import read
 from doorkeeper.testing.certificates import Authority
 from doorkeeper.testing.clients import ClientSettings
 

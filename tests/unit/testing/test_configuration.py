@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from doorkeeper.base.entry import Entry
 from doorkeeper.config.dynamic_values import DynamicValues
-from doorkeeper.config.entry import Entry
 from doorkeeper.config.loading import resolve
 from doorkeeper.kinds.declared import ACL, CREDENTIAL, TOPIC
 from doorkeeper.testing.configuration import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.config.properties import parse
+from doorkeeper.base.properties import parse
 from doorkeeper.testing.properties_text import properties_text
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper.authorizer.standard import StandardAuthorizer
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.errors import ApiError
 from doorkeeper.client import AdminClient, LoginRefused
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.construction.errors import StartError
-from doorkeeper.errors import ApiError
 from doorkeeper.testing import DoorkeeperServer
 from doorkeeper.testing.acl_options import bindings_of
 from testkit.plugins import InMemory

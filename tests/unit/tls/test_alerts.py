@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.base.tls.sources import files_of
 from doorkeeper.tls.alerts import AlertContext, alert_sender
 from doorkeeper.tls.context import build_context
-from doorkeeper.tls.sources import files_of
 from testkit.certificates import world
 from testkit.tls import client_context, in_pem, shaken
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.base.tls.settings import TlsError, TlsSettings
+from doorkeeper.base.tls.sources import files_of
 from doorkeeper.tls.context import BuiltContext, build_context
-from doorkeeper.tls.settings import TlsError, TlsSettings
-from doorkeeper.tls.sources import files_of
 from testkit.certificates import Authority, crl_pem, world
 from testkit.tls import client_context, in_pem, settings, shaken
 

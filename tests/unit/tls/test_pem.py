@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from doorkeeper.tls.pem import (
-    PemError,
-    certificates_of,
-    private_key_of,
-    revocations_of,
-)
+from doorkeeper.base.tls.pem import PemError, certificates_of, private_key_of, revocations_of
 from testkit.certificates import PASSWORD, crl_pem, world
 
 CHAIN = world().server.chain_pem

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.tls import sources
-from doorkeeper.tls.settings import TlsError
-from doorkeeper.tls.sources import files_of, memory_file
+from doorkeeper.base.tls import sources
+from doorkeeper.base.tls.settings import TlsError
+from doorkeeper.base.tls.sources import files_of, memory_file
 from testkit.tls import settings
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 
-from doorkeeper.tls.settings import TlsError
-from doorkeeper.tls.sources import files_of
-from doorkeeper.tls.stores import identity_of, trust_store_of
+from doorkeeper.base.tls.settings import TlsError
+from doorkeeper.base.tls.sources import files_of
+from doorkeeper.base.tls.stores import identity_of, trust_store_of
 from testkit.certificates import PASSWORD, Authority, jks, trust_store, world
 from testkit.tls import settings
 

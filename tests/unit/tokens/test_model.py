@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.acl.model import ANONYMOUS, Principal
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.tokens.model import (
     TIME_MAX,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from doorkeeper.base.errors import ApiError
 from doorkeeper.configs.operations import Alteration, AlteredResource
-from doorkeeper.errors import ApiError
 from doorkeeper.policies.guard import Policies
 from doorkeeper.topics.alteration import altered_topic
 from testkit.nodes import a_topic

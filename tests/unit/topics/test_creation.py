@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.policies import CreateTopicPolicy, TopicCreation
 from doorkeeper.policies.guard import Policies
 from doorkeeper.topics.creation import (

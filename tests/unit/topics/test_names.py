@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.topics.names import (
     INTERNAL_TOPICS,
     collision_key,

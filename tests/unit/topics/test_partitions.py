@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.errors import ErrorCode
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import TOPIC
 from doorkeeper.topics.partitions import WantedPartitions, plan_partitions

@@ -6,9 +6,9 @@ import random
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from doorkeeper.base.slices import SLICE_ITEMS, run_to_end
 from doorkeeper.cluster.model import Topic
 from doorkeeper.kinds.declared import StoredTopic
-from doorkeeper.runtime.slices import SLICE_ITEMS, run_to_end
 from doorkeeper.topics.table import (
     EMPTY,
     Topics,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.errors import ApiError
+from doorkeeper.base.errors import ApiError
 from doorkeeper.groups.plans import Committer
 from doorkeeper.groups.table import all_groups
 from doorkeeper.kinds.declared import StoredOffset, StoredTopic

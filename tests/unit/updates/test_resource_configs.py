@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from doorkeeper.base.errors import ApiError
 from doorkeeper.config.settings import default_of
 from doorkeeper.configs.operations import Alteration, AlteredResource
-from doorkeeper.errors import ApiError
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import RESOURCE_CONFIG, StoredResourceConfig
 from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType, PolicyViolation

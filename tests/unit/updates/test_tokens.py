@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from doorkeeper.authn.credentials import TokenLogin
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.credentials import TokenLogin
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_delegation_token import API
 from doorkeeper.kinds.change import SERVER, edit
 from doorkeeper.kinds.declared import TOKEN, StoredToken

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cluster.model import Topic
 from doorkeeper.configs.operations import Alteration, AlteredResource
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import TOPIC, StoredTopic
 from doorkeeper.policies.guard import Policies

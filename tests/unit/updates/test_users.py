@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.authn.credentials import credential_of
-from doorkeeper.errors import ApiError, ErrorCode
+from doorkeeper.base.credentials import credential_of
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.kinds.change import Author, edit
 from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.state.store import StorageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from doorkeeper.authn.credentials import ScramCredential
+from doorkeeper.base.credentials import ScramCredential
 from doorkeeper.users.table import MECHANISM_CODES, ScramUsers
 from testkit.stores import credential
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 import aiohttp
 
 from doorkeeper.authn.oauth.jwks import JWKS_BYTES_MAX, KeySet, parse
-from doorkeeper.value import Value, hidden
+from doorkeeper.base.value import Value, hidden
 
 if TYPE_CHECKING:
     import ssl

@@ -19,7 +19,7 @@ from doorkeeper.authn.handlers_contract import TokenRefused, ValidatedToken
 from doorkeeper.authn.oauth.json_text import InvalidJson, decode_base64url, is_unicode, json_object
 from doorkeeper.authn.oauth.jwks import ALGORITHMS
 from doorkeeper.authn.oauth.unsecured import JAVA_WHITE_SPACE
-from doorkeeper.value import Value
+from doorkeeper.base.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
+from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import interruptible
 from doorkeeper.cli.options import JAAS_FILE_KEY, PROPERTIES_FILE, override_option
 from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.terminal import say, say_once
-from doorkeeper.config.properties import KeptInput
 from doorkeeper.history.moments import Moment, parse_moment, time_text
 from doorkeeper.repositories.addresses import STDIN, STORES, Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from doorkeeper.acl.decision import Policy
+    from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.profiles import Profile
-    from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.repositories.repository import AclContents, AclRepository
 
 ADDRESSES: Final = """
@@ -189,7 +189,7 @@ def _load_bytes(name: str) -> bytes:
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    from doorkeeper.config.errors import ConfigError  # noqa: PLC0415
+    from doorkeeper.base.config_errors import ConfigError  # noqa: PLC0415
     from doorkeeper.construction.errors import StartError  # noqa: PLC0415  heavy, as the next
 
     try:

@@ -19,8 +19,8 @@ from doorkeeper.cli.terminal import fail, show, show_json
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
+    from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.acls.questions import AclState
-    from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.repositories.addresses import Address
 
 BROKEN: Final = 3

@@ -13,9 +13,9 @@ import click
 
 from doorkeeper.acl.live_changes import OVERRIDES, Held, LiveCluster, RemovalLimits, Rule
 from doorkeeper.acl.plan_application import Rules
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.entities.model import Credential
-from doorkeeper.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from doorkeeper.acl.live_changes import LiveChange
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.client.identity import ScramLogin
     from doorkeeper.entities.plan import EntityPlan
-    from doorkeeper.errors import ApiError
 
 _WORDS: Final = {each.value: risk for each, risk in OVERRIDES.items()}
 

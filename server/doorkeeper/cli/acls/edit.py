@@ -17,6 +17,7 @@ from doorkeeper.acl.live_changes import LiveCluster
 from doorkeeper.acl.model import ANY_BINDING
 from doorkeeper.acl.plan import Plan
 from doorkeeper.acl.plan_application import apply
+from doorkeeper.base.errors import ErrorCode
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
     at_option,
@@ -55,7 +56,6 @@ from doorkeeper.cli.interrupts import fail_without_yes
 from doorkeeper.cli.lazy import LazyGroup, Member
 from doorkeeper.cli.terminal import fail, say
 from doorkeeper.client.errors import NotServed
-from doorkeeper.errors import ErrorCode
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
 from doorkeeper.repositories.repository import known_bindings
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from doorkeeper.acl.live_changes import Rule
     from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePatternFilter
     from doorkeeper.acl.plan_application import Rules
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
-    from doorkeeper.errors import ApiError
     from doorkeeper.repositories.repository import AclSession
 
     Request = TypeVar("Request")

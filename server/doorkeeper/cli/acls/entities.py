@@ -36,9 +36,9 @@ from doorkeeper.repositories.errors import RepositoryError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.entities.model import Entity
-    from doorkeeper.errors import ApiError
     from doorkeeper.repositories.repository import AclRepository, AclSession
 
     MakePlan = Callable[[list[Entity]], EntityPlan]

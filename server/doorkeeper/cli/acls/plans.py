@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan_application import Outcome
+    from doorkeeper.base.errors import ApiError
     from doorkeeper.entities.plan import EntityChange
-    from doorkeeper.errors import ApiError
     from doorkeeper.repositories.repository import AclRepository, AclSession
 
     Precondition = Callable[[Plan, AclSession | None], Awaitable[None]]

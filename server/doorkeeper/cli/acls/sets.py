@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     from doorkeeper.acl.live_changes import Rule
     from doorkeeper.acl.model import AclBinding
     from doorkeeper.acl.plan import Plan
+    from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.acls.entities import EntityPlanner
     from doorkeeper.cli.acls.plans import Precondition, SavedPlan
-    from doorkeeper.config.properties import PropertiesFile
     from doorkeeper.entities.model import EntitySet
     from doorkeeper.entities.plan import EntityPlan
     from doorkeeper.history.moments import Moment

@@ -13,6 +13,7 @@ import click
 
 from doorkeeper.acl.model import Principal
 from doorkeeper.audit.cluster_events import time_ms_of
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import moment
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.completion import files
@@ -27,7 +28,6 @@ from doorkeeper.cli.history.clusters import (
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import config_option, output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.history.moments import time_text
 from doorkeeper.history.reading import revision_at
 from doorkeeper.history.revisions import RevisionFilter, read_page, read_revisions

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.history.clusters import ClusterTail, audit_folders, audit_option, event_line
 from doorkeeper.cli.history.commands import (
     ADDRESSES,
@@ -19,7 +20,6 @@ from doorkeeper.cli.history.commands import (
 from doorkeeper.cli.interrupts import INTERRUPTED
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, say_once, show, show_json
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.history.reading import BeforeHistory
 from doorkeeper.history.revisions import Revision, RevisionFilter
 from doorkeeper.history.watching import next_revisions

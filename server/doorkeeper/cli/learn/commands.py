@@ -341,8 +341,8 @@ def _nothing_learned(
 
 def _observe(words: Sequence[str], acls: Iterable[AclBinding] | None, catalog: Path | None) -> Run:
     # Imported here: help and completion need no server.
+    from doorkeeper.base.config_errors import ConfigError  # noqa: PLC0415
     from doorkeeper.cli.learn.server import observe  # noqa: PLC0415
-    from doorkeeper.config.errors import ConfigError  # noqa: PLC0415
     from doorkeeper.construction.errors import StartError  # noqa: PLC0415
 
     try:

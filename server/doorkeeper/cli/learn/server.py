@@ -16,10 +16,10 @@ from doorkeeper.logs.pipeline import Logs
 # The log first: it prevents structlog from importing unused modules.
 from doorkeeper.app.assembly import Assembly  # isort: skip
 from doorkeeper.authorizer.plans import BindingIds
+from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learn.child import run_command, wait_for_end
 from doorkeeper.cli.learn.shadow import Shadow
 from doorkeeper.cli.learn.tap import Tap
-from doorkeeper.cluster.uuids import random_uuid
 from doorkeeper.config.loading import load_values
 from doorkeeper.construction.stores import initial_rows
 from doorkeeper.kinds.acls import StoredBinding

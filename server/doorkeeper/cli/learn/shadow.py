@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from doorkeeper.base.errors import ApiError
 from doorkeeper.cluster.model import Topic
-from doorkeeper.errors import ApiError
 from doorkeeper.handlers import registry
 from doorkeeper.handlers.unserved import api_of
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext

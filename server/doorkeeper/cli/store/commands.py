@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
+from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.addresses import address, complete_address
 from doorkeeper.cli.interrupts import require_yes
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.store.release import release
 from doorkeeper.cli.terminal import fail, progress, say, show
-from doorkeeper.config.errors import ConfigError
 from doorkeeper.construction.stores import identity_file_of
 from doorkeeper.offline import store_moves
 from doorkeeper.offline.stores import Place, place_of, settings_at

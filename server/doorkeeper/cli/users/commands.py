@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 import click
 
 from doorkeeper.acl.live_changes import Rule
-from doorkeeper.authn.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
+from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
+from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refusal_of
 from doorkeeper.cli.options import (
     PROPERTIES_FILE,
@@ -23,15 +24,14 @@ from doorkeeper.cli.options import (
 from doorkeeper.cli.profiles import profile_option
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
 from doorkeeper.cli.users.passwords import new_password
-from doorkeeper.config.properties import KeptInput
 from doorkeeper.repositories.addresses import AddressKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.profiles import Profile
     from doorkeeper.client.identity import ScramLogin
-    from doorkeeper.config.properties import PropertiesFile
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -388,10 +388,10 @@ def _open_store(where: UsersLocation, *, make_store: bool) -> Iterator[Users]:
 
 @contextmanager
 def _open_cluster(addresses: str, file: PropertiesFile | None) -> Iterator[Users]:
+    from doorkeeper.base.config_errors import ConfigError  # noqa: PLC0415  as above
     from doorkeeper.cli.users.live import open_users  # noqa: PLC0415  it is heavy
     from doorkeeper.client.errors import ClientError  # noqa: PLC0415  as above
     from doorkeeper.client.properties import client_config  # noqa: PLC0415  as above
-    from doorkeeper.config.errors import ConfigError  # noqa: PLC0415  as above
 
     try:
         with open_users(client_config(addresses, file)) as users:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.cluster.uuids import random_uuid
+from doorkeeper.base.uuids import random_uuid
+from doorkeeper.base.version import __version__
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.cells import encode
@@ -18,7 +19,6 @@ from doorkeeper.storage.postgres.schema import (
 )
 from doorkeeper.storage.postgres.triggers import TRIGGERS
 from doorkeeper.storage.rows import initial_items
-from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable

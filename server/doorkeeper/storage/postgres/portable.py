@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from doorkeeper.cluster.uuids import random_uuid
+from doorkeeper.base.uuids import random_uuid
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.cells import decode, encode
 from doorkeeper.storage.portable import (

@@ -12,11 +12,11 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.kinds.acls import bindings_from
 from doorkeeper.kinds.change import Author
 from doorkeeper.kinds.declared import ACL, KINDS
 from doorkeeper.kinds.kind import Item
-from doorkeeper.runtime.garbage_collection import collection_paused
 from doorkeeper.state.store import Logged, StorageError, StoredState, change_from
 from doorkeeper.storage.cells import decode, encode
 from doorkeeper.storage.postgres import digest

@@ -29,9 +29,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from doorkeeper.base.version import __version__
 from doorkeeper.state.store import StorageError, StoreIdentity, StoreReplaced
 from doorkeeper.storage.portable import BASE_KEYS, Base
-from doorkeeper.version import __version__
 
 if TYPE_CHECKING:
     import asyncpg

@@ -12,7 +12,7 @@ from doorkeeper.authn.contract import AuthenticationContext, Success
 from doorkeeper.authn.oauth.https_trust import trust_context
 from doorkeeper.authn.oauth.provider import provider
 from doorkeeper.authn.provider import MechanismSettings
-from doorkeeper.config.jaas import LoginModule
+from doorkeeper.base.jaas import LoginModule
 from testkit.certificates import Authority, world
 from testkit.plain import NO_SOURCES
 from testkit.tls import shaken

@@ -11,7 +11,7 @@ from doorkeeper.authn.guarded_handler import HandlerFault
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.oauth import provider as offered
 from doorkeeper.authn.provider import MechanismSettings
-from doorkeeper.config.jaas import LoginModule
+from doorkeeper.base.jaas import LoginModule
 from testkit.callback_handlers import ODD_TOKENS
 from testkit.plain import NO_SOURCES
 from testkit.recording_logger import RecordingLogger

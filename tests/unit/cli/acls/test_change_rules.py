@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from doorkeeper.acl.filters import matches
 from doorkeeper.acl.formats.choosing import Format, write
 from doorkeeper.acl.model import CLUSTER_NAME, AclOperation
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.client.errors import ClientError
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.repositories import clusters
 from testkit.acl import READ, allow, deny, topic
 from testkit.acl import cluster as cluster_pattern

@@ -15,13 +15,13 @@ from doorkeeper.acl.formats.names import FormatError
 from doorkeeper.acl.model import AclOperation
 from doorkeeper.acl.plan import Plan
 from doorkeeper.acl.plan_application import BATCH
+from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.change_rules import Acceptance
 from doorkeeper.cli.acls.entities import EntityPlanner
 from doorkeeper.cli.acls.plans import Side, apply_plan
 from doorkeeper.entities.model import EntitySet, TopicEntity
 from doorkeeper.entities.plan import EntityChange, EntityPlan
-from doorkeeper.errors import ApiError, ErrorCode
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
 from testkit.acl import PREFIXED, READ, allow, deny, topic

@@ -22,8 +22,8 @@ from testkit.stores import adding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.change import Change
-    from doorkeeper.runtime.slices import Slices
     from doorkeeper.state.state import State
     from testkit.postgres import Database
 

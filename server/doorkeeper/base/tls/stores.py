@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from doorkeeper.authn.distinguished_name import name_of
-from doorkeeper.tls import pem
-from doorkeeper.tls.sources import KEY_STORE, TRUST_STORE
+from doorkeeper.base.distinguished_name import name_of
+from doorkeeper.base.tls import pem
+from doorkeeper.base.tls.sources import KEY_STORE, TRUST_STORE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
     from cryptography.x509 import Certificate
 
-    from doorkeeper.tls.settings import TlsSettings
+    from doorkeeper.base.tls.settings import TlsSettings
 
 TYPES: Final = ("JKS", "PKCS12", "PEM")
 _JKS: Final = b"\xfe\xed\xfe\xed"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.config.entry import Entry, Problem
+    from doorkeeper.base.entry import Entry, Problem
     from doorkeeper.config.settings import Settings
 
 

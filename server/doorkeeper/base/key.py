@@ -5,11 +5,11 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from doorkeeper.config.values import KeyType
-from doorkeeper.value import Value
+from doorkeeper.base.value import Value
+from doorkeeper.base.values import KeyType
 
 if TYPE_CHECKING:
-    from doorkeeper.config.values import Check
+    from doorkeeper.base.values import Check
 
 
 class Scope(Enum):

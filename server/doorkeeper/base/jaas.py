@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.config.jaas_tokens import JaasToken, JaasTokenizer
+from doorkeeper.base.jaas_tokens import JaasToken, JaasTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from doorkeeper.config.key import Applies, Key, Scope
-from doorkeeper.config.values import KeyType, one_of
+from doorkeeper.base.key import Applies, Key, Scope
+from doorkeeper.base.values import KeyType, one_of
 
 _STORE_TYPES = "JKS, PKCS12 or PEM. A JKS store may hold PKCS12, as in Java."
 

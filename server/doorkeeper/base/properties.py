@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import IO, TYPE_CHECKING, Union, cast
 
-from doorkeeper.config.entry import Entry, Problem
-from doorkeeper.config.errors import ConfigError
+from doorkeeper.base.config_errors import ConfigError
+from doorkeeper.base.entry import Entry, Problem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.tls.settings import TlsSettings
+    from doorkeeper.base.tls.settings import TlsSettings
 
 KEY_STORE: Final = "ssl.keystore.location"
 TRUST_STORE: Final = "ssl.truststore.location"

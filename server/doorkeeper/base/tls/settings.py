@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.value import NOTHING, Value, hidden
+from doorkeeper.base.value import NOTHING, Value, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
