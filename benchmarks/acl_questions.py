@@ -16,14 +16,14 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.acl.assertions import Assertion, AssertionKind, counterexamples
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.cases import Space, cases
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.effective_changes import DecisionState, effective_changes
-from doorkeeper.acl.model import ResourceType
-from doorkeeper.acl.regions import Extent
-from doorkeeper.acl.tasks import TaskNeed, task_access
+from doorkeeper.acls.assertions import Assertion, AssertionKind, counterexamples
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.cases import Space, cases
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.effective_changes import DecisionState, effective_changes
+from doorkeeper.acls.model import ResourceType
+from doorkeeper.acls.regions import Extent
+from doorkeeper.acls.tasks import TaskNeed, task_access
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
@@ -31,7 +31,7 @@ from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sized
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 TOPIC = ResourceType.TOPIC
 PLAIN = Policy()

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acls.formats.choosing import Format, write
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from testkit.acl import READ, allow, topic

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acls.formats.choosing import Format, write
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.properties import client_config
 
@@ -31,7 +31,7 @@ from testkit.kafka_target import doorkeeper_target, kafka_target
 from testkit.kafka_tools import command
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 GOAL = 0.1
 

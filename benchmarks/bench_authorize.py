@@ -18,10 +18,10 @@ import time
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Policy, Question, allows
-from doorkeeper.acl.filters import matches
-from doorkeeper.acl.model import (
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.decision import Policy, Question, allows
+from doorkeeper.acls.filters import matches
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AccessControlEntryFilter,
     AclBinding,
@@ -34,8 +34,8 @@ from doorkeeper.acl.model import (
     ResourcePatternFilter,
     ResourceType,
 )
-from doorkeeper.acl.operations import satisfied_by
-from doorkeeper.acl.search import find
+from doorkeeper.acls.operations import satisfied_by
+from doorkeeper.acls.search import find
 from doorkeeper.authorizer.contract import (
     Action,
     AuthorizationResult,
@@ -56,7 +56,7 @@ from doorkeeper.state.memory import MemoryStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.snapshot import Snapshot
 
 TOPIC = ResourceType.TOPIC
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED

@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
 
@@ -35,7 +35,7 @@ from testkit.kafka_target import STANDARD, kafka_target
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 SECONDS_GOAL = 2.0
 RATIO_GOAL = 2.0

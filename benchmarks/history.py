@@ -24,8 +24,8 @@ from statistics import median
 
 import apsw
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.model import (
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

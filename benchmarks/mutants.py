@@ -42,7 +42,7 @@ COVERAGE = ROOT / ".cache" / "coverage"
 ROOTS = ("server", "protocol", "schemas", "pipeline", "broker")
 
 SUBJECTS = {
-    "acl": "server/doorkeeper/acl",
+    "acl": "server/doorkeeper/acls",
     "authorizer": "server/doorkeeper/authorizer",
     "state": "server/doorkeeper/state",
     "storage": "server/doorkeeper/storage",

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 PROJECT = Path(__file__).resolve().parents[1]
 sys.path.append(str(PROJECT / "tests"))
 
-from doorkeeper.acl.model import (  # noqa: E402  tests are on the path from here on
+from doorkeeper.acls.model import (  # noqa: E402  tests are on the path from here on
     AccessControlEntry,
     AclBinding,
     AclOperation,

@@ -37,9 +37,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 import polars as pl
 import pyarrow.parquet as pq
 
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.formats import records
-from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.formats import records
+from doorkeeper.acls.model import AclOperation, PatternType, ResourceType
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
 from doorkeeper_pipeline.jobs.backtest import changes_by
@@ -52,7 +52,7 @@ from synthetic.traffic import world_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.engines.contract import Engine
 
 POLICY = Policy(super_users=frozenset({SUPER_USER}))

@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 from uuid import UUID
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

@@ -25,7 +25,7 @@ from queue import SimpleQueue
 from threading import Thread
 from uuid import UUID
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

@@ -24,7 +24,7 @@ from kafka.admin import (
 )
 from kafka.errors import KafkaError
 
-from doorkeeper.acl.formats import choosing
+from doorkeeper.acls.formats import choosing
 from doorkeeper.testing import DoorkeeperProcess
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.acl.model import PatternType
+from doorkeeper.acls.model import PatternType
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.messages.describe_groups import DescribeGroupsResponse
@@ -18,7 +18,7 @@ from versus.worlds import BENCH_USER, LITERAL, TOPIC
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from versus.targets import Target
 
 SOME = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     WILDCARD,
     AccessControlEntry,
     AclBinding,

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.acl.model import AclOperation, PatternType, Principal, ResourcePattern
+from doorkeeper.acls.model import AclOperation, PatternType, Principal, ResourcePattern
 from doorkeeper.authorizer.contract import (
     Action,
     AuthorizationResult,

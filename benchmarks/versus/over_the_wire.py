@@ -24,7 +24,7 @@ from versus.targets import MECHANISM, PASSWORD, Caller, settled
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from versus.calls import Call, Shape
     from versus.loadgen import Result
     from versus.table import Table

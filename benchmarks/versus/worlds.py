@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     WILDCARD,
     AccessControlEntry,
     AclBinding,

@@ -11,15 +11,15 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
-from doorkeeper.acl.formats.names import binding_of
-from doorkeeper.acl.model import AclPermissionType
+from doorkeeper.acls.formats.commands import KAFKA_ACLS, options_of
+from doorkeeper.acls.formats.names import binding_of
+from doorkeeper.acls.model import AclPermissionType
 from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 FIELDS = (
     "resource_type",

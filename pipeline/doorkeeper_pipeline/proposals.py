@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.formats import choosing
+from doorkeeper.acls.formats import choosing
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
 from doorkeeper_pipeline.evaluation.evidence import describe_doubt
@@ -21,8 +21,8 @@ from doorkeeper_pipeline.evaluation.unread import describe_unread
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from doorkeeper.acl.formats.choosing import Format
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.formats.choosing import Format
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.jobs.gold import Proposal
 
 PREFIXES_LISTED = 20
@@ -53,7 +53,7 @@ def script_of(proposal: Proposal) -> str:
 
 
 def file_of(proposal: Proposal, how: Format) -> str:
-    """Return the whole proposed set in one of the formats of ``doorkeeper.acl.formats``.
+    """Return the whole proposed set in one of the formats of ``doorkeeper.acls.formats``.
 
     YAML begins with a comment for each risk; the other formats have no comments.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import Principal
+    from doorkeeper.acls.model import Principal
 
 
 class AuthorizableRequestContext(NamedTuple):

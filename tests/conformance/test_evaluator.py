@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import AclBinding, PatternType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import AclBinding, PatternType
 from doorkeeper_pipeline.evaluation.deciding import add_decisions
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from testkit.acl_worlds import networked_worlds, policies, questions, worlds

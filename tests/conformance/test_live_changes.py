@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.live_changes import LiveCluster, Rule, judge
-from doorkeeper.acl.model import (
+from doorkeeper.acls.live_changes import LiveCluster, Rule, judge
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.networks import InvalidNetwork, address_of, network_of, parse_network
+from doorkeeper.acls.networks import InvalidNetwork, address_of, network_of, parse_network
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, Unavailable, cannot, jars
 from testkit.network_texts import CLIENTS, ODD, network_text

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.model import Principal
+from doorkeeper.acls.model import Principal
 from doorkeeper.authn.contract import Challenge, Failure, Step, Success
 from doorkeeper.authn.scram import ScramMechanism, accounts_of
 from doorkeeper.base.credentials import (

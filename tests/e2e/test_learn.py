@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.acl.formats.choosing import Format, read, write
-from doorkeeper.acl.model import AclBinding, ResourcePattern, ResourceType
+from doorkeeper.acls.formats.choosing import Format, read, write
+from doorkeeper.acls.model import AclBinding, ResourcePattern, ResourceType
 from testkit.acl import READ, WRITE, allow, topic
 from testkit.e2e import doorkeeper
 from testkit.load import scaled

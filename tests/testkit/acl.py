@@ -5,7 +5,7 @@ allow("alice", READ, topic("orders"))    ALLOW READ for User:alice from everywhe
 
 from __future__ import annotations
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AccessControlEntryFilter,
     AclBinding,

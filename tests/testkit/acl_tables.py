@@ -13,7 +13,7 @@ from doorkeeper_pipeline.schemas import BINDINGS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 
 def bindings_table(bindings: Iterable[AclBinding]) -> pa.Table:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import (
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AccessControlEntryFilter,
     AclBinding,
@@ -23,7 +23,7 @@ from doorkeeper.acl.model import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.snapshot import Snapshot
 
 # U+FF5E stands before U+1F600 by code point and after it by UTF-16 code unit.
 NAMES = ("a", "ab", "abc", "b", "*", "**", "*a", "\uff5e", "\U0001f600", "\U0001f600a", "(", "")

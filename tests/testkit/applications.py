@@ -12,7 +12,7 @@ from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 from kafka.errors import TopicAlreadyExistsError, UnknownTopicOrPartitionError
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     ANY_BINDING,
     AclBinding,
     AclOperation,

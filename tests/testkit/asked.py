@@ -11,7 +11,7 @@ from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.acl.decision import Question
+    from doorkeeper.acls.decision import Question
 
 TIME = pa.timestamp("us", tz="UTC")
 

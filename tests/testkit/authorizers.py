@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
     from uuid import UUID
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.kinds.change import Change
     from doorkeeper.state.store import LogEntry, Store

@@ -31,7 +31,7 @@ from testkit.edge import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.api.node import Services
     from doorkeeper.authorizer.contract import AclCreateResult, Authorizer
     from doorkeeper.connection.response_cache import ResponseCache

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
-from doorkeeper.acl.model import ANY_BINDING, exactly
+from doorkeeper.acls.model import ANY_BINDING, exactly
 from doorkeeper.client.bindings import (
     bindings_of,
     creation_request,
@@ -33,7 +33,7 @@ from testkit.tcp_proxy import TcpProxy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from testkit.postgres import Database
 
 Held = tuple[str, str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ApiError
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext

@@ -13,7 +13,7 @@ from doorkeeper_wire.messages.describe_acls import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.acl.model import AclBinding, ResourcePattern
+    from doorkeeper.acls.model import AclBinding, ResourcePattern
 
 
 def answer(bindings: Iterable[AclBinding], version: int = 3) -> bytes:

@@ -43,7 +43,7 @@ from testkit.load import scaled
 from testkit.plain import LOGIN as LOGIN  # noqa: PLC0414  for who builds edges with it
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.api.node import Node, Services
     from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.response_cache import ResponseCache

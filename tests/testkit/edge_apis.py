@@ -14,8 +14,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.model import (
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.model import (
     ANY_BINDING,
     AccessControlEntry,
     AclBinding,

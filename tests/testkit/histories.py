@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from doorkeeper.acl.decision import Policy
+from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.engines.local import LocalEngine
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from doorkeeper.acl.decision import Question
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.decision import Question
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.engines.contract import Engine
 
 BEGIN = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)

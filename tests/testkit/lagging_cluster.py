@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.acl.filters import matches
-from doorkeeper.acl.live_changes import LiveCluster, RemovalLimits
-from doorkeeper.acl.plan import Selector, SelectorUnion
+from doorkeeper.acls.filters import matches
+from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits
+from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.clusters import synchronization
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from doorkeeper.acl.live_changes import Stage
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.live_changes import Stage
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.clusters.drift import Bindings
     from doorkeeper.clusters.events import ClusterEvent
     from doorkeeper.state.state import State

@@ -10,7 +10,7 @@ import re
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.acl.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.model import CLUSTER_NAME, PatternType, ResourcePattern, ResourceType
 from doorkeeper.base.errors import ApiError
 from doorkeeper.cluster.model import Broker, Group, GroupMember, Topic
 from doorkeeper.handlers import registry
@@ -26,7 +26,7 @@ from testkit.settings import settings_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import ApiRange, AuthorizerReads
     from doorkeeper.authorizer.contract import Authorizer

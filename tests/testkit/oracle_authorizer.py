@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.model import (
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AccessControlEntry,
@@ -26,8 +26,8 @@ from doorkeeper.acl.model import (
     ResourcePatternFilter,
     ResourceType,
 )
-from doorkeeper.acl.networks import address_of, network_of
-from doorkeeper.acl.snapshot import Snapshot
+from doorkeeper.acls.networks import address_of, network_of
+from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.contract import Action
 from doorkeeper.authorizer.standard import StandardAuthorizer

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.model import (
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

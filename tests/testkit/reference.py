@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
@@ -18,8 +18,8 @@ from doorkeeper.acl.model import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from doorkeeper.acl.decision import Policy, Question
-    from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper.acls.decision import Policy, Question
+    from doorkeeper.acls.model import AclBindingFilter
 
 IMPLIED = {
     AclOperation.DESCRIBE: "DESCRIBE READ WRITE DELETE ALTER ALL",

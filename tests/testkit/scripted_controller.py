@@ -17,7 +17,7 @@ from testkit.batches import batch_bytes
 from testkit.scripted_server import FetchSnapshotResponse, ScriptedServer
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 EPOCH = 7
 CREDENTIAL = b"\x01\x0b\x00" + b"a salted password"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.search import find
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.search import find
 from doorkeeper.authorizer.plans import plan_creation, plan_deletion
 from doorkeeper.kinds.change import Origin
 from doorkeeper.state.log import StateLog
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.metrics.hooks import StoreMeter
     from doorkeeper.state.log import Plan
     from doorkeeper.storage.postgres.host_selection import Check

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import z3  # type: ignore[import-untyped]
 
-from doorkeeper.acl.model import AclOperation, AclPermissionType, PatternType
+from doorkeeper.acls.model import AclOperation, AclPermissionType, PatternType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.effective_changes import EffectiveChange
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.regions import Extent
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.effective_changes import EffectiveChange
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.regions import Extent
 
 NAME = z3.String("name")
 ADDRESS = z3.BitVec("address", 32)

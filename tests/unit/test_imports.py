@@ -24,8 +24,8 @@ SERVING = COMMAND_LINE | {"apsw", "immutables", "structlog", "uvloop", "yaml"}
 """What ``doorkeeper serve`` may load from others until it answers, and no more."""
 
 HEAVY = {
-    "argparse", "concurrent.futures.process", "ctypes", "decimal", "doorkeeper.acl.explanation",
-    "doorkeeper.acl.formats", "doorkeeper.audit", "doorkeeper.authn.gssapi",
+    "argparse", "concurrent.futures.process", "ctypes", "decimal", "doorkeeper.acls.explanation",
+    "doorkeeper.acls.formats", "doorkeeper.audit", "doorkeeper.authn.gssapi",
     "doorkeeper.authn.java_regex", "doorkeeper.authn.oauth", "doorkeeper.catalog",
     "doorkeeper.client", "doorkeeper.clusters", "doorkeeper.handlers.unserved", "doorkeeper.http",
     "doorkeeper.storage.backup", "doorkeeper.storage.postgres", "doorkeeper.testing",

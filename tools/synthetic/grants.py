@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     CLUSTER_NAME,
     WILDCARD,
     WILDCARD_PRINCIPAL,

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.decision import RuleKind
+from doorkeeper.acls.decision import RuleKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.acl.decision import Decision
+    from doorkeeper.acls.decision import Decision
     from synthetic.traffic import World
 
 ERAS = ("A", "B", "C", "D", "E")

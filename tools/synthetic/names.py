@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.model import CLUSTER_NAME, ResourceType
+from doorkeeper.acls.model import CLUSTER_NAME, ResourceType
 
 if TYPE_CHECKING:
     from synthetic.shape import Shape

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Decision, Policy, Question, explain
-from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.decision import Decision, Policy, Question, explain
+from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
 from synthetic.grants import SUPER_USER, grants_of
 from synthetic.names import Names, names_of
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from doorkeeper.acl.decision import Decision
+    from doorkeeper.acls.decision import Decision
     from synthetic.traffic import World
 
 API_KEYS = {

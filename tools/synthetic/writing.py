@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import zstandard
 
-from doorkeeper.acl.formats.choosing import Format, write
+from doorkeeper.acls.formats.choosing import Format, write
 from synthetic.grants import proposal_of
 from synthetic.lines import tails_of
 from synthetic.traffic import events

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from doorkeeper.acl.formats.choosing import Format
+    from doorkeeper.acls.formats.choosing import Format
     from doorkeeper_pipeline.evaluation.evidence import Evidence
     from doorkeeper_pipeline.jobs.gold import GoldInput, Proposal
     from doorkeeper_pipeline.jobs.options import RunOptions
@@ -281,7 +281,7 @@ def format_of(to: Path) -> Format:
         PipelineError: no format has that suffix.
 
     """
-    from doorkeeper.acl.formats.choosing import Format  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.choosing import Format  # noqa: PLC0415  as above
 
     formats = {
         ".yaml": Format.YAML,
@@ -303,7 +303,7 @@ def write_set(to: Path, proposal: Proposal) -> None:
         PipelineError: no format has that suffix, or it has no form for a name.
 
     """
-    from doorkeeper.acl.formats.names import FormatError  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.names import FormatError  # noqa: PLC0415  as above
     from doorkeeper_pipeline.proposals import file_of  # noqa: PLC0415  as above
 
     try:

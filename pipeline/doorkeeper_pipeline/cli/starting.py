@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.acl.decision import Policy
+from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.cli import options
 from doorkeeper_pipeline.engines.session import LOCAL_MASTER, Settings
 from doorkeeper_pipeline.evaluation.evidence import Thresholds

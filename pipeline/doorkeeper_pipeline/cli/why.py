@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterator, Sequence
 
-    from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper_pipeline.jobs.why import Examples, Explanation, Row
 
 EXAMPLES_SHOWN = 3
@@ -148,9 +148,9 @@ def filters_of(
         UsageError: a row is not one, an operation is not Kafka's, or nothing names a grant.
 
     """
-    from doorkeeper.acl.formats.csv import binding_of_row  # noqa: PLC0415  with the heavy ones
-    from doorkeeper.acl.formats.names import FormatError, operation  # noqa: PLC0415  as above
-    from doorkeeper.acl.model import (  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.csv import binding_of_row  # noqa: PLC0415  with the heavy ones
+    from doorkeeper.acls.formats.names import FormatError, operation  # noqa: PLC0415  as above
+    from doorkeeper.acls.model import (  # noqa: PLC0415  as above
         ANY_BINDING,
         CLUSTER_NAME,
         AccessControlEntryFilter,
@@ -199,7 +199,7 @@ _TYPES = ("topic", "group", "transactional_id", "delegation_token", "user")
 
 def as_text(found: Explanation) -> str:
     """Return an explanation for people: the grant, the verdict, facts and examples."""
-    from doorkeeper.acl.formats.csv import row_of  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.csv import row_of  # noqa: PLC0415  as above
 
     usage = found.usage
     lines = [row_of(found.binding), f"{usage['verdict']} (rule {usage['rule']}): {usage['why']}"]
@@ -211,7 +211,7 @@ def as_text(found: Explanation) -> str:
 
 
 def _facts(found: Explanation) -> Iterator[str]:
-    from doorkeeper.acl.formats.csv import row_of  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.csv import row_of  # noqa: PLC0415  as above
 
     usage = found.usage
     since = usage["known_from"]
@@ -232,8 +232,8 @@ def _facts(found: Explanation) -> Iterator[str]:
 
 def _line(row: Row) -> str:
     """Return a decision much as Kafka logs it, or a line that could not be read with its place."""
-    from doorkeeper.acl.formats.commands import kafkas_word  # noqa: PLC0415  as above
-    from doorkeeper.acl.model import ResourceType  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.commands import kafkas_word  # noqa: PLC0415  as above
+    from doorkeeper.acls.model import ResourceType  # noqa: PLC0415  as above
 
     if "byte_offset" in row:
         text = row["text"][:TEXT_SHOWN].rstrip("\n")
@@ -254,7 +254,7 @@ def _moment(at: dt.datetime) -> str:
 
 def as_record(found: Explanation) -> dict[str, Any]:
     """Return an explanation for programs: the row of grant_usage, and what is beside it."""
-    from doorkeeper.acl.formats.csv import row_of  # noqa: PLC0415  as above
+    from doorkeeper.acls.formats.csv import row_of  # noqa: PLC0415  as above
 
     usage = {name: value for name, value in found.usage.items() if name != "cluster"}
     return {

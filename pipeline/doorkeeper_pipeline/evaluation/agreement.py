@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 import pyarrow as pa
 
-from doorkeeper.acl.decision import RuleKind
+from doorkeeper.acls.decision import RuleKind
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,

@@ -1,6 +1,6 @@
 """The decision of each question, with the rule and the binding behind it.
 
-It is the answer of ``doorkeeper.acl.decision.explain``, for many questions at once.
+It is the answer of ``doorkeeper.acls.decision.explain``, for many questions at once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from doorkeeper.acl.decision import RuleKind
+from doorkeeper.acls.decision import RuleKind
 from doorkeeper_pipeline.evaluation.index import EVERYONE, NO_NODE, NO_SCORE, Index
 from doorkeeper_pipeline.evaluation.questions import UNNAMED, encode, texts_of
 

@@ -20,8 +20,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from doorkeeper.acl.decision import RuleKind
-from doorkeeper.acl.model import WILDCARD
+from doorkeeper.acls.decision import RuleKind
+from doorkeeper.acls.model import WILDCARD
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.deciding import NO_BINDING
@@ -49,7 +49,7 @@ from doorkeeper_pipeline.schemas import DENIED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
 

@@ -10,13 +10,13 @@ import datetime as dt
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.acl.decision import RuleKind
+from doorkeeper.acls.decision import RuleKind
 from doorkeeper_pipeline.shell import word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acls.decision import Policy
 
 LISTED_MAX = 5
 FUTURE = dt.timedelta(minutes=5)

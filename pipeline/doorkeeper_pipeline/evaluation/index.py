@@ -16,7 +16,7 @@ Worked example: ALLOW READ on the prefix "a" is entry 1, DENY ALL on the literal
 the walk meets first. The scores are 2 * 2 - 1 - 1 = 2 and 0. For "abc" the row has the node of "a":
 2, allowed; for "ab" it has the node of "ab", where the least of 0 and the ancestor's 2 denies.
 
-Source: ``StandardAuthorizerData.findAclRule`` (4.3.1, 4.4.0); see ``doorkeeper.acl.decision``.
+Source: ``StandardAuthorizerData.findAclRule`` (4.3.1, 4.4.0); see ``doorkeeper.acls.decision``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.model import (
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -36,8 +36,8 @@ from doorkeeper.acl.model import (
     AclPermissionType,
     ResourceType,
 )
-from doorkeeper.acl.network_index import NO_NETWORKS, Networks
-from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, entry_bit
+from doorkeeper.acls.network_index import NO_NETWORKS, Networks
+from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, entry_bit
 from doorkeeper_pipeline.evaluation.names import NameCells
 
 if TYPE_CHECKING:

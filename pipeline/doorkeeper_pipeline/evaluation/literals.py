@@ -1,6 +1,6 @@
 """Ids, texts and commands of many bindings at once, and the literal grants for many needs.
 
-The results are those of ``bindings`` and of ``doorkeeper.acl.privileges.least``, for the rows of a
+The results are those of ``bindings`` and of ``doorkeeper.acls.privileges.least``, for the rows of a
 frame. The functions that know Kafka's rules are asked about each different part once: a principal,
 a host, a resource, an operation. The parts do not depend on each other, so the answers are joined.
 """
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import (
+from doorkeeper.acls.formats.commands import KAFKA_ACLS, options_of
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import (
     CLUSTER_NAME,
     WILDCARD,
     AccessControlEntry,
@@ -26,8 +26,8 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.operations import satisfied_by
-from doorkeeper.acl.privileges import grant_of
+from doorkeeper.acls.operations import satisfied_by
+from doorkeeper.acls.privileges import grant_of
 from doorkeeper_pipeline.bindings import BOOTSTRAP, FIELDS, ID_LENGTH
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,

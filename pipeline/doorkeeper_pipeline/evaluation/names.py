@@ -20,7 +20,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import WILDCARD, PatternType
+from doorkeeper.acls.model import WILDCARD, PatternType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

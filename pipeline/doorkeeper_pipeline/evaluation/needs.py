@@ -14,8 +14,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from doorkeeper.acl.decision import RuleKind
-from doorkeeper.acl.model import WILDCARD
+from doorkeeper.acls.decision import RuleKind
+from doorkeeper.acls.model import WILDCARD
 from doorkeeper_pipeline.evaluation.deciding import RULES
 from doorkeeper_pipeline.evaluation.questions import (
     COUNT,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
 

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -30,8 +30,8 @@ from doorkeeper.acl.model import (
     PatternType,
     ResourceType,
 )
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.acl.privileges import Need
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.privileges import Need
 from doorkeeper_pipeline.bindings import FIELDS
 from doorkeeper_pipeline.evaluation.literals import literal_grants
 from doorkeeper_pipeline.evaluation.needs import NEED, NEEDS

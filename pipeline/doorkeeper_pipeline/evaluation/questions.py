@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from doorkeeper.acl.model import WILDCARD, AclOperation, ResourceType
+from doorkeeper.acls.model import WILDCARD, AclOperation, ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ RESOURCE_TYPE = "resource_type"
 RESOURCE_NAME = "resource_name"
 
 QUESTION = (PRINCIPAL, HOST, OPERATION, RESOURCE_TYPE, RESOURCE_NAME)
-"""The columns of a question, in the order of ``doorkeeper.acl.decision.Question``."""
+"""The columns of a question, in the order of ``doorkeeper.acls.decision.Question``."""
 
 COUNT = "count"
 """The column that says how often a question was asked."""

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import polars as pl
 
-from doorkeeper.acl.model import ANONYMOUS, AclPermissionType
+from doorkeeper.acls.model import ANONYMOUS, AclPermissionType
 from doorkeeper_pipeline.evaluation.questions import (
     FIRST,
     LAST,
@@ -38,7 +38,7 @@ from doorkeeper_pipeline.evaluation.questions import (
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 CAUSE, ADVICE, RHYTHM = "cause", "advice", "rhythm"
 ROUNDS: Final = "rounds"

@@ -26,7 +26,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclOperation,
@@ -38,7 +38,7 @@ from doorkeeper.acl.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.acl.model import AclBinding, ResourcePattern
+    from doorkeeper.acls.model import AclBinding, ResourcePattern
 
 
 class Severity(Enum):

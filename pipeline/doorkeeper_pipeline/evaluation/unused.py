@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.model import (
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclOperation,
     AclPermissionType,
     PatternType,
 )
-from doorkeeper.acl.networks import network_of
-from doorkeeper.acl.regions import covering_patterns, names_of
+from doorkeeper.acls.networks import network_of
+from doorkeeper.acls.regions import covering_patterns, names_of
 from doorkeeper_pipeline.evaluation.usage import BINDING, DECISIVE, USES
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.model import AclBinding, ResourcePattern
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding, ResourcePattern
     from doorkeeper_pipeline.evaluation.decision_table import Block, DecisionTable
     from doorkeeper_pipeline.evaluation.index import Index
 

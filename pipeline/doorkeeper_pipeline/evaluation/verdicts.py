@@ -29,12 +29,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acl.model import (
-    WILDCARD_PRINCIPAL,
-    AclOperation,
-    AclPermissionType,
-    ResourceType,
-)
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, AclPermissionType, ResourceType
 from doorkeeper_pipeline.evaluation.unread import NOTHING_UNREAD, UnreadLines
 from doorkeeper_pipeline.evaluation.unused import NEVER_MATCHED, NEVER_USED
 
@@ -42,7 +37,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.evaluation.evidence import Thresholds
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 
-from doorkeeper.acl.model import WILDCARD_PRINCIPAL
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.bindings import binding_of_row
 from doorkeeper_pipeline.evaluation.agreement import (
     DISAGREEING,

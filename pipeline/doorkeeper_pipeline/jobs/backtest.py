@@ -31,7 +31,7 @@ from doorkeeper_pipeline.schemas import BACKTEST
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.evaluation.index import Index
     from doorkeeper_pipeline.jobs.gold import GoldInput
 

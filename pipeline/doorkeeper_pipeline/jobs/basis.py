@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Sequence
 
-    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acls.decision import Policy
     from doorkeeper_pipeline.evaluation.evidence import BrokerLog, Evidence, Thresholds
 
     Row = dict[str, Any]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.acl_sets import AclSet
     from doorkeeper_pipeline.evaluation.index import Index

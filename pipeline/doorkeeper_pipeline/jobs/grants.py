@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from doorkeeper.acl.model import WILDCARD_PRINCIPAL
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.acl_sets import AclSet, rows
 from doorkeeper_pipeline.evaluation.grants import grant_usage

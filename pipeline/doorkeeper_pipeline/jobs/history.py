@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acls.decision import Policy
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.evaluation.evidence import BrokerLog
 

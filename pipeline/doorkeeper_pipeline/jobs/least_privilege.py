@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from doorkeeper.acl.model import AclPermissionType
-from doorkeeper.acl.privileges import history_names, least
+from doorkeeper.acls.model import AclPermissionType
+from doorkeeper.acls.privileges import history_names, least
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY, DENY_TO_ALLOW
 from doorkeeper_pipeline.evaluation.index import distinct
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.privileges import Privilege
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.privileges import Privilege
     from doorkeeper_pipeline.jobs.gold import GoldInput
 
 

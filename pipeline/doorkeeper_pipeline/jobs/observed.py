@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.model import ResourceType
 from doorkeeper_pipeline import schemas
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.overbroad import History

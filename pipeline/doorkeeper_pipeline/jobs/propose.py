@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.cells import masks
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.host_sets import contains
-from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclPermissionType
-from doorkeeper.acl.operations import ALLOW_TESTS
-from doorkeeper.acl.regions import covering_cells, region_of
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.cells import masks
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.host_sets import contains
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclPermissionType
+from doorkeeper.acls.operations import ALLOW_TESTS
+from doorkeeper.acls.regions import covering_cells, region_of
 from doorkeeper_pipeline.bindings import text_of
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.literals import bindings_of
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper_pipeline.evaluation.acl_sets import AclSet
 
 WIDER_SHOWN = 20

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from doorkeeper.acl.filters import matches
-from doorkeeper.acl.formats import csv, logged_principals
-from doorkeeper.acl.model import WILDCARD_PRINCIPAL
+from doorkeeper.acls.filters import matches
+from doorkeeper.acls.formats import csv, logged_principals
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import NO_THRESHOLDS
 from doorkeeper_pipeline.evaluation.examples import (
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper_pipeline.evaluation.verdicts import Activity
     from doorkeeper_pipeline.jobs.gold import GoldInput
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL
+from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL
 from doorkeeper_pipeline.report.amounts import amount, number, percent, short
 from doorkeeper_pipeline.report.basis import basis_of
 from doorkeeper_pipeline.report.changes import changes_of, new_principals_of

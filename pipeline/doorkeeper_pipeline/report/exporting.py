@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper.acl.formats.csv import FORMULA
+from doorkeeper.acls.formats.csv import FORMULA
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sets of ACLs in every form that ``doorkeeper.acl.formats`` reads, and the store's change log.
+"""Sets of ACLs in every form that ``doorkeeper.acls.formats`` reads, and the store's change log.
 
 A file has the ACLs in force, not the times of their creation: its bindings have no times. From run
 to run they get some, see ``jobs.succession``.
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from doorkeeper.acl.formats import choosing
-from doorkeeper.acl.formats.names import FormatError
+from doorkeeper.acls.formats import choosing
+from doorkeeper.acls.formats.names import FormatError
 from doorkeeper_pipeline.bindings import FIELDS, row_of
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import audit_changes, change_log, reading
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 FILE_BYTES_MAX = 1 << 30
 """A set of a million bindings has some 200 MB; a larger file is a log that was named by mistake."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from doorkeeper.acl.formats.names import FormatError, binding_of
+from doorkeeper.acls.formats.names import FormatError, binding_of
 from doorkeeper_pipeline.bindings import row_of
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import reading, trail
@@ -27,7 +27,7 @@ from doorkeeper_pipeline.tables import contents
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 SOURCE = "audit-log"
 _MARK = b'"change"'

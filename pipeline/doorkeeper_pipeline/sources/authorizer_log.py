@@ -23,8 +23,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from doorkeeper.acl.formats import authorizer_message, logged_principals
-from doorkeeper.acl.formats.authorizer_message import (
+from doorkeeper.acls.formats import authorizer_message, logged_principals
+from doorkeeper.acls.formats.authorizer_message import (
     BEGIN,
     END,
     OTHER_RECORD,
@@ -33,7 +33,7 @@ from doorkeeper.acl.formats.authorizer_message import (
     Record,
     read_record,
 )
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.model import AclOperation
 from doorkeeper_pipeline.errors import Damaged
 from doorkeeper_pipeline.sources.envelopes import PLAIN
 from doorkeeper_pipeline.sources.parsed import (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from doorkeeper.acl.model import AclOperation, AclPermissionType, PatternType, ResourceType
+from doorkeeper.acls.model import AclOperation, AclPermissionType, PatternType, ResourceType
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.tables import contents
 

@@ -13,7 +13,7 @@ import re
 
 import msgspec
 
-from doorkeeper.acl.formats import request_words
+from doorkeeper.acls.formats import request_words
 from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import EPOCH, Decided, Line, Once
 

@@ -89,7 +89,7 @@ class Parsed:
         ignored: How many of them are known and say no decision.
         quarantined: How many of them are in quarantine, where a piece may have several.
         normalised: How many lines have a principal that is printed as an object, see
-            ``doorkeeper.acl.formats.logged_principals``.
+            ``doorkeeper.acls.formats.logged_principals``.
         missing: Decisions that the source itself says are missing.
         damaged: How many files break off in it: the rest of each is unknown.
 

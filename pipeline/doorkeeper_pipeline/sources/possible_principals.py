@@ -1,7 +1,7 @@
 """Principals that lines which are not certain may be about: their grants may be in use.
 
 Such are the lines in quarantine, and decisions whose principal has another reading, see
-``doorkeeper.acl.formats.logged_principals``.
+``doorkeeper.acls.formats.logged_principals``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from doorkeeper.acl.formats import logged_principals
+from doorkeeper.acls.formats import logged_principals
 from doorkeeper_pipeline.evaluation.unread import UnreadLines
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from doorkeeper.acl.formats import authorizer_message
+from doorkeeper.acls.formats import authorizer_message
 from doorkeeper_pipeline.sources import envelopes, layouts
 from doorkeeper_pipeline.sources.envelopes import PLAIN, Envelope
 from doorkeeper_pipeline.sources.reading import BOM, head

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from doorkeeper.acl.formats import request_words
+from doorkeeper.acls.formats import request_words
 from doorkeeper_pipeline.sources import json_lines
 from doorkeeper_pipeline.sources.json_lines import Decided, Line, Missing
 

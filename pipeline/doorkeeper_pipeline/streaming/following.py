@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acls.decision import Policy
     from doorkeeper_pipeline.engines.contract import Engine
 
 FILES_MAX = 1000

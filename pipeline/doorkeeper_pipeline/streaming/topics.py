@@ -37,7 +37,7 @@ from doorkeeper_pipeline.topics.ranges import RecordRange
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acls.decision import Policy
     from doorkeeper_pipeline.engines.contract import Engine
     from doorkeeper_pipeline.engines.spark import SparkEngine
     from doorkeeper_pipeline.topics.addresses import TopicAddress

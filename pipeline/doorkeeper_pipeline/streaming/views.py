@@ -16,7 +16,7 @@ from doorkeeper_pipeline.tables import contents, delta
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acls.decision import Policy
     from doorkeeper_pipeline.streaming.batches import Batches
 
 VIEWS = {

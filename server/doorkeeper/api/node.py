@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from doorkeeper.acl.model import (
+    from doorkeeper.acls.model import (
         AclBinding,
         AclBindingFilter,
         AclOperation,

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     CLUSTER_NAME,
     AclOperation,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.operations import full_mask
+from doorkeeper.acls.operations import full_mask
 from doorkeeper.api.operations import REQUIRED
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.base.errors import ApiError, ErrorCode

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from doorkeeper.acl.decision import Question, explain
+from doorkeeper.acls.decision import Question, explain
 from doorkeeper.audit.events import Binding, Decision, Item, Login
 from doorkeeper.audit.events import Change as ChangeEvent
 from doorkeeper.authorizer.contract import AclDeleteResult
@@ -23,9 +23,9 @@ from doorkeeper_wire.api_keys import API_NAMES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.audit.events import Event
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.connection.exchange import Login as ConnectionLogin

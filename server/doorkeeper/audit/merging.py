@@ -24,7 +24,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
-from doorkeeper.acl.snapshot import EMPTY as NO_ACLS
+from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
 from doorkeeper.audit.event_builder import Repetition, Seen, SeenLogin, window_events
 from doorkeeper.audit.options import Recorded
 from doorkeeper.audit.queue import QueuedEvents
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.audit.options import AuditOptions
     from doorkeeper.audit.queue import Queue
     from doorkeeper.authorizer.contract import Action

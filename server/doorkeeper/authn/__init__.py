@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import Principal
+from doorkeeper.acls.model import Principal
 from doorkeeper.authn.contract import AuthenticationContext, PrincipalBuilder
 from doorkeeper.authn.handlers_contract import (
     CONTRACT_VERSION,

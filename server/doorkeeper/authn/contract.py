@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.acl.model import Principal
+    from doorkeeper.acls.model import Principal
 
 
 class AuthenticationContext(NamedTuple):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from inspect import isabstract
 from typing import TYPE_CHECKING, Final, TypeGuard
 
-from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.authn.prefixes import configs_of
 from doorkeeper.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
 

@@ -46,7 +46,7 @@ from doorkeeper.base.credentials import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from doorkeeper.acl.model import Principal
+    from doorkeeper.acls.model import Principal
     from doorkeeper.authn.provider import Sources
     from doorkeeper.base.credentials import TokenLogin
 

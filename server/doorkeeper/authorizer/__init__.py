@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.filters import matches
-from doorkeeper.acl.model import (
+from doorkeeper.acls.filters import matches
+from doorkeeper.acls.model import (
     ANY_BINDING,
     CLUSTER_NAME,
     AccessControlEntry,
@@ -25,7 +25,7 @@ from doorkeeper.acl.model import (
     ResourcePatternFilter,
     ResourceType,
 )
-from doorkeeper.acl.operations import IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS
+from doorkeeper.acls.operations import IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS
 from doorkeeper.authorizer.contract import (
     CONTRACT_VERSION,
     AclBindingDeleteResult,

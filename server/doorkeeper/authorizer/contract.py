@@ -23,7 +23,7 @@ from collections.abc import Awaitable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AccessControlEntryFilter,
     AclBinding,
     AclBindingFilter,
@@ -34,7 +34,7 @@ from doorkeeper.acl.model import (
     ResourcePatternFilter,
     ResourceType,
 )
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

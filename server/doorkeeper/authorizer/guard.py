@@ -19,9 +19,9 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeGuard, TypeVar
 
-from doorkeeper.acl.model import SortedBindings
-from doorkeeper.acl.operations import full_mask
-from doorkeeper.acl.validation import unencodable
+from doorkeeper.acls.model import SortedBindings
+from doorkeeper.acls.operations import full_mask
+from doorkeeper.acls.validation import unencodable
 from doorkeeper.authorizer.awaitables import results_of
 from doorkeeper.authorizer.contract import (
     AclCreateResult,
@@ -41,14 +41,14 @@ from doorkeeper_wire.api_keys import API_NAMES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from doorkeeper.acl.model import (
+    from doorkeeper.acls.model import (
         AclBinding,
         AclBindingFilter,
         AclOperation,
         ResourcePattern,
         ResourceType,
     )
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.authorizer.contract import Action, AuthorizerServerInfo, Endpoint, Eventually
     from doorkeeper.request_context import AuthorizableRequestContext
 

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.decision import Decision, RuleKind
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acls.decision import Decision, RuleKind
+from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.request_context import AuthorizableRequestContext
 

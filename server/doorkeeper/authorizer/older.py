@@ -21,8 +21,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
-from doorkeeper.acl.filters import entry_matches, matches
-from doorkeeper.acl.model import (
+from doorkeeper.acls.filters import entry_matches, matches
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     PatternType,
@@ -30,7 +30,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.validation import check_binding, check_filter
+from doorkeeper.acls.validation import check_binding, check_filter
 from doorkeeper.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterator, Mapping, Sequence
 
-    from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper.authorizer.contract import Action, AuthorizerServerInfo, Endpoint, Eventually
     from doorkeeper.request_context import AuthorizableRequestContext
 

@@ -13,10 +13,10 @@ from base64 import urlsafe_b64encode
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS, effects
-from doorkeeper.acl.search import find_each
-from doorkeeper.acl.validation import ACLS_PER_REQUEST_MAX, too_many_created, too_many_deleted
+from doorkeeper.acls.model import AclOperation, PatternType, ResourceType
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, effects
+from doorkeeper.acls.search import find_each
+from doorkeeper.acls.validation import ACLS_PER_REQUEST_MAX, too_many_created, too_many_deleted
 from doorkeeper.base.slices import SLICE_ITEMS, parts
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import Edit
@@ -25,7 +25,7 @@ from doorkeeper.kinds.declared import ACL
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.change import Change
     from doorkeeper.state.state import State

@@ -15,12 +15,12 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
-from doorkeeper.acl.by_type import allowed_on_some
-from doorkeeper.acl.decision import Decision, Policy, Question, RuleKind, explain
-from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from doorkeeper.acl.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
-from doorkeeper.acl.search import find
-from doorkeeper.acl.validation import check_filter, check_new, unencodable
+from doorkeeper.acls.by_type import allowed_on_some
+from doorkeeper.acls.decision import Decision, Policy, Question, RuleKind, explain
+from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.operations import ALLOW_TESTS, DENY_TESTS, allowed_mask, full_mask
+from doorkeeper.acls.search import find
+from doorkeeper.acls.validation import check_filter, check_new, unencodable
 from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE, StandardLibraryLog
 from doorkeeper.authorizer.contract import (
     PROBE_NAME,
@@ -53,8 +53,8 @@ from doorkeeper.state.store import StorageError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
     from doorkeeper.kinds.acls import StoredBinding

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.model import Principal
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import Principal
 from doorkeeper.authorizer.kafka_log_line import DEFAULT_FORM, FORMS
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import hmac
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import Principal
+    from doorkeeper.acls.model import Principal
 
 DIGESTS: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 """SCRAM mechanisms, each with the name of its hash in ``hashlib``."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from doorkeeper.acl.live_changes import Rule
-from doorkeeper.acl.plan import Plan
+from doorkeeper.acls.live_changes import Rule
+from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plans import numbers_of_difference
 from doorkeeper.cli.addresses import address, complete_address
@@ -36,7 +36,7 @@ from doorkeeper.state.store import StorageError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.profiles import Profile
     from doorkeeper.clusters.config import ClusterConfig

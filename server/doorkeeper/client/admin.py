@@ -14,8 +14,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 
-from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.validation import unencodable
+from doorkeeper.acls.entities.model import Credential
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.validation import unencodable
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.version import __version__
 from doorkeeper.client.bindings import (
@@ -30,7 +31,6 @@ from doorkeeper.client.bindings import (
 from doorkeeper.client.connection import SOFTWARE_NAME
 from doorkeeper.client.errors import ApiFailure, ClientError, error_of
 from doorkeeper.client.nodes import Nodes, RetryNeeded
-from doorkeeper.entities.model import Credential
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
     from typing import Any
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.entities.model import Entity, EntitySet
+    from doorkeeper.acls.entities.plan import EntityChange
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.client.nodes import Cluster
     from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
-    from doorkeeper.entities.model import Entity, EntitySet
-    from doorkeeper.entities.plan import EntityChange
     from doorkeeper_wire.message import Message
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -16,7 +16,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.validation import unencodable
+from doorkeeper.acls.validation import unencodable
 from doorkeeper.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper_wire.messages.create_acls import AclCreation, CreateAclsRequest
@@ -26,7 +26,7 @@ from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper_wire.messages.delete_acls import DeleteAclsMatchingAcl
     from doorkeeper_wire.messages.describe_acls import (
         AclDescription,

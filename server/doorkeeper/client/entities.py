@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from doorkeeper.acls.entities.model import Credential, Quota, TopicEntity, client_of
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.errors import ApiFailure, ClientError, error_of
 from doorkeeper.client.scram import Altered, ScramDeletion, ScramPassword
-from doorkeeper.entities.model import Credential, Quota, TopicEntity, client_of
 from doorkeeper_wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -60,10 +60,10 @@ from doorkeeper_wire.messages.metadata import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
+    from doorkeeper.acls.entities.model import Entity, EntitySet
+    from doorkeeper.acls.entities.plan import EntityChange
     from doorkeeper.base.errors import ApiError
     from doorkeeper.client.nodes import Nodes
-    from doorkeeper.entities.model import Entity, EntitySet
-    from doorkeeper.entities.plan import EntityChange
     from doorkeeper_wire.message import Message
 
     Call = Callable[[Message, type[Message]], Awaitable[Any]]

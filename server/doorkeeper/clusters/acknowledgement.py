@@ -14,7 +14,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.api.node import AuthorizerUpdates
     from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.request_context import AuthorizableRequestContext

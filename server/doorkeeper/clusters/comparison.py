@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.acl.live_changes import unenforced
+from doorkeeper.acls.live_changes import unenforced
 from doorkeeper.clusters.drift import (
     NO_BINDINGS,
     NO_DRIFT,

@@ -11,10 +11,10 @@ from enum import Enum
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.formats.owned_parts import WORDS, owned_parts
-from doorkeeper.acl.live_changes import OVERRIDES, RemovalLimits, Rule
-from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.owned_parts import WORDS, owned_parts
+from doorkeeper.acls.live_changes import OVERRIDES, RemovalLimits, Rule
+from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.catalog.document import FaultList, YamlValue, parse
 from doorkeeper.catalog.errors import CatalogError, CatalogProblem
 from doorkeeper.catalog.loading import content_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from doorkeeper.acl.plan import Selector
+    from doorkeeper.acls.plan import Selector
 
 ALL: Final = "everything"
 """The scope of a cluster whose ACLs all belong to Doorkeeper."""

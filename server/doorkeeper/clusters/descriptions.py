@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import ref
 
-from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePattern
+from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.client.bindings import bindings_of
 from doorkeeper.client.errors import ApiFailure

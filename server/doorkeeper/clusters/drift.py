@@ -6,17 +6,17 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.search import find
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.search import find
 from doorkeeper.kinds.declared import ACL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan import SelectorUnion
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import SelectorUnion
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.kinds.change import Committed
     from doorkeeper.state.state import State
 

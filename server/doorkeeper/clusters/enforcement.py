@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acl.live_changes import judge
+from doorkeeper.acls.live_changes import judge
 from doorkeeper.clusters.config import Foreign
 from doorkeeper.clusters.drift import NO_BINDINGS, binding_text
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-    from doorkeeper.acl.live_changes import LiveCluster, Stage
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.live_changes import LiveCluster, Stage
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import AclDrift, Bindings, DesiredChange
 

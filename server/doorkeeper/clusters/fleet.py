@@ -12,7 +12,7 @@ from doorkeeper.kinds.declared import ACL
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.events import ClusterEvent
     from doorkeeper.kinds.change import Committed

@@ -22,8 +22,8 @@ from doorkeeper_wire.errors import Malformed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan import SelectorUnion
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.client.config import ClientConfig
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.plan import EVERYTHING
+from doorkeeper.acls.plan import EVERYTHING
 from doorkeeper.clusters.drift import NO_BINDINGS, NO_DRIFT, AclDrift, compare
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan import SelectorUnion
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.clusters.descriptions import Descriptions
     from doorkeeper.clusters.drift import Bindings, DesiredChange
 

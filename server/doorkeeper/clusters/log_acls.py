@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePattern
+from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePattern
 from doorkeeper.api.codes import operation, pattern_type, permission_type, resource_type
 from doorkeeper.base.slices import SLICE_ITEMS
 from doorkeeper.client.errors import UnreadableRecords

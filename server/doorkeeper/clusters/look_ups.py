@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.model import (
-    ANY_BINDING,
-    AclBindingFilter,
-    ResourcePatternFilter,
-    exactly,
-)
+from doorkeeper.acls.model import ANY_BINDING, AclBindingFilter, ResourcePatternFilter, exactly
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from doorkeeper.acl.live_changes import LiveCluster
-from doorkeeper.acl.model import ANY_BINDING, exactly
+from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.model import ANY_BINDING, exactly
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client.admin import RETRIABLE, AdminClient
 from doorkeeper.client.bindings import description_request
@@ -23,8 +23,8 @@ from doorkeeper.kinds.features import has_networks
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 
-    from doorkeeper.acl.live_changes import Stage
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.live_changes import Stage
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.errors import ApiError
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings

@@ -18,7 +18,7 @@ import asyncio
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
-from doorkeeper.acl.live_changes import LiveCluster, stages, unenforced
+from doorkeeper.acls.live_changes import LiveCluster, stages, unenforced
 from doorkeeper.clusters.drift import (
     NO_BINDINGS,
     NO_DRIFT,
@@ -41,7 +41,7 @@ from doorkeeper.clusters.remote import ClusterError, RemoteCluster
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.drift import Bindings
     from doorkeeper.clusters.enforcement import Hold

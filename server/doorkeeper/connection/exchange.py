@@ -21,7 +21,7 @@ from doorkeeper.connection.large_request import LargeRequest
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from doorkeeper.acl.model import Principal
+    from doorkeeper.acls.model import Principal
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Response, Update
     from doorkeeper.authn.contract import Step

@@ -26,7 +26,7 @@ from doorkeeper_wire.api_keys import ApiKey
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from doorkeeper.acl.model import Principal
+    from doorkeeper.acls.model import Principal
     from doorkeeper.authorizer.guard import RecordedDecision
     from doorkeeper.config.client_rules import ClientSoftware
     from doorkeeper.connection.client_limits import ClientLimits

@@ -19,7 +19,7 @@ from doorkeeper_wire.headers import encode_response
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from doorkeeper.acl.model import Principal
+    from doorkeeper.acls.model import Principal
     from doorkeeper.api.node import Response
     from doorkeeper_wire.errors import Unencodable
     from doorkeeper_wire.headers import RequestHeader

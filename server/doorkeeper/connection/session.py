@@ -15,7 +15,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.authn.contract import Challenge, Failure, Success
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest

@@ -13,7 +13,7 @@ from doorkeeper_wire.api_keys import API_NAMES
 from doorkeeper_wire.errors import Malformed
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import Principal
+    from doorkeeper.acls.model import Principal
     from doorkeeper_wire.errors import InvalidFrame, UnknownApi
     from doorkeeper_wire.headers import RequestHeader
 

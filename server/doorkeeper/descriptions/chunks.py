@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from immutables import Map
 
-    from doorkeeper.acl.snapshot import Group
+    from doorkeeper.acls.snapshot import Group
     from doorkeeper.base.slices import Slices
     from doorkeeper.descriptions.row_encoder import RowEncoder
 

@@ -12,7 +12,7 @@ from doorkeeper_wire.writing import UVARINT
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from doorkeeper.acl.model import AclBinding, ResourcePattern
+    from doorkeeper.acls.model import AclBinding, ResourcePattern
     from doorkeeper.base.slices import Slices
 
 COMPACT: Final = 2

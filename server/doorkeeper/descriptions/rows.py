@@ -18,9 +18,9 @@ from __future__ import annotations
 from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from doorkeeper.acl.model import PatternType, ResourcePattern, ResourceType
-from doorkeeper.acl.search import ALL_ENTRIES, TYPES, matching, matching_in_cell, selected
-from doorkeeper.acl.snapshot import touched_since
+from doorkeeper.acls.model import PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.search import ALL_ENTRIES, TYPES, matching, matching_in_cell, selected
+from doorkeeper.acls.snapshot import touched_since
 from doorkeeper.base.slices import SLICE_ITEMS, parts, run_to_end, sort_in_slices
 from doorkeeper.descriptions.chunks import changed_names, names_in, update_chunks
 from doorkeeper.descriptions.row_encoder import RowEncoder
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from immutables import Map
 
-    from doorkeeper.acl.cells import Cell
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.acl.names import Names
-    from doorkeeper.acl.snapshot import Group, Snapshot, Step, Steps
+    from doorkeeper.acls.cells import Cell
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.names import Names
+    from doorkeeper.acls.snapshot import Group, Snapshot, Step, Steps
     from doorkeeper.base.slices import Slices
     from doorkeeper.descriptions.chunks import Chunk, State
 

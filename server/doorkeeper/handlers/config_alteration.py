@@ -12,7 +12,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from doorkeeper.acl.model import CLUSTER_NAME
+from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import is_allowed, needs
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.model import ResourceType
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import allowed_names, authorized_operations, needs
 from doorkeeper.cluster.model import CONSUMER_EPOCH

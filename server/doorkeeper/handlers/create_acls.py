@@ -23,7 +23,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, PatternType, ResourceType
+from doorkeeper.acls.model import CLUSTER_NAME, AclBinding, PatternType, ResourceType
 from doorkeeper.api.codes import UnknownElements, binding_of, unknown_of_entry
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation

@@ -17,8 +17,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import ANONYMOUS, Principal
-from doorkeeper.acl.validation import text_fault
+from doorkeeper.acls.model import ANONYMOUS, Principal
+from doorkeeper.acls.validation import text_fault
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.node import Update, UpdateOperation
 from doorkeeper.api.permissions import is_allowed, needs

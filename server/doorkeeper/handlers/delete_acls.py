@@ -34,7 +34,7 @@ from doorkeeper_wire.messages.delete_acls import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper.api.node import Node, Services
     from doorkeeper.authorizer.contract import AclDeleteResult
     from doorkeeper.request_context import AuthorizableRequestContext, RequestContext

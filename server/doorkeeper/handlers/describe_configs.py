@@ -23,7 +23,7 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import CLUSTER_NAME
+from doorkeeper.acls.model import CLUSTER_NAME
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import Need, is_allowed, needs
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode, answer_of

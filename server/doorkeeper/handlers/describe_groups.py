@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.model import ResourceType
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import (
     OPERATIONS_NOT_COMPUTED,

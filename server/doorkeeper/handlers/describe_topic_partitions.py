@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.model import ResourceType
 from doorkeeper.api.declaration import declare
 from doorkeeper.api.permissions import authorized_operations, is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of

@@ -20,7 +20,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.model import ResourceType
 from doorkeeper.api.declaration import Api
 from doorkeeper.api.operations import REQUIRED
 from doorkeeper.api.permissions import allowed_names, is_allowed, is_allowed_on_any, needs

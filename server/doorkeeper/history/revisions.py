@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from doorkeeper.acl.formats.records import records
+from doorkeeper.acls.formats.records import records
 from doorkeeper.history.moments import time_text
 from doorkeeper.history.reading import WINDOW
 from doorkeeper.kinds.acls import StoredBinding

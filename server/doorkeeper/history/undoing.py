@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.plan import Plan
+from doorkeeper.acls.plan import Plan
 from doorkeeper.history.reading import BeforeHistory
 from doorkeeper.history.revisions import read_revisions
 from doorkeeper.kinds.acls import StoredBinding
@@ -13,7 +13,7 @@ from doorkeeper.kinds.declared import ACL
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.history.revisions import Revision
     from doorkeeper.storage.portable import Portable
 

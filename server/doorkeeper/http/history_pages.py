@@ -17,7 +17,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
-from doorkeeper.acl.model import Principal
+from doorkeeper.acls.model import Principal
 from doorkeeper.history.moments import parse_moment
 from doorkeeper.history.reading import BeforeHistory
 from doorkeeper.history.revisions import RevisionFilter, read_page

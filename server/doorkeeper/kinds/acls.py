@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

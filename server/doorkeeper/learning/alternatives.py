@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.model import AclBinding, PatternType, ResourcePattern
-from doorkeeper.acl.operations import satisfied_by
-from doorkeeper.acl.recorded_access import prefixed_acls
+from doorkeeper.acls.model import AclBinding, PatternType, ResourcePattern
+from doorkeeper.acls.operations import satisfied_by
+from doorkeeper.acls.recorded_access import prefixed_acls
 from doorkeeper.learning.internal_names import InternalNames
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from doorkeeper.acl.recorded_access import RecordedAccess
+    from doorkeeper.acls.recorded_access import RecordedAccess
 
 
 class Alternative(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.operations import full_mask
+from doorkeeper.acls.operations import full_mask
 from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.learning.requests import WIDE_QUESTIONS
@@ -17,7 +17,7 @@ from doorkeeper.learning.requests import WIDE_QUESTIONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.acl.model import AclOperation, ResourcePattern, ResourceType
+    from doorkeeper.acls.model import AclOperation, ResourcePattern, ResourceType
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.request_context import AuthorizableRequestContext
 

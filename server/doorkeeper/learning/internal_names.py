@@ -14,12 +14,12 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.model import ResourceType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 _STREAMS_TOPIC: Final = re.compile(
     r"-.+-(?:changelog|repartition)|-.*SUBSCRIPTION-(?:REGISTRATION|RESPONSE)-\d+-topic", re.DOTALL

@@ -13,8 +13,8 @@ import datetime as dt
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.formats.authorizer_message import (
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.formats.authorizer_message import (
     BEGIN,
     END,
     OTHER_RECORD,
@@ -23,8 +23,8 @@ from doorkeeper.acl.formats.authorizer_message import (
     Record,
     read_record,
 )
-from doorkeeper.acl.model import AclOperation, ResourceType
-from doorkeeper.acl.recorded_access import RecordedAccess
+from doorkeeper.acls.model import AclOperation, ResourceType
+from doorkeeper.acls.recorded_access import RecordedAccess
 from doorkeeper.audit.names import COMPRESSED, AuditFile
 from doorkeeper.audit.reading import UnreadableFile, event_of, lines_of
 from doorkeeper.learning.requests import counted_request

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable
 
-    from doorkeeper.acl.recorded_access import RecordedAccess
+    from doorkeeper.acls.recorded_access import RecordedAccess
 
 
 def reasons_text(reasons: Iterable[RecordedAccess]) -> str:

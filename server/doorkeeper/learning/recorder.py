@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.model import WILDCARD
-from doorkeeper.acl.recorded_access import RecordedAccess
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import WILDCARD
+from doorkeeper.acls.recorded_access import RecordedAccess
 from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper.learning.requests import CountedRequest, counted_request
 from doorkeeper_wire.api_keys import API_NAMES
@@ -15,7 +15,7 @@ from doorkeeper_wire.api_keys import API_NAMES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclOperation, ResourceType
+    from doorkeeper.acls.model import AclOperation, ResourceType
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision
     from doorkeeper.request_context import AuthorizableRequestContext

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.model import WILDCARD, AclOperation, ResourceType
+from doorkeeper.acls.model import WILDCARD, AclOperation, ResourceType
 from doorkeeper.api.operations import REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.acl.decision import Question
+    from doorkeeper.acls.decision import Question
     from doorkeeper.api.operations import Requirement
 
 

@@ -41,8 +41,8 @@ from doorkeeper.state.store import StorageError, StoreInUse
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.change import Committed

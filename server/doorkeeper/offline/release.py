@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.model import AclPermissionType
-from doorkeeper.acl.necessity import without_effect
-from doorkeeper.acl.networks import network_of
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import AclPermissionType
+from doorkeeper.acls.necessity import without_effect
+from doorkeeper.acls.networks import network_of
 from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.config.loading import with_stored_values
 from doorkeeper.kinds.change import Author, Origin
@@ -25,8 +25,8 @@ from doorkeeper.offline.repository import policy_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.change import Change
     from doorkeeper.state.state import State

@@ -13,9 +13,9 @@ import asyncio
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from doorkeeper.acl.live_changes import LiveCluster
-from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.search import find
+from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.search import find
 from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.acl.plan import Plan
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.plan import Plan
     from doorkeeper.base.errors import ApiError
     from doorkeeper.config.settings import Settings
     from doorkeeper.offline.acls import OfflineAcls

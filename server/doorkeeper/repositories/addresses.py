@@ -1,6 +1,6 @@
 """Addresses of ACL repositories.
 
-acls.yaml, ./path/acls.csv            a file in any format of ``doorkeeper.acl.formats``
+acls.yaml, ./path/acls.csv            a file in any format of ``doorkeeper.acls.formats``
 -                                     standard input
 kafka://host:9092,other:9092          a live cluster, by its brokers
 host:9092,other:9092                  the same

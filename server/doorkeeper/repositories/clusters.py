@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.live_changes import LiveCluster
-from doorkeeper.acl.model import ANY_BINDING, ResourceType
+from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.model import ANY_BINDING, ResourceType
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.acl.plan import Plan
+    from doorkeeper.acls.entities.model import Entity, EntitySet
+    from doorkeeper.acls.entities.plan import EntityChange
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.plan import Plan
     from doorkeeper.base.errors import ApiError
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.client.identity import ScramLogin
-    from doorkeeper.entities.model import Entity, EntitySet
-    from doorkeeper.entities.plan import EntityChange
     from doorkeeper.repositories.addresses import Address
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from doorkeeper.acl.formats.acl_set import AclSet
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan import Selector
+    from doorkeeper.acls.formats.acl_set import AclSet
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import Selector
 
 _PROBLEMS_MAX: Final = 20
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from doorkeeper.acl.filters import matches
-from doorkeeper.acl.formats.choosing import read_set
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.entities.model import EntitySet
+from doorkeeper.acls.entities.model import EntitySet
+from doorkeeper.acls.filters import matches
+from doorkeeper.acls.formats.choosing import read_set
+from doorkeeper.acls.formats.names import FormatError
 from doorkeeper.repositories.addresses import STDIN
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.file_ownership import AclFile, ownership_problems
@@ -17,8 +17,8 @@ from doorkeeper.repositories.repository import AclContents, AclRepository, Place
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from doorkeeper.acl.formats.acl_set import AclSet
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.formats.acl_set import AclSet
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.repositories.addresses import Address
 
 SUFFIXES: Final = (".yaml", ".yml", ".json", ".csv")
@@ -26,7 +26,7 @@ SUFFIXES: Final = (".yaml", ".yml", ".json", ".csv")
 
 
 class FileRepository(AclRepository):
-    """A set of ACLs in any format of ``doorkeeper.acl.formats``; read only."""
+    """A set of ACLs in any format of ``doorkeeper.acls.formats``; read only."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class FileRepository(AclRepository):
         """Take the address of a file or a folder, and further ones.
 
         ``load`` returns the bytes at the address; it may block. ``bare_principals`` accepts
-        principals without a type, see ``doorkeeper.acl.formats.names``.
+        principals without a type, see ``doorkeeper.acls.formats.names``.
         """
         self.address = address
         self.description = "standard input" if address.is_stdin else address.target

@@ -15,9 +15,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.acl.live_changes import LiveCluster
-from doorkeeper.acl.model import exactly
-from doorkeeper.entities.model import EntitySet
+from doorkeeper.acls.entities.model import EntitySet
+from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.model import exactly
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from contextlib import AbstractAsyncContextManager
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.formats.acceptances import Acceptance
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.acl.plan import Plan, Selector
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.entities.model import Entity
+    from doorkeeper.acls.entities.plan import EntityChange
+    from doorkeeper.acls.formats.acceptances import Acceptance
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.plan import Plan, Selector
     from doorkeeper.base.errors import ApiError
     from doorkeeper.client.identity import ScramLogin
-    from doorkeeper.entities.model import Entity
-    from doorkeeper.entities.plan import EntityChange
     from doorkeeper.repositories.addresses import Address
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from doorkeeper.acl.bulk import load
+from doorkeeper.acls.bulk import load
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL, KINDS
@@ -14,7 +14,7 @@ from doorkeeper.state.state import EMPTY, State, apply_at_once
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.kinds.acls import StoredBinding
     from doorkeeper.kinds.kind import Kind
 

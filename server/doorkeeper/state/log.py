@@ -47,7 +47,7 @@ from doorkeeper.state.store import (
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.kind import Kind
     from doorkeeper.logger import Logger

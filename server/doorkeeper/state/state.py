@@ -9,8 +9,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from doorkeeper.acl.snapshot import EMPTY as NO_ACLS
-from doorkeeper.acl.snapshot import Snapshot
+from doorkeeper.acls.snapshot import EMPTY as NO_ACLS
+from doorkeeper.acls.snapshot import Snapshot
 from doorkeeper.base.garbage_collection import frozen_allocations
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.configs.resources import ResourceConfigs

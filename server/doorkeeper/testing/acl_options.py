@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import AclBinding
-from doorkeeper.acl.validation import unencodable
+from doorkeeper.acls.model import AclBinding
+from doorkeeper.acls.validation import unencodable
 
 if TYPE_CHECKING:
     from doorkeeper.testing.options import Acls
@@ -22,7 +22,7 @@ def bindings_of(given: Acls) -> list[AclBinding]:
     """
     if isinstance(given, (str, Path)):
         # Imported here: most tests have no file.
-        from doorkeeper.acl.formats.choosing import read  # noqa: PLC0415
+        from doorkeeper.acls.formats.choosing import read  # noqa: PLC0415
 
         path = Path(given)
         return read(path.read_text(encoding="utf-8"), name=path.name)
@@ -39,8 +39,8 @@ def bindings_of(given: Acls) -> list[AclBinding]:
 
 
 def _of_set(given: Mapping[str, object]) -> list[AclBinding]:
-    from doorkeeper.acl.formats.names import FormatError  # noqa: PLC0415
-    from doorkeeper.acl.formats.records import from_document  # noqa: PLC0415
+    from doorkeeper.acls.formats.names import FormatError  # noqa: PLC0415
+    from doorkeeper.acls.formats.records import from_document  # noqa: PLC0415
 
     try:
         return from_document(dict(given))
@@ -53,14 +53,14 @@ def _check_binding(number: int, binding: AclBinding) -> AclBinding:
     refusal = unencodable(binding)
     if refusal is None:
         return binding
-    from doorkeeper.acl.formats.names import FormatError  # noqa: PLC0415
+    from doorkeeper.acls.formats.names import FormatError  # noqa: PLC0415
 
     raise FormatError(f"acls: {number}: {refusal}")
 
 
 def _of_record(number: int, record: object) -> list[AclBinding]:
-    from doorkeeper.acl.formats.names import FormatError  # noqa: PLC0415
-    from doorkeeper.acl.formats.records import VERSION, from_document  # noqa: PLC0415
+    from doorkeeper.acls.formats.names import FormatError  # noqa: PLC0415
+    from doorkeeper.acls.formats.records import VERSION, from_document  # noqa: PLC0415
 
     if not isinstance(record, Mapping):
         raise FormatError(f"acls: {number}: found {record!r}; expected is a binding, or a record")

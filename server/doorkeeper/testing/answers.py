@@ -5,14 +5,14 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.decision import Question, RuleKind
-from doorkeeper.acl.explanation import ANY_HOST
-from doorkeeper.acl.hosts import java_text
-from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
+from doorkeeper.acls.decision import Question, RuleKind
+from doorkeeper.acls.explanation import ANY_HOST
+from doorkeeper.acls.hosts import java_text
+from doorkeeper.acls.model import CLUSTER_NAME, AclOperation, Principal, ResourceType
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.explanation import Explanation
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.explanation import Explanation
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.testing.options import ResourceOption
 
 _TYPES = {

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Unpack
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.explanation import Explanation
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter, AclOperation
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.explanation import Explanation
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter, AclOperation
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.testing.answers import Answer
     from doorkeeper.testing.certificates import Authority, Certificate
     from doorkeeper.testing.faults import FaultControl
@@ -211,7 +211,7 @@ class AnyServer(ABC):
         *,
         wanted: bool,
     ) -> Answer:
-        from doorkeeper.acl.explanation import explanation  # noqa: PLC0415
+        from doorkeeper.acls.explanation import explanation  # noqa: PLC0415
         from doorkeeper.testing.answers import Answer, question_of  # noqa: PLC0415
 
         question = question_of(principal, operation, resource)
@@ -241,13 +241,13 @@ class AnyServer(ABC):
 
     def remove_acls(self, acls: Acls) -> None:
         """Remove ACLs; missing ones are ignored."""
-        from doorkeeper.acl.model import exactly  # noqa: PLC0415
+        from doorkeeper.acls.model import exactly  # noqa: PLC0415
         from doorkeeper.testing.acl_options import bindings_of  # noqa: PLC0415
 
         self._remove(exactly(each) for each in bindings_of(acls))
 
     def clear(self) -> None:
-        from doorkeeper.acl.model import ANY_BINDING  # noqa: PLC0415
+        from doorkeeper.acls.model import ANY_BINDING  # noqa: PLC0415
 
         self._remove([ANY_BINDING])
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import PatternType, Principal, ResourcePattern
+from doorkeeper.acls.model import PatternType, Principal, ResourcePattern
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.request_context import AuthorizableRequestContext
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.decision import Question
+    from doorkeeper.acls.decision import Question
     from doorkeeper.authorizer.guard import GuardedAuthorizer
 
 

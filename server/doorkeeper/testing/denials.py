@@ -10,17 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.decision import Question
+from doorkeeper.acls.decision import Question
 from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.explanation import Explanation
-    from doorkeeper.acl.model import AclOperation, ResourceType
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.explanation import Explanation
+    from doorkeeper.acls.model import AclOperation, ResourceType
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision
     from doorkeeper.request_context import AuthorizableRequestContext
@@ -62,7 +62,7 @@ class Denial:
         """Return the rule that decided, by the ACLs of that moment; None with a plug-in."""
         if self._state is None:
             return None
-        from doorkeeper.acl.explanation import explanation  # noqa: PLC0415
+        from doorkeeper.acls.explanation import explanation  # noqa: PLC0415
 
         return explanation(*self._state, self.question)
 

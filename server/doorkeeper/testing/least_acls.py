@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.recorded_access import missing_acls, unneeded_acls
+from doorkeeper.acls.recorded_access import missing_acls, unneeded_acls
 from doorkeeper.learning.reasons import reasons_text
 from doorkeeper.testing.answers import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.recorded_access import RecordedAccess
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.recorded_access import RecordedAccess
 
 
 def difference(bindings: Collection[AclBinding], accesses: Sequence[RecordedAccess]) -> str:

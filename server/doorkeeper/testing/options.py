@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from doorkeeper.acl.model import AclBinding
+from doorkeeper.acls.model import AclBinding
 
 Acls = str | Path | Mapping[str, Any] | Iterable[AclBinding | Mapping[str, Any]]
 """Bindings, records (the keys of the YAML form of ``doorkeeper acls export``), or a file."""

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
     from typing import Unpack
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.client import AdminClient, Created, Deleted
     from doorkeeper.testing.configuration import Configuration
     from doorkeeper.testing.faults import FaultControl
@@ -132,7 +132,7 @@ class DoorkeeperProcess(AnyServer):
         _check(*self._call_admin(lambda admin: admin.delete_acls(list(filters))))
 
     def _state(self) -> tuple[Policy, Snapshot]:
-        from doorkeeper.acl.snapshot import EMPTY  # noqa: PLC0415
+        from doorkeeper.acls.snapshot import EMPTY  # noqa: PLC0415
         from doorkeeper.authorizer.loading import authorizer_class  # noqa: PLC0415
         from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: PLC0415
         from doorkeeper.authorizer.standard_keys import read_policy  # noqa: PLC0415

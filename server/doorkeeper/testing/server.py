@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Unpack
 
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter, AclOperation
-    from doorkeeper.acl.recorded_access import RecordedAccess
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter, AclOperation
+    from doorkeeper.acls.recorded_access import RecordedAccess
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.app.assembly import Assembly
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
@@ -165,7 +165,7 @@ class DoorkeeperServer(AnyServer):
         With the option ``learn`` everything is allowed. Requests whose refusal only shortens a
         response, such as a list of topics, count with ``include_optional``.
         """
-        from doorkeeper.acl.recorded_access import least_acls  # noqa: PLC0415
+        from doorkeeper.acls.recorded_access import least_acls  # noqa: PLC0415
 
         accesses = self._accesses(principal, include_optional=include_optional)
         return [each.binding for each in least_acls(accesses)]
@@ -218,7 +218,7 @@ class DoorkeeperServer(AnyServer):
         self._recorder = Recorder(guarded, time.time_ns)
 
     def acls(self) -> list[AclBinding]:
-        from doorkeeper.acl.model import ANY_BINDING  # noqa: PLC0415
+        from doorkeeper.acls.model import ANY_BINDING  # noqa: PLC0415
 
         acls = self._acls()
 

@@ -14,7 +14,7 @@ import hmac
 from hashlib import pbkdf2_hmac
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.model import Principal
+from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import TokenLogin
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.uuids import random_uuid

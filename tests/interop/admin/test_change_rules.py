@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats.choosing import Format, write
-from doorkeeper.acl.model import CLUSTER_NAME, AclOperation
+from doorkeeper.acls.formats.choosing import Format, write
+from doorkeeper.acls.model import CLUSTER_NAME, AclOperation
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from testkit.kafka_target import Target
 
 ALICE = allow("alice", AclOperation.ALTER, cluster(CLUSTER_NAME))

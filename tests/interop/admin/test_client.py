@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING, ResourceType
+from doorkeeper.acls.model import ANY_BINDING, ResourceType
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.client import (
     AdminClient,

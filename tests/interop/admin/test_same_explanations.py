@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats.choosing import read
-from doorkeeper.acl.model import (
+from doorkeeper.acls.formats.choosing import read
+from doorkeeper.acls.model import (
     ANY_BINDING,
     AccessControlEntry,
     AclBinding,
@@ -27,7 +27,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.client import AdminClient, ClientConfig
 from doorkeeper.topics.names import reason_invalid

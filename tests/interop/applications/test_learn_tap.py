@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.formats.choosing import Format, read
+from doorkeeper.acls.formats.choosing import Format, read
 from testkit.applications import APPLICATION, PRINCIPAL, TOPIC, prepare, run
 from testkit.kafka_target import Target, kafka_target
 from testkit.learn_tap import Tap

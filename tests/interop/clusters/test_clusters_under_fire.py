@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING, AclOperation, exactly
+from doorkeeper.acls.model import ANY_BINDING, AclOperation, exactly
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.bindings import (
     bindings_of,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
     from pathlib import Path
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from testkit.postgres import Postgres
 
 SEED: Final = 20261127

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, exactly
+from doorkeeper.acls.model import CLUSTER_NAME, AclOperation, exactly
 from doorkeeper.client import AdminClient, ClientConfig
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.metadata_log import MetadataLog

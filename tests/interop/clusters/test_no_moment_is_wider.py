@@ -15,8 +15,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import AclOperation, PatternType, ResourceType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import AclOperation, PatternType, ResourceType
 from doorkeeper.client.admin import AdminClient
 from doorkeeper.client.config import ClientConfig, address_of
 from doorkeeper.client.connection import ClientConnection
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 CHANGES: Final = 200
 SESSION: Final = 20

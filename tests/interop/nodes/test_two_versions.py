@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING, AclBinding, exactly
+from doorkeeper.acls.model import ANY_BINDING, AclBinding, exactly
 from doorkeeper.client.bindings import (
     bindings_of,
     creation_request,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import exactly
+from doorkeeper.acls.model import exactly
 from doorkeeper.client.bindings import creation_request, deletion_request
 from doorkeeper.client.config import ClientConfig, address_of
 from doorkeeper.client.connection import ClientConnection
@@ -32,7 +32,7 @@ from testkit.cluster_faults import FAULTS, database_pauses
 from testkit.tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from testkit.postgres import Postgres
 
 pytestmark = pytest.mark.interop

@@ -13,8 +13,8 @@ from testkit.acl import request_of
 from testkit.authorizers import CollectedAuthorizerLog, started
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.decision import Policy, Question
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.decision import Policy, Question
+    from doorkeeper.acls.model import AclBinding
 
 
 @settings(max_examples=150, deadline=None)

@@ -7,11 +7,11 @@ from itertools import product
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.consumer_access import ReaderWithoutGroup, readers_without_group
-from doorkeeper.acl.decision import Policy, Question, allows
-from doorkeeper.acl.model import AclBinding, AclOperation, AclPermissionType, ResourceType
-from doorkeeper.acl.operations import satisfied_by
-from doorkeeper.acl.regions import is_within, names_of, single
+from doorkeeper.acls.consumer_access import ReaderWithoutGroup, readers_without_group
+from doorkeeper.acls.decision import Policy, Question, allows
+from doorkeeper.acls.model import AclBinding, AclOperation, AclPermissionType, ResourceType
+from doorkeeper.acls.operations import satisfied_by
+from doorkeeper.acls.regions import is_within, names_of, single
 from testkit.acl import DESCRIBE, LITERAL, PREFIXED, READ, allow, deny, group, topic
 from testkit.acl_worlds import loaded
 

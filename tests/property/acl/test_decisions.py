@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Policy, Question, allows, explain
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.decision import Policy, Question, allows, explain
 from testkit import acl_worlds as some
 from testkit import reference
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 
 @settings(max_examples=600, deadline=None)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.by_type import allowed_on_some
-from doorkeeper.acl.decision import Policy, Question, RuleKind, allows, explain
-from doorkeeper.acl.model import (
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.by_type import allowed_on_some
+from doorkeeper.acls.decision import Policy, Question, RuleKind, allows, explain
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

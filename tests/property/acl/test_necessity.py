@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.decision import Policy, Question, allows
-from doorkeeper.acl.lint import Severity, lint
-from doorkeeper.acl.model import CLUSTER_NAME, AclOperation, ResourceType
-from doorkeeper.acl.necessity import Cause, removable, without_effect
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.decision import Policy, Question, allows
+from doorkeeper.acls.lint import Severity, lint
+from doorkeeper.acls.model import CLUSTER_NAME, AclOperation, ResourceType
+from doorkeeper.acls.necessity import Cause, removable, without_effect
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from testkit import acl_worlds
 from testkit.acl import LITERAL, PREFIXED, allow, cluster, deny, topic
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.snapshot import Snapshot
 
 # Behind each name one that no binding has, so that every set of names has such a member.
 NAMES = (*acl_worlds.NAMES, *(f"{name}~" for name in acl_worlds.NAMES))

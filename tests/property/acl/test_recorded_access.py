@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.by_type import allowed_on_some
-from doorkeeper.acl.decision import Policy, Question, allows
-from doorkeeper.acl.model import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.acl.recorded_access import RecordedAccess, least_acls, unneeded_acls
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.by_type import allowed_on_some
+from doorkeeper.acls.decision import Policy, Question, allows
+from doorkeeper.acls.model import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.recorded_access import RecordedAccess, least_acls, unneeded_acls
 from testkit.acl import allow, cluster, topic
 from testkit.acl_worlds import worlds
 

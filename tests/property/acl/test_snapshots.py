@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Policy, Question, explain
-from doorkeeper.acl.model import ANY_BINDING, AclBinding, AclBindingFilter
-from doorkeeper.acl.search import find, find_each
-from doorkeeper.acl.snapshot import EMPTY, Snapshot, apply_edits
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.decision import Policy, Question, explain
+from doorkeeper.acls.model import ANY_BINDING, AclBinding, AclBindingFilter
+from doorkeeper.acls.search import find, find_each
+from doorkeeper.acls.snapshot import EMPTY, Snapshot, apply_edits
 from doorkeeper.base.slices import run_to_end
 from testkit import acl_worlds as some
 from testkit import reference

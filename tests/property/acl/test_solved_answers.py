@@ -8,20 +8,20 @@ import z3  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.assertions import Assertion, AssertionKind, counterexamples
-from doorkeeper.acl.cases import Space, Verdict, answer, cases, together
-from doorkeeper.acl.decision import allows
-from doorkeeper.acl.effective_changes import DecisionState, effective_changes
-from doorkeeper.acl.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
-from doorkeeper.acl.regions import Extent
-from doorkeeper.acl.tasks import TaskNeed, task_access, task_answer
+from doorkeeper.acls.assertions import Assertion, AssertionKind, counterexamples
+from doorkeeper.acls.cases import Space, Verdict, answer, cases, together
+from doorkeeper.acls.decision import allows
+from doorkeeper.acls.effective_changes import DecisionState, effective_changes
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
+from doorkeeper.acls.regions import Extent
+from doorkeeper.acls.tasks import TaskNeed, task_access, task_answer
 from testkit.acl_worlds import loaded
 from testkit.question_worlds import ASKED, policies, prefixes, scopes, worlds
 from testkit.solver import allowed, covers, has_client, in_change, in_extent, is_possible
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.decision import Policy
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclBinding
 
 World = list["AclBinding"]
 TOPIC = ResourceType.TOPIC

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.live_changes import LiveCluster, Rule
-from doorkeeper.acl.model import PatternType, ResourceType
-from doorkeeper.acl.networks import address_of, network_of
-from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.live_changes import LiveCluster, Rule
+from doorkeeper.acls.model import PatternType, ResourceType
+from doorkeeper.acls.networks import address_of, network_of
+from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.base.errors import ErrorCode
 from testkit import reference
 from testkit.acl import READ, allow, deny, topic
@@ -26,7 +26,7 @@ from testkit.load import scaled
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 SEQUENCES = 12
 CHANGES = 6

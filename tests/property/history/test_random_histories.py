@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.search import find
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.search import find
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import BeforeHistory, revision_at, rows_at, state_of
 from doorkeeper.history.verification import verify

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.decision import Policy, Question, explain
-from doorkeeper.acl.model import AclBinding
+from doorkeeper.acls.decision import Policy, Question, explain
+from doorkeeper.acls.model import AclBinding
 from doorkeeper_pipeline.evaluation.deciding import add_decisions
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.evaluation.usage import parts_of, sum_uses

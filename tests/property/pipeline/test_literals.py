@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -15,7 +15,7 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.privileges import Need, grant_of, history_names, least
+from doorkeeper.acls.privileges import Need, grant_of, history_names, least
 from doorkeeper_pipeline.bindings import command_of, id_of, text_of
 from doorkeeper_pipeline.evaluation.literals import (
     bindings_of,

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import (
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import (
     AclBinding,
     AclOperation,
     AclPermissionType,
     PatternType,
     ResourceType,
 )
-from doorkeeper.acl.privileges import Need, grant_of, history_names, least
+from doorkeeper.acls.privileges import Need, grant_of, history_names, least
 from doorkeeper_pipeline.evaluation import needs as needed
 from doorkeeper_pipeline.evaluation.index import compile_index, distinct
 from doorkeeper_pipeline.evaluation.overbroad import need_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING, CLUSTER_NAME, Principal, ResourceType
+from doorkeeper.acls.model import ANY_BINDING, CLUSTER_NAME, Principal, ResourceType
 from doorkeeper.authorizer.awaitables import as_future
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.slices import run_to_end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.api.permissions import (
     Need,
     allowed_names,

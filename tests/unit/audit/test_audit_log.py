@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.audit.audit_log import AuditLog
 from doorkeeper.audit.options import Sync
 from doorkeeper.authorizer.contract import Action, AuthorizationResult

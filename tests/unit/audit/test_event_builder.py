@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from doorkeeper.acl.snapshot import EMPTY
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.snapshot import EMPTY
 from doorkeeper.audit.event_builder import (
     Seen,
     SeenLogin,

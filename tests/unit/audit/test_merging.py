@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from doorkeeper.acl.snapshot import EMPTY
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.snapshot import EMPTY
 from doorkeeper.audit.merging import Merging
 from doorkeeper.audit.options import Recorded
 from doorkeeper.audit.queue import Queue

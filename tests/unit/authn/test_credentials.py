@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 from base64 import b64decode, b64encode
 
-from doorkeeper.acl.model import Principal
+from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import ScramCredential, TokenLogin, credential_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.authn.contract import AuthenticationContext, PrincipalBuilder
 from doorkeeper.authn.principals import (
     BuilderFault,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.model import Principal
+from doorkeeper.acls.model import Principal
 from doorkeeper.authn.contract import AuthenticationContext, Challenge, Failure, Step, Success
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.provider import MechanismSettings

@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import doorkeeper.authorizer
-from doorkeeper.acl.model import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    ResourceType,
-)
-from doorkeeper.acl.operations import IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS
+from doorkeeper.acls.model import AclBinding, AclBindingFilter, AclOperation, ResourceType
+from doorkeeper.acls.operations import IMPLIED_OPERATIONS, SUPPORTED_OPERATIONS
 from doorkeeper.authorizer.contract import (
     AclCreateResult,
     AclDeleteResult,

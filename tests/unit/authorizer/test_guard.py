@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     ANY_BINDING,
     AclBinding,
     AclOperation,

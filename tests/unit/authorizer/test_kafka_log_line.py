@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.decision import DEFAULT_DENY
-from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.decision import DEFAULT_DENY
+from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.authorizer.contract import Action
 from doorkeeper.authorizer.kafka_log_line import FORMS
 from testkit.acl import DESCRIBE, READ, request_of, to, topic

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation, PatternType, Principal, ResourceType
+from doorkeeper.acls.model import AclOperation, PatternType, Principal, ResourceType
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.authorizer.older import (
     OlderAuthorizer,
@@ -23,7 +23,7 @@ from testkit.older import OlderInMemory
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 ORDERS, BILLS, BY_PREFIX = topic("orders"), topic("bills"), topic("or", PREFIXED)
 A = allow("alice", READ, ORDERS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.bulk import load
+from doorkeeper.acls.bulk import load
 from doorkeeper.authorizer.authorizer_log import DEBUG, INFO
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.authorizer.guard import GuardedAuthorizer

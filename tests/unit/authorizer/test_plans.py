@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.model import (
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.model import (
     ANY_BINDING,
     AclBinding,
     AclOperation,
@@ -30,7 +30,7 @@ from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, user, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.acl.model import AclBindingFilter
+    from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper.state.state import State
 
 A, B = allow("alice", READ, topic("a")), allow("bob", READ, topic("a", PREFIXED))

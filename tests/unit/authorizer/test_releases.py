@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AclOperation,
     PatternType,
     Principal,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.model import AclBinding
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.authorizer.contract import (
     AclBindingDeleteResult,
     AclCreateResult,

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import pytest
 
-from doorkeeper.acl.decision import DEFAULT_DENY, SUPER_USER, RuleKind
-from doorkeeper.acl.model import ANY_BINDING, AclOperation, Principal, ResourceType
+from doorkeeper.acls.decision import DEFAULT_DENY, SUPER_USER, RuleKind
+from doorkeeper.acls.model import ANY_BINDING, AclOperation, Principal, ResourceType
 from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.contract import (
     AclBindingDeleteResult,

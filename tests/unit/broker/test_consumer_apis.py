@@ -24,7 +24,7 @@ from testkit.nodes import ADMIN, a_topic, answer, node_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.cluster.model import Group
     from testkit.nodes import ANode
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.api.node import DelayedResponse
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper_broker import fetch

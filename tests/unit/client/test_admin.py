@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     ANY_BINDING,
     AccessControlEntry,
     AclBinding,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     ANY_BINDING,
     AclBindingFilter,
     AclOperation,

@@ -9,9 +9,9 @@ import jsonschema
 import pytest
 import yaml
 
-from doorkeeper.acl.live_changes import RemovalLimits, Rule
-from doorkeeper.acl.model import ResourceType
-from doorkeeper.acl.plan import EVERYTHING, Selector
+from doorkeeper.acls.live_changes import RemovalLimits, Rule
+from doorkeeper.acls.model import ResourceType
+from doorkeeper.acls.plan import EVERYTHING, Selector
 from doorkeeper.catalog.errors import CatalogError
 from doorkeeper.client.logins import Password
 from doorkeeper.clusters.config import EnforcementLimits, Foreign, Mode, load

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.plan import Selector, SelectorUnion
+from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.clusters import drift as drift_module
 from doorkeeper.clusters.drift import DesiredBindings, DesiredChange, DriftRecord, common, compare
 from doorkeeper.kinds.acls import StoredBinding

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.live_changes import LiveCluster, RemovalLimits, Rule
-from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
+from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits, Rule
+from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits, Foreign
 from doorkeeper.clusters.drift import DesiredChange, compare
 from doorkeeper.clusters.enforcement import REPEATS_MAX, AclEdits, Enforcement, Hold
@@ -16,7 +16,7 @@ from testkit.acl import READ, allow, deny, topic
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 SCOPE = SelectorUnion((EVERYTHING,))
 A, B, C = (allow("alice", READ, topic(name)) for name in "abc")

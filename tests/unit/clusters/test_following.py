@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
+from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.client.errors import UnreadableRecords
 from doorkeeper.clusters.config import ClusterConfig

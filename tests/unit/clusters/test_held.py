@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.live_changes import LiveCluster, RemovalLimits, Rule
-from doorkeeper.acl.model import CLUSTER_NAME, AclOperation
-from doorkeeper.acl.plan import EVERYTHING, Selector, SelectorUnion
+from doorkeeper.acls.live_changes import LiveCluster, RemovalLimits, Rule
+from doorkeeper.acls.model import CLUSTER_NAME, AclOperation
+from doorkeeper.acls.plan import EVERYTHING, Selector, SelectorUnion
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.clusters.config import EnforcementLimits
 from doorkeeper.clusters.events import EventKind
@@ -21,7 +21,7 @@ from testkit.load import scaled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from testkit.lagging_cluster import Kept
 
 ALICE, BOB = (allow(name, READ, topic("p-a")) for name in ("alice", "bob"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.plan import Selector, SelectorUnion
+from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.clusters import incremental
 from doorkeeper.clusters.descriptions import Descriptions
 from doorkeeper.clusters.drift import DesiredChange, compare
@@ -16,7 +16,7 @@ from testkit.descriptions import answer
 if TYPE_CHECKING:
     import pytest
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.clusters.drift import Bindings
 
 SCOPE = SelectorUnion((Selector(prefixes=("p-",)),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorkeeper.acl.model import exactly
+from doorkeeper.acls.model import exactly
 from doorkeeper.clusters.look_ups import look_ups
 from testkit.acl import READ, allow, topic
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.live_changes import stages
-from doorkeeper.acl.plan import EVERYTHING, SelectorUnion
+from doorkeeper.acls.live_changes import stages
+from doorkeeper.acls.plan import EVERYTHING, SelectorUnion
 from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits
 from doorkeeper.clusters.remote import RemoteCluster
 from testkit.acl import READ, allow, topic

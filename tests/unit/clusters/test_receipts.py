@@ -13,7 +13,7 @@ from testkit.load import scaled
 if TYPE_CHECKING:
     import pytest
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 
 async def test_a_receipt_comes_when_every_broker_has_every_change(

@@ -17,7 +17,7 @@ from testkit.synchronized import cluster, doorkeeper, eventually, status, synchr
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.testing import DoorkeeperServer
 
 ALICE = allow("alice", READ, topic("pay-in"))

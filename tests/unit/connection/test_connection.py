@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.model import ANONYMOUS
+from doorkeeper.acls.model import ANONYMOUS
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
 from doorkeeper.connection.exchange import Closed, LogEvent, Peer, PendingUpdate

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from doorkeeper.acl.model import Principal
+from doorkeeper.acls.model import Principal
 from doorkeeper.authorizer.guard import RecordedDecision
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.connection.connection import Connection

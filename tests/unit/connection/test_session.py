@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.authn.contract import (
     AuthenticationContext,
     Challenge,

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.model import (
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.model import (
     ANY_BINDING,
     AclBindingFilter,
     AclOperation,
     PatternType,
     ResourceType,
 )
-from doorkeeper.acl.search import find
-from doorkeeper.acl.snapshot import EMPTY, Snapshot, apply_edits
+from doorkeeper.acls.search import find
+from doorkeeper.acls.snapshot import EMPTY, Snapshot, apply_edits
 from doorkeeper.api.codes import resource_rows
 from doorkeeper.base.slices import SLICE_ITEMS, run_to_end
 from doorkeeper.descriptions.rows import AclRows
@@ -25,7 +25,7 @@ from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.acl import DESCRIBE, LITERAL, PREFIXED, READ, WRITE, allow, deny, group, topic, wanted
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.base.slices import Slices
 
 WORLD = [
@@ -103,8 +103,8 @@ def test_any_changes_lead_to_the_right_rows(monkeypatch: pytest.MonkeyPatch, see
     Whoever asks asks again behind so few changes that they are known, or so many that they are not.
     """
     monkeypatch.setattr("doorkeeper.descriptions.chunks.CHUNK", 8)
-    monkeypatch.setattr("doorkeeper.acl.snapshot.STEPS_MAX", 3)
-    monkeypatch.setattr("doorkeeper.acl.snapshot.PATTERNS_MAX", 40)
+    monkeypatch.setattr("doorkeeper.acls.snapshot.STEPS_MAX", 3)
+    monkeypatch.setattr("doorkeeper.acls.snapshot.PATTERNS_MAX", 40)
     chance = random.Random(seed)
     names = [f"{chance.choice('abc')}{number}" for number in range(40)]
     all_of_them = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.api.codes import UnknownElements
 from doorkeeper.api.node import Update
 from doorkeeper.authorizer.contract import AclBindingDeleteResult, AclCreateResult, AclDeleteResult

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.api.node import Update
 from doorkeeper.api.operations import REQUIRED
 from doorkeeper.handlers.registry import APIS

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.configs.topic import TOPIC_CONFIGS
 from doorkeeper.handlers import describe_configs, list_config_resources
 from doorkeeper.kinds.change import edit

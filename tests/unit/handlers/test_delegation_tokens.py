@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import ANONYMOUS, AclOperation, Principal
+from doorkeeper.acls.model import ANONYMOUS, AclOperation, Principal
 from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers import (

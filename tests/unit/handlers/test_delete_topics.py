@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.api.node import Update
 from doorkeeper.handlers.delete_topics import API
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.cluster.model import Broker, Group, GroupMember
@@ -26,7 +26,7 @@ from testkit.acl import DESCRIBE, READ, allow, group
 from testkit.nodes import CLUSTER, ANode, a_group, answer, arguments, node_of, on_the_wire, outcome
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 
 async def world(*bindings: AclBinding) -> ANode:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.api.node import Update
 from doorkeeper.handlers.metadata import API
 from doorkeeper_wire.messages.metadata import (

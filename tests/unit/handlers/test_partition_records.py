@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.handlers import (
     delete_records,
     describe_producers,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers import describe_transactions, init_producer_id, list_transactions, produce
 from doorkeeper_wire.messages.describe_transactions import DescribeTransactionsRequest

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from doorkeeper import handlers
-from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
 from doorkeeper.api.operations import REQUIRED
 from doorkeeper.base.errors import ApiError
 from doorkeeper.handlers import registry

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers import (

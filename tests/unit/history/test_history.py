@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.search import find
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.search import find
 from doorkeeper.history import revisions as revisions_module
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import BeforeHistory, IncompleteLog, revision_at, state_at

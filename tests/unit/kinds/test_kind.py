@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.model import AclOperation, PatternType, ResourcePattern, ResourceType
-from doorkeeper.acl.recorded_access import RecordedAccess, least_acls
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import AclOperation, PatternType, ResourcePattern, ResourceType
+from doorkeeper.acls.recorded_access import RecordedAccess, least_acls
 from doorkeeper.learning.alternatives import Alternative, alternatives
 from testkit.acl import PREFIXED, READ, WRITE, allow, group, topic
 

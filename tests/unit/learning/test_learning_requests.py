@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper.learning.requests import (
     any_topic,
     counted_request,

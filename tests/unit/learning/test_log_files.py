@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation, ResourceType
-from doorkeeper.acl.recorded_access import least_acls
+from doorkeeper.acls.model import AclOperation, ResourceType
+from doorkeeper.acls.recorded_access import least_acls
 from doorkeeper.learning.log_files import LoggedRequests, UnreadableLog
 from testkit.acl import WRITE, allow, topic
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.acl.recorded_access import RecordedAccess
+    from doorkeeper.acls.recorded_access import RecordedAccess
 
 
 def record(

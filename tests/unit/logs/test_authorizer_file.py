@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.decision import Decision, RuleKind
-from doorkeeper.acl.model import PatternType
+from doorkeeper.acls.decision import Decision, RuleKind
+from doorkeeper.acls.model import PatternType
 from doorkeeper.authorizer.contract import Action
 from doorkeeper.authorizer.kafka_log_line import FORMS
 from doorkeeper.logs.authorizer_file import AuthorizerFile, render

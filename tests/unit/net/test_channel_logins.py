@@ -25,7 +25,7 @@ from testkit.edge import LOGIN, answer, authenticate, bare, describe, handshake,
 from testkit.loop_clock import time_by_hand
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import Principal
+    from doorkeeper.acls.model import Principal
 
 
 async def test_a_failed_login_is_answered_after_the_delay() -> None:

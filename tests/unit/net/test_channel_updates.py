@@ -34,7 +34,7 @@ from testkit.edge import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.connection.exchange import Login
 
 

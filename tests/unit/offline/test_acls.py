@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING, exactly
+from doorkeeper.acls.model import ANY_BINDING, exactly
 from doorkeeper.authorizer import AclCreateResult, AclDeleteResult, ErrorCode
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.model import ANY_BINDING, exactly
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.model import ANY_BINDING, exactly
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.offline.repository import StoreRepository

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.formats.names import binding_of
+from doorkeeper.acls.formats.names import binding_of
 from doorkeeper_pipeline.bindings import (
     ID_LENGTH,
     command_of,
@@ -15,7 +15,7 @@ from doorkeeper_pipeline.bindings import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 
 def binding(**changed: str) -> AclBinding:

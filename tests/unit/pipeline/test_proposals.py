@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.acl.formats import choosing
-from doorkeeper.acl.formats.choosing import Format
-from doorkeeper.acl.model import AclBinding, AclOperation
+from doorkeeper.acls.formats import choosing
+from doorkeeper.acls.formats.choosing import Format
+from doorkeeper.acls.model import AclBinding, AclOperation
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.backtest import ALLOW_TO_DENY
 from doorkeeper_pipeline.jobs.gold import Proposal

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING, AclOperation
+from doorkeeper.acls.model import ANY_BINDING, AclOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
 from doorkeeper.repositories.addresses import parse_address

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.model import exactly
+from doorkeeper.acls.model import exactly
 from doorkeeper.repositories.repository import AclSession
 from testkit.acl import READ, allow, topic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.errors import ApiError
 
 A = allow("a", READ, topic("t"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclBinding,
     AclOperation,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.formats.choosing import Format, write
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import AclBinding
+from doorkeeper.acls.formats.choosing import Format, write
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import AclBinding
 from doorkeeper.testing.acl_options import bindings_of
 from testkit.stores import binding
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.explanation import explanation
-from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
-from doorkeeper.acl.snapshot import EMPTY
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.explanation import explanation
+from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
+from doorkeeper.acls.snapshot import EMPTY
 from doorkeeper.testing.acl_options import bindings_of
 from doorkeeper.testing.answers import Answer, operation_of, question_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.model import AclOperation, Principal, ResourceType
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import AclOperation, Principal, ResourceType
 from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer

@@ -23,7 +23,7 @@ from testkit.plugins import InMemory
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 READ = {
     "resourceType": "TOPIC",

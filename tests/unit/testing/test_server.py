@@ -20,7 +20,7 @@ from doorkeeper.testing.acl_options import bindings_of
 from testkit.plugins import InMemory
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.testing.any_server import AnyServer
 
 READ = {

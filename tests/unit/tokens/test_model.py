@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.tokens.model import (

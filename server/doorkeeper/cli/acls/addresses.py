@@ -33,7 +33,7 @@ from doorkeeper.repositories.errors import RepositoryError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from doorkeeper.acl.decision import Policy
+    from doorkeeper.acls.decision import Policy
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.profiles import Profile
     from doorkeeper.repositories.repository import AclContents, AclRepository

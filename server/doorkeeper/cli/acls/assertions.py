@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from doorkeeper.acl.effective_changes import DecisionState
+from doorkeeper.acls.effective_changes import DecisionState
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.plan_options import plan_output_option
 from doorkeeper.cli.acls.questions import POLICY_HELP, snapshot_of, state_options, take_state

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from doorkeeper.acl.live_changes import OVERRIDES, Held, LiveCluster, RemovalLimits, Rule
-from doorkeeper.acl.plan_application import Rules
+from doorkeeper.acls.entities.model import Credential
+from doorkeeper.acls.live_changes import OVERRIDES, Held, LiveCluster, RemovalLimits, Rule
+from doorkeeper.acls.plan_application import Rules
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, say
-from doorkeeper.entities.model import Credential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from doorkeeper.acl.live_changes import LiveChange
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan import Plan
+    from doorkeeper.acls.entities.plan import EntityPlan
+    from doorkeeper.acls.live_changes import LiveChange
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import Plan
     from doorkeeper.base.errors import ApiError
     from doorkeeper.client.identity import ScramLogin
-    from doorkeeper.entities.plan import EntityPlan
 
 _WORDS: Final = {each.value: risk for each, risk in OVERRIDES.items()}
 

@@ -11,9 +11,9 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.formats.commands import KAFKA_ACLS, options_of
-from doorkeeper.acl.live_changes import LiveCluster, judge
-from doorkeeper.acl.plan import Plan
+from doorkeeper.acls.formats.commands import KAFKA_ACLS, options_of
+from doorkeeper.acls.live_changes import LiveCluster, judge
+from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.repositories.addresses import Address, AddressKind
@@ -21,7 +21,7 @@ from doorkeeper.repositories.addresses import Address, AddressKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 ANYWHERE: Final = Location(Address(AddressKind.BROKERS, "HOST:PORT"))
 """The placeholder in commands for ACLs from a file, which can be applied to any cluster."""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from doorkeeper.acl.live_changes import LiveCluster
-from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.plan import Plan
-from doorkeeper.acl.plan_application import apply
+from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.plan import Plan
+from doorkeeper.acls.plan_application import apply
 from doorkeeper.base.errors import ErrorCode
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
@@ -64,9 +64,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
     from typing import TypeVar
 
-    from doorkeeper.acl.live_changes import Rule
-    from doorkeeper.acl.model import AccessControlEntry, AclBinding, ResourcePatternFilter
-    from doorkeeper.acl.plan_application import Rules
+    from doorkeeper.acls.live_changes import Rule
+    from doorkeeper.acls.model import AccessControlEntry, AclBinding, ResourcePatternFilter
+    from doorkeeper.acls.plan_application import Rules
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.repositories.repository import AclSession

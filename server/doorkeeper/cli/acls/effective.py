@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import explain
-from doorkeeper.acl.effective_changes import DecisionState, effective_changes
-from doorkeeper.acl.model import WILDCARD
-from doorkeeper.acl.regions import ALL_NAMES, Extent
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.decision import explain
+from doorkeeper.acls.effective_changes import DecisionState, effective_changes
+from doorkeeper.acls.model import WILDCARD
+from doorkeeper.acls.regions import ALL_NAMES, Extent
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import code_block, extent_words, resource_words, row
 from doorkeeper.cli.acls.question_options import (
@@ -34,10 +34,10 @@ from doorkeeper.kinds.features import LEVELS, has_networks
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from doorkeeper.acl.decision import Decision, Question
-    from doorkeeper.acl.effective_changes import EffectiveChange
-    from doorkeeper.acl.model import AclBinding, ResourceType
-    from doorkeeper.acl.regions import NameSet
+    from doorkeeper.acls.decision import Decision, Question
+    from doorkeeper.acls.effective_changes import EffectiveChange
+    from doorkeeper.acls.model import AclBinding, ResourceType
+    from doorkeeper.acls.regions import NameSet
     from doorkeeper.cli.acls.question_options import EffectivePolicy
     from doorkeeper.repositories.repository import AclContents
 

@@ -16,13 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from doorkeeper.acl.formats.entities import SECTIONS, entity_of_record, record_of_entity
-from doorkeeper.acl.formats.names import FormatError, check_words
-from doorkeeper.acl.live_changes import RemovalLimits
-from doorkeeper.cli.terminal import printable, say
-from doorkeeper.cli.users.passwords import new_password
-from doorkeeper.entities.model import DEFAULT_NAME, Credential, EntitySet, Quota, TopicEntity
-from doorkeeper.entities.plan import (
+from doorkeeper.acls.entities.model import DEFAULT_NAME, Credential, EntitySet, Quota, TopicEntity
+from doorkeeper.acls.entities.plan import (
     NO_ENTITIES,
     EntityChange,
     EntityPlan,
@@ -31,14 +26,19 @@ from doorkeeper.entities.plan import (
     plan_entities,
     rest_of,
 )
+from doorkeeper.acls.formats.entities import SECTIONS, entity_of_record, record_of_entity
+from doorkeeper.acls.formats.names import FormatError, check_words
+from doorkeeper.acls.live_changes import RemovalLimits
+from doorkeeper.cli.terminal import printable, say
+from doorkeeper.cli.users.passwords import new_password
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from doorkeeper.acls.entities.model import Entity
     from doorkeeper.base.errors import ApiError
     from doorkeeper.cli.acls.addresses import Location
-    from doorkeeper.entities.model import Entity
     from doorkeeper.repositories.repository import AclRepository, AclSession
 
     MakePlan = Callable[[list[Entity]], EntityPlan]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.acl.decision import RuleKind
-from doorkeeper.acl.explanation import ANY_HOST, Bearing, apply_change
-from doorkeeper.acl.formats.csv import COLUMNS
-from doorkeeper.acl.formats.records import records
-from doorkeeper.acl.model import (
+from doorkeeper.acls.decision import RuleKind
+from doorkeeper.acls.explanation import ANY_HOST, Bearing, apply_change
+from doorkeeper.acls.formats.csv import COLUMNS
+from doorkeeper.acls.formats.records import records
+from doorkeeper.acls.model import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclOperation,
     AclPermissionType,
     PatternType,
 )
-from doorkeeper.acl.operations import IMPLIED_BY, IMPLIED_OPERATIONS, effects
+from doorkeeper.acls.operations import IMPLIED_BY, IMPLIED_OPERATIONS, effects
 from doorkeeper.cli.acls.command_lines import commands_of
 from doorkeeper.cli.acls.printing import names_words, resource_words, row
 from doorkeeper.cli.terminal import paint, printable
@@ -23,10 +23,10 @@ from doorkeeper.cli.terminal import paint, printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.acl.decision import Decision, Policy, Question
-    from doorkeeper.acl.explanation import Considered, Explanation, Flip
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.decision import Decision, Policy, Question
+    from doorkeeper.acls.explanation import Considered, Explanation, Flip
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.cli.acls.addresses import Location
 
 SHOWN_MAX = 40

@@ -6,8 +6,8 @@ import json
 
 import click
 
-from doorkeeper.acl.formats.assertions import assertion_schema
-from doorkeeper.acl.formats.schema import schema as schema_of_files
+from doorkeeper.acls.formats.assertions import assertion_schema
+from doorkeeper.acls.formats.schema import schema as schema_of_files
 
 
 @click.command(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from doorkeeper.acl.formats.choosing import Format, write
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.formats.records import records
-from doorkeeper.acl.lint import CODES, KnownNames, Severity
-from doorkeeper.acl.lint import lint as findings_of
-from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.search import find
+from doorkeeper.acls.formats.choosing import Format, write
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.records import records
+from doorkeeper.acls.lint import CODES, KnownNames, Severity
+from doorkeeper.acls.lint import lint as findings_of
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.search import find
 from doorkeeper.cli.acls.command_lines import commands_of
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.acls.questions import POLICY_HELP, state_options, take_state
@@ -27,9 +27,9 @@ from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.acl.lint import Finding
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.snapshot import Snapshot
+    from doorkeeper.acls.lint import Finding
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.cli.acls.addresses import Location
 
 FOUND: Final = 1

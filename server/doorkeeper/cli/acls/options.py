@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
-from doorkeeper.acl.formats.commands import kafkas_word
-from doorkeeper.acl.model import (
+from doorkeeper.acls.formats.commands import kafkas_word
+from doorkeeper.acls.model import (
     ANY_BINDING,
     CLUSTER_NAME,
     AccessControlEntry,
@@ -28,8 +28,8 @@ from doorkeeper.acl.model import (
     ResourcePatternFilter,
     ResourceType,
 )
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.acl.validation import unencodable
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.validation import unencodable
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8
 from doorkeeper.cli.terminal import fail

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from doorkeeper.acl.plan import EVERYTHING, Plan, SelectorUnion, plan, plan_additions
+from doorkeeper.acls.plan import EVERYTHING, Plan, SelectorUnion, plan, plan_additions
 from doorkeeper.cli.terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan import Selector
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import Selector
 
 whole_option = click.option(
     "--whole",
@@ -47,7 +47,7 @@ class Ownership(NamedTuple):
         """Return the plan, after a line on stderr about other ACLs: how many stay, or go.
 
         Raises:
-            PlanError: as for ``doorkeeper.acl.plan.plan``.
+            PlanError: as for ``doorkeeper.acls.plan.plan``.
 
         """
         present = set(present)

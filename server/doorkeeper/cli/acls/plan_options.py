@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from doorkeeper.acl.formats.records import records
-from doorkeeper.acl.widening import widening
+from doorkeeper.acls.entities.plan import NO_ENTITIES
+from doorkeeper.acls.formats.records import records
+from doorkeeper.acls.widening import widening
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.effective import (
     lines_of_difference,
@@ -21,20 +22,19 @@ from doorkeeper.cli.acls.effective import (
 from doorkeeper.cli.acls.printing import code_block, row
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.terminal import fail, show, show_json
-from doorkeeper.entities.plan import NO_ENTITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import NoReturn
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan import Plan
+    from doorkeeper.acls.entities.plan import EntityPlan
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import Plan
     from doorkeeper.cli.acls.effective import EffectiveDifference
     from doorkeeper.cli.acls.plans import Side
     from doorkeeper.cli.acls.question_options import EffectivePolicy
     from doorkeeper.cli.acls.rules import RuleChecks
     from doorkeeper.cli.inspection import Examined
-    from doorkeeper.entities.plan import EntityPlan
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 

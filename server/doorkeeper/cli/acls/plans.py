@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from doorkeeper.acl.formats.documents import document_of
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.formats.records import from_document, records
-from doorkeeper.acl.live_changes import LiveCluster
-from doorkeeper.acl.model import ANY_BINDING
-from doorkeeper.acl.plan import Plan, PlanError
-from doorkeeper.acl.plan_application import Rules, apply
-from doorkeeper.acl.validation import check_binding
+from doorkeeper.acls.entities.plan import NO_ENTITIES, EntityPlan
+from doorkeeper.acls.formats.documents import document_of
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.records import from_document, records
+from doorkeeper.acls.live_changes import LiveCluster
+from doorkeeper.acls.model import ANY_BINDING
+from doorkeeper.acls.plan import Plan, PlanError
+from doorkeeper.acls.plan_application import Rules, apply
+from doorkeeper.acls.validation import check_binding
 from doorkeeper.cli.acls.addresses import report_unknown
 from doorkeeper.cli.acls.change_rules import Acceptance, Verdict, judge, missing_authorizer
 from doorkeeper.cli.acls.entities import (
@@ -43,7 +44,6 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.inspection import Examined
 from doorkeeper.cli.interrupts import end_interrupted, require_yes
 from doorkeeper.cli.terminal import NOTHING_CHANGED, fail, paint, printable, progress, say
-from doorkeeper.entities.plan import NO_ENTITIES, EntityPlan
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.repository import AclContents, known_bindings
 
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from typing import NoReturn
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan_application import Outcome
+    from doorkeeper.acls.entities.plan import EntityChange
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan_application import Outcome
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.entities.plan import EntityChange
     from doorkeeper.repositories.repository import AclRepository, AclSession
 
     Precondition = Callable[[Plan, AclSession | None], Awaitable[None]]

@@ -14,8 +14,8 @@ from doorkeeper.state.store import StorageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan import Plan
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import Plan
     from doorkeeper.cli.acls.addresses import Location
     from doorkeeper.cli.acls.plans import Precondition
     from doorkeeper.repositories.repository import AclSession

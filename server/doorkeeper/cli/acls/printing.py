@@ -12,20 +12,20 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.acl.formats import csv
-from doorkeeper.acl.model import WILDCARD, PatternType, ResourceType
+from doorkeeper.acls.formats import csv
+from doorkeeper.acls.model import WILDCARD, PatternType, ResourceType
 from doorkeeper.cli.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from doorkeeper.acl.model import (
+    from doorkeeper.acls.model import (
         AccessControlEntry,
         AclBinding,
         ResourcePattern,
         ResourcePatternFilter,
     )
-    from doorkeeper.acl.regions import Extent
+    from doorkeeper.acls.regions import Extent
 
 OUTPUTS: Final = ("kafka", "table", "json")
 _HEADING: Final = ("PRINCIPAL", "HOST", "OPERATION", "PERMISSION", "RESOURCE", "PATTERN", "NAME")
@@ -123,7 +123,7 @@ def _cells(binding: AclBinding) -> tuple[str, ...]:
 
 def as_json(bindings: Sequence[AclBinding], address: str, revision: int | None) -> str:
     """Return a set of ACLs, with its address and the revision of its store."""
-    from doorkeeper.acl.formats.records import write_json  # noqa: PLC0415  this output only
+    from doorkeeper.acls.formats.records import write_json  # noqa: PLC0415  this output only
 
     return write_json(bindings, {"place": address, "revision": revision}).rstrip()
 

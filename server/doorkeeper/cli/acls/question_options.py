@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from doorkeeper.acl.decision import Policy
-from doorkeeper.acl.explanation import ANY_HOST
-from doorkeeper.acl.formats.commands import kafkas_word
-from doorkeeper.acl.formats.names import FormatError, operation
-from doorkeeper.acl.hosts import java_host
-from doorkeeper.acl.model import CLUSTER_NAME, WILDCARD, AclOperation, Principal, ResourceType
-from doorkeeper.acl.networks import IPV4_BITS, network_of
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.explanation import ANY_HOST
+from doorkeeper.acls.formats.commands import kafkas_word
+from doorkeeper.acls.formats.names import FormatError, operation
+from doorkeeper.acls.hosts import java_host
+from doorkeeper.acls.model import CLUSTER_NAME, WILDCARD, AclOperation, Principal, ResourceType
+from doorkeeper.acls.networks import IPV4_BITS, network_of
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
 from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, SUPER_USERS, read_policy
 from doorkeeper.cli.completion import one_of
 from doorkeeper.cli.options import options_of_resources, utf8

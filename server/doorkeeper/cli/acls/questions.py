@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from doorkeeper.acl.access import names_hosts
-from doorkeeper.acl.access import what_can as permissions_of
-from doorkeeper.acl.access import who_can as principals_with
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.cases import Verdict
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.explanation import ANY_HOST, apply_change, explanation
-from doorkeeper.acl.formats.csv import binding_of_row
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import (
+from doorkeeper.acls.access import names_hosts
+from doorkeeper.acls.access import what_can as permissions_of
+from doorkeeper.acls.access import who_can as principals_with
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.cases import Verdict
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.explanation import ANY_HOST, apply_change, explanation
+from doorkeeper.acls.formats.csv import binding_of_row
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import (
     ANY_BINDING,
     CLUSTER_NAME,
     WILDCARD,
@@ -30,9 +30,9 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.acl.search import find
-from doorkeeper.acl.tasks import task_access, task_answer
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.search import find
+from doorkeeper.acls.tasks import task_access, task_answer
 from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
@@ -80,10 +80,10 @@ from doorkeeper.repositories.errors import RepositoryError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from doorkeeper.acl.access import Access, Power
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.acl.tasks import TaskNeed
+    from doorkeeper.acls.access import Access, Power
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.snapshot import Snapshot
+    from doorkeeper.acls.tasks import TaskNeed
     from doorkeeper.repositories.repository import PlacedAcceptance
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from doorkeeper.acl.assertions import Assertion, AssertionKind, counterexamples
-from doorkeeper.acl.decision import explain
-from doorkeeper.acl.formats.assertions import read_assertions
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.acl.regions import ALL_NAMES
+from doorkeeper.acls.assertions import Assertion, AssertionKind, counterexamples
+from doorkeeper.acls.decision import explain
+from doorkeeper.acls.formats.assertions import read_assertions
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.regions import ALL_NAMES
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import code_block, extent_words, resource_words, row
 from doorkeeper.cli.terminal import fail, paint, printable
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from doorkeeper.acl.decision import Question
-    from doorkeeper.acl.effective_changes import DecisionState
+    from doorkeeper.acls.decision import Question
+    from doorkeeper.acls.effective_changes import DecisionState
 
 _SHOWN_MAX: Final = 10
 """The number of counterexamples of a rule in lines; JSON has all."""

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from doorkeeper.acl.formats.choosing import WRITTEN, Format, write
-from doorkeeper.acl.formats.entities import records_of_entities
-from doorkeeper.acl.formats.names import FormatError, resource_type
-from doorkeeper.acl.formats.records import write_json, write_yaml
-from doorkeeper.acl.model import Principal, ResourceType
-from doorkeeper.acl.plan import EVERYTHING, PlanError, Selector, plan_additions
-from doorkeeper.acl.plan import plan as plan_changes
+from doorkeeper.acls.entities.plan import NO_ENTITIES
+from doorkeeper.acls.formats.choosing import WRITTEN, Format, write
+from doorkeeper.acls.formats.entities import records_of_entities
+from doorkeeper.acls.formats.names import FormatError, resource_type
+from doorkeeper.acls.formats.records import write_json, write_yaml
+from doorkeeper.acls.model import Principal, ResourceType
+from doorkeeper.acls.plan import EVERYTHING, PlanError, Selector, plan_additions
+from doorkeeper.acls.plan import plan as plan_changes
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.addresses import (
     ADDRESSES,
@@ -61,21 +62,20 @@ from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.inspection import inspects
 from doorkeeper.cli.options import PROPERTIES_FILE, utf8
 from doorkeeper.cli.terminal import fail, say
-from doorkeeper.entities.plan import NO_ENTITIES
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from doorkeeper.acl.live_changes import Rule
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.plan import Plan
+    from doorkeeper.acls.entities.model import EntitySet
+    from doorkeeper.acls.entities.plan import EntityPlan
+    from doorkeeper.acls.live_changes import Rule
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import Plan
     from doorkeeper.base.properties import PropertiesFile
     from doorkeeper.cli.acls.entities import EntityPlanner
     from doorkeeper.cli.acls.plans import Precondition, SavedPlan
-    from doorkeeper.entities.model import EntitySet
-    from doorkeeper.entities.plan import EntityPlan
     from doorkeeper.history.moments import Moment
     from doorkeeper.repositories.repository import AclContents
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from doorkeeper.acl.cases import Verdict
-from doorkeeper.acl.decision import explain
-from doorkeeper.acl.explanation import ANY_HOST
-from doorkeeper.acl.formats.built_in_roles import BUILT_IN
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.formats.records import from_document
-from doorkeeper.acl.model import AclOperation, ResourceType
-from doorkeeper.acl.operations import effects
-from doorkeeper.acl.partition import extent_of
-from doorkeeper.acl.regions import Extent, single
-from doorkeeper.acl.tasks import TASKS, TaskNeed
+from doorkeeper.acls.cases import Verdict
+from doorkeeper.acls.decision import explain
+from doorkeeper.acls.explanation import ANY_HOST
+from doorkeeper.acls.formats.built_in_roles import BUILT_IN
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.records import from_document
+from doorkeeper.acls.model import AclOperation, ResourceType
+from doorkeeper.acls.operations import effects
+from doorkeeper.acls.partition import extent_of
+from doorkeeper.acls.regions import Extent, single
+from doorkeeper.acls.tasks import TASKS, TaskNeed
 from doorkeeper.cli.acls.explanations import because, decision_record
 from doorkeeper.cli.acls.printing import extent_words, noun, resource_words, row
 from doorkeeper.cli.acls.question_options import check_name, take_resource
@@ -30,10 +30,10 @@ from doorkeeper.cli.terminal import paint, printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from doorkeeper.acl.decision import Policy, Question
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.snapshot import Snapshot
-    from doorkeeper.acl.tasks import TaskAccess, TaskAnswer
+    from doorkeeper.acls.decision import Policy, Question
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.snapshot import Snapshot
+    from doorkeeper.acls.tasks import TaskAccess, TaskAnswer
 
 _PREFIXED: Final = "prefixed"
 _OPTIONS: Final = {

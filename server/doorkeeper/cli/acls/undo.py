@@ -28,7 +28,7 @@ from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.live_changes import Rule
+    from doorkeeper.acls.live_changes import Rule
     from doorkeeper.history.moments import Moment
     from doorkeeper.history.undoing import Undo
     from doorkeeper.repositories.addresses import Address

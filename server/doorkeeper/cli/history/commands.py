@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from doorkeeper.acl.model import Principal
+from doorkeeper.acls.model import Principal
 from doorkeeper.audit.cluster_events import time_ms_of
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.acls.addresses import moment

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from doorkeeper.acl.formats.choosing import read
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
-from doorkeeper.acl.recorded_access import least_acls, unneeded_acls
+from doorkeeper.acls.formats.choosing import read
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import ANONYMOUS, WILDCARD_PRINCIPAL, AclOperation
+from doorkeeper.acls.recorded_access import least_acls, unneeded_acls
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.files import write_whole
@@ -23,8 +23,8 @@ from doorkeeper.learning.alternatives import alternatives
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.recorded_access import NeededAcl, RecordedAccess
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.recorded_access import NeededAcl, RecordedAccess
     from doorkeeper.cli.learn.server import Run
     from doorkeeper.client.config import Address
 

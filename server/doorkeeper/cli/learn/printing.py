@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.acl.formats.records import write_yaml
+from doorkeeper.acls.formats.records import write_yaml
 from doorkeeper.cli.acls.command_lines import kafka_acls_command
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.terminal import printable
@@ -14,8 +14,8 @@ from doorkeeper.learning.reasons import reasons_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.recorded_access import NeededAcl
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.recorded_access import NeededAcl
     from doorkeeper.learning.alternatives import Alternative
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from doorkeeper.acl.model import AclBinding
-    from doorkeeper.acl.recorded_access import RecordedAccess
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.recorded_access import RecordedAccess
     from doorkeeper.client.config import Address
     from doorkeeper.config.settings import Settings
 

@@ -20,7 +20,7 @@ from doorkeeper.topics.table import EMPTY
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import Principal
+    from doorkeeper.acls.model import Principal
     from doorkeeper.api.declaration import Api
     from doorkeeper.app.assembly import Assembly
     from doorkeeper_wire.headers import RequestHeader

@@ -17,7 +17,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeVar
 
-from doorkeeper.acl.model import ANONYMOUS, Principal
+from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.cli.learn.shadow import readable_versions
 from doorkeeper.client.config import Address
 from doorkeeper_wire.framing import FrameBuffer

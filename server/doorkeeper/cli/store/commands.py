@@ -33,7 +33,7 @@ from doorkeeper.storage.reading import read_acls
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.config.settings import Settings
 
 NS_PER_MS: Final = 1_000_000

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from doorkeeper.acl.model import AclPermissionType
+from doorkeeper.acls.model import AclPermissionType
 from doorkeeper.cli import interrupts
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.options import config_option, load_or_fail
@@ -18,7 +18,7 @@ from doorkeeper.offline.release import change_release
 from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
     from doorkeeper.offline.release import ReleaseChange
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 import click
 
-from doorkeeper.acl.live_changes import Rule
+from doorkeeper.acls.live_changes import Rule
 from doorkeeper.base.credentials import DIGESTS, ITERATIONS_MAX, ITERATIONS_MIN
 from doorkeeper.base.properties import KeptInput
 from doorkeeper.cli.acls.change_rules import accept_option, own_credential, refusal_of

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats.choosing import Format, write
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.formats.choosing import Format, write
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.cli.commands import doorkeeper
 from testkit.acl import allow, topic
 from testkit.checkout import ROOT

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.filters import matches
-from doorkeeper.acl.formats.choosing import Format, write
-from doorkeeper.acl.model import CLUSTER_NAME, AclOperation
+from doorkeeper.acls.filters import matches
+from doorkeeper.acls.formats.choosing import Format, write
+from doorkeeper.acls.model import CLUSTER_NAME, AclOperation
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.client.admin import AdminClient, Created, Deleted, Removed
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
 
 CLUSTER = cluster_pattern(CLUSTER_NAME)
 OPS = allow("ops", AclOperation.ALTER, CLUSTER)

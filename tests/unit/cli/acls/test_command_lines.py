@@ -7,7 +7,7 @@ import subprocess
 
 import click
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,
@@ -17,8 +17,8 @@ from doorkeeper.acl.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.acl.operations import SUPPORTED_OPERATIONS
-from doorkeeper.acl.plan import Plan
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.command_lines import (
     ANYWHERE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.explanation import explanation
-from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.explanation import explanation
+from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
 from doorkeeper.cli.acls.addresses import Location
 from doorkeeper.cli.acls.explanations import (
     Answer,

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.model import (
+from doorkeeper.acls.model import (
     AccessControlEntry,
     AclOperation,
     AclPermissionType,

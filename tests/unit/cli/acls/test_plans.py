@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.formats.names import FormatError
-from doorkeeper.acl.model import AclOperation
-from doorkeeper.acl.plan import Plan
-from doorkeeper.acl.plan_application import BATCH
+from doorkeeper.acls.entities.model import EntitySet, TopicEntity
+from doorkeeper.acls.entities.plan import EntityChange, EntityPlan
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import AclOperation
+from doorkeeper.acls.plan import Plan
+from doorkeeper.acls.plan_application import BATCH
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.change_rules import Acceptance
 from doorkeeper.cli.acls.entities import EntityPlanner
 from doorkeeper.cli.acls.plans import Side, apply_plan
-from doorkeeper.entities.model import EntitySet, TopicEntity
-from doorkeeper.entities.plan import EntityChange, EntityPlan
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
 from testkit.acl import PREFIXED, READ, allow, deny, topic
@@ -30,8 +30,8 @@ from testkit.interrupts import pythons_own_handler
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from doorkeeper.acl.model import AclBinding, AclBindingFilter
-    from doorkeeper.entities.model import Entity
+    from doorkeeper.acls.entities.model import Entity
+    from doorkeeper.acls.model import AclBinding, AclBindingFilter
 
 A, B = allow("a", READ, topic("t")), deny("b,c", READ, topic("u", PREFIXED), "10.0.0.1")
 TARGET = Side("config:x", 7, "config:x")

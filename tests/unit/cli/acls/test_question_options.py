@@ -17,7 +17,7 @@ from doorkeeper.cli.acls.question_options import (
 )
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclOperation
+    from doorkeeper.acls.model import AclOperation
 
 
 @click.command()

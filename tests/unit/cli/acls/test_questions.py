@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.model import AclOperation, ResourcePattern, ResourceType
+from doorkeeper.acls.model import AclOperation, ResourcePattern, ResourceType
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.change import edit

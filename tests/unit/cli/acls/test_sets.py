@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats.choosing import Format, write
-from doorkeeper.acl.plan import Plan
+from doorkeeper.acls.formats.choosing import Format, write
+from doorkeeper.acls.plan import Plan
 from doorkeeper.cli.acls import plans as acl_plans
 from doorkeeper.cli.acls.plans import SavedPlan
 from doorkeeper.cli.commands import doorkeeper
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 A, B, C = (allow(name, READ, topic(f"{name}-orders")) for name in "abc")
 G = allow("a", READ, group("a-readers"))

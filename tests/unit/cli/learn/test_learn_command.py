@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats.choosing import Format, read, write
+from doorkeeper.acls.formats.choosing import Format, read, write
 from doorkeeper.cli.commands import doorkeeper
 from testkit.acl import READ, allow, topic
 

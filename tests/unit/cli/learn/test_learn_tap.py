@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from doorkeeper.acl.model import Principal
+from doorkeeper.acls.model import Principal
 from doorkeeper.cli.learn.tap import Tap, principal_of
 from doorkeeper.client.config import Address
 from doorkeeper_wire.errors import Malformed

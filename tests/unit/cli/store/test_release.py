@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.model import AclOperation
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.kinds.acls import StoredBinding

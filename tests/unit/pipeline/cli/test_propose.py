@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats import choosing
+from doorkeeper.acls.formats import choosing
 from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.errors import Conflicting, PipelineError
 from doorkeeper_pipeline.tables import delta

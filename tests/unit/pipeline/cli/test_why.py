@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from doorkeeper.acl.formats import csv
-from doorkeeper.acl.model import AclOperation
+from doorkeeper.acls.formats import csv
+from doorkeeper.acls.model import AclOperation
 from doorkeeper_pipeline.cli.commands import pipeline
 from doorkeeper_pipeline.errors import PipelineError
 from testkit.acl import PREFIXED, READ, WRITE, allow, cluster, deny, topic
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 DAYS = range(1, 5)
 OWN = allow("app", READ, topic("pay.in"))

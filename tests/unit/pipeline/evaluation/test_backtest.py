@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import ResourceType
 from doorkeeper_pipeline.evaluation.backtest import (
     CHANGED,
     Sets,

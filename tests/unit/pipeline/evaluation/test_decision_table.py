@@ -2,8 +2,8 @@
 
 import pytest
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import ResourceType
 from doorkeeper_pipeline.evaluation import decision_table
 from doorkeeper_pipeline.evaluation.index import compile_index
 from testkit.acl import PREFIXED, READ, allow, topic

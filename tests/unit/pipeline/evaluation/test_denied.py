@@ -4,8 +4,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import AclBinding, ResourceType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import AclBinding, ResourceType
 from doorkeeper_pipeline.bindings import command_of, text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.decision import Policy
+from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.evaluation.evidence import (
     DEFAULT_THRESHOLDS,
     NO_THRESHOLDS,

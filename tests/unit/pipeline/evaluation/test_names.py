@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from doorkeeper.acl.model import PatternType
+from doorkeeper.acls.model import PatternType
 from doorkeeper_pipeline.evaluation.names import NameCells
 
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED

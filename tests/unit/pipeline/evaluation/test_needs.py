@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import AclBinding, ResourceType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import AclBinding, ResourceType
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.needs import grants_of, logged_needs, needs_of, sum_needs

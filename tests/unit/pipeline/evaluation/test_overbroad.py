@@ -4,8 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.literals import bindings_of
 from doorkeeper_pipeline.evaluation.overbroad import (

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.questions import (
     BadQuestions,

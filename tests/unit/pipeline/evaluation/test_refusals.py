@@ -12,7 +12,7 @@ from doorkeeper_pipeline.evaluation.denied import REFUSALS, denied_table
 from testkit.acl import READ, WRITE, allow, deny, topic
 
 if TYPE_CHECKING:
-    from doorkeeper.acl.model import AclBinding
+    from doorkeeper.acls.model import AclBinding
 
 BEGIN = dt.datetime(2026, 10, 1, 10, 0, 2, tzinfo=dt.UTC)
 HALF_HOUR = dt.timedelta(minutes=30)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import AclBinding, AclOperation, ResourceType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import AclBinding, AclOperation, ResourceType
 from doorkeeper_pipeline.evaluation.index import compile_index
 from doorkeeper_pipeline.evaluation.unused import (
     Unused,

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import ResourceType
 from doorkeeper_pipeline.evaluation import decision_table
 from doorkeeper_pipeline.evaluation.decision_table import DecisionTable
 from doorkeeper_pipeline.evaluation.index import compile_index

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation, ResourcePattern, ResourceType
+from doorkeeper.acls.model import AclOperation, ResourcePattern, ResourceType
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.evaluation.unread import UnreadLines
 from doorkeeper_pipeline.evaluation.unused import COVERED, NEVER_MATCHED, NEVER_USED

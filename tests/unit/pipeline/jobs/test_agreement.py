@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import ResourceType
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS, NO_THRESHOLDS
 from doorkeeper_pipeline.jobs.agreement import agreement, evidence

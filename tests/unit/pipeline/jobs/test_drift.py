@@ -6,7 +6,7 @@ import datetime as dt
 
 import polars as pl
 
-from doorkeeper.acl.formats.names import binding_of
+from doorkeeper.acls.formats.names import binding_of
 from doorkeeper_pipeline.jobs.drift import changes
 from doorkeeper_pipeline.sources.acl_sets import table_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from doorkeeper.acl.decision import Policy
+from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.jobs.gold import BASIS_JOBS, GOLD_JOBS, GoldInput
 from doorkeeper_pipeline.schemas import TABLES

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.acl.decision import Question
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acls.decision import Question
+from doorkeeper.acls.model import AclOperation, ResourceType
 from doorkeeper_pipeline.bindings import command_of, id_of, text_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.jobs import grants as job

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from doorkeeper.acl.decision import Policy
+from doorkeeper.acls.decision import Policy
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import BrokenContract
 from doorkeeper_pipeline.jobs.history import history, keep

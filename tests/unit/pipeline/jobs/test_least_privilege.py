@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import ResourceType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import ResourceType
 from doorkeeper_pipeline.bindings import command_of, id_of
 from doorkeeper_pipeline.columns import arrow_schema
 from doorkeeper_pipeline.jobs.least_privilege import least_privilege

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.acl.decision import Policy, Question
-from doorkeeper.acl.model import AclBinding, ResourceType
+from doorkeeper.acls.decision import Policy, Question
+from doorkeeper.acls.model import AclBinding, ResourceType
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.evaluation.evidence import DEFAULT_THRESHOLDS
 from doorkeeper_pipeline.jobs.gold import Proposal, ProposalOptions

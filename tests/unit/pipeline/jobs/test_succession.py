@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from doorkeeper.acl.formats.names import binding_of
+from doorkeeper.acls.formats.names import binding_of
 from doorkeeper_pipeline.errors import PipelineError
 from doorkeeper_pipeline.jobs.succession import follow, follow_places
 from doorkeeper_pipeline.sources.acl_sets import table_of

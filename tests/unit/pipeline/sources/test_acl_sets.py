@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.acl.formats import choosing
-from doorkeeper.acl.formats.choosing import Format
-from doorkeeper.acl.formats.names import binding_of
+from doorkeeper.acls.formats import choosing
+from doorkeeper.acls.formats.choosing import Format
+from doorkeeper.acls.formats.names import binding_of
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import acl_sets
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorkeeper.acl.formats.authorizer_message import Message
-from doorkeeper.acl.formats.authorizer_message import read as read_message
+from doorkeeper.acls.formats.authorizer_message import Message
+from doorkeeper.acls.formats.authorizer_message import read as read_message
 from doorkeeper_pipeline.sources import authorizer_log, reading
 from doorkeeper_pipeline.sources.parsed import sum_parts
 

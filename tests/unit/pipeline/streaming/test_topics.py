@@ -11,7 +11,7 @@ from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient
 from kafka.structs import TopicPartition
 
-from doorkeeper.acl.decision import Policy
+from doorkeeper.acls.decision import Policy
 from doorkeeper.testing import DoorkeeperServer
 from doorkeeper_pipeline.engines.local import LocalEngine
 from doorkeeper_pipeline.errors import Conflicting

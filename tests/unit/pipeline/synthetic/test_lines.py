@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.acl.model import AclOperation, PatternType, Principal, ResourcePattern, ResourceType
+from doorkeeper.acls.model import (
+    AclOperation,
+    PatternType,
+    Principal,
+    ResourcePattern,
+    ResourceType,
+)
 from doorkeeper.authorizer.contract import Action
 from doorkeeper.authorizer.kafka_log_line import FORMS
 from doorkeeper_wire.api_keys import API_NAMES

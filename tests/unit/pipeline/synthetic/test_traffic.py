@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
-from doorkeeper.acl.bulk import load
-from doorkeeper.acl.decision import Question, allows
-from doorkeeper.acl.model import AclOperation, ResourceType
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.decision import Question, allows
+from doorkeeper.acls.model import AclOperation, ResourceType
 from synthetic.shape import SMALL
 from synthetic.traffic import Events, World, events, world_of
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 import pytest
 
-from doorkeeper.acl.model import ANY_BINDING
+from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.kinds.change import SERVER, edit
 from doorkeeper.kinds.declared import CONFIG, StoredConfig
 from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreUnavailable

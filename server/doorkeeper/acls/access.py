@@ -1,0 +1,235 @@
+"""Lists principals that may perform an operation, and operations that a principal may perform.
+
+Bindings name some principals and hosts; all others are equivalent. It is therefore enough to ask
+the engine once for each name that occurs, and once for a name that does not.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import chain
+from operator import and_, or_
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from doorkeeper.acls.cases import clients_within, hosts_about
+from doorkeeper.acls.decision import Question, allows, permissions_mask
+from doorkeeper.acls.explanation import ANY_HOST
+from doorkeeper.acls.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, operations_of
+from doorkeeper.acls.partition import collapse, fresh_name, host_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.names import Names
+    from doorkeeper.acls.partition import ClassUnion, HostClass
+    from doorkeeper.acls.snapshot import Snapshot
+
+V = TypeVar("V")
+
+
+class Access(NamedTuple):
+    """A principal that may perform an operation.
+
+    ``principal`` is ``User:*`` for principals that no binding names. With ``everywhere`` the
+    operation is allowed from a host that no binding names; ``hosts`` are those where it is allowed
+    although not everywhere, ``not_from`` those where it is denied although allowed everywhere else.
+    A network may have exceptions: ``10.0.0.0/8 except 10.3.0.0/16``.
+    """
+
+    principal: str
+    everywhere: bool
+    hosts: tuple[str, ...] = ()
+    not_from: tuple[str, ...] = ()
+
+
+class Power(NamedTuple):
+    """The operations that a principal may perform on the resources of a pattern.
+
+    ``operations`` are those on a resource that the pattern covers and no narrower pattern does:
+    narrower patterns have rows of their own. ``sometimes`` are those that are allowed from some
+    clients of a network only.
+    """
+
+    pattern: ResourcePattern
+    operations: tuple[AclOperation, ...]
+    sometimes: tuple[AclOperation, ...] = ()
+
+
+def who_can(
+    policy: Policy,
+    snapshot: Snapshot,
+    operation: AclOperation,
+    resource_type: ResourceType,
+    name: str,
+) -> list[Access]:
+    """Return the principals that may do this, sorted; ``User:*`` for all unnamed ones is first."""
+    named = set(snapshot.types[resource_type].principals) | policy.super_users
+    hosts_of_all = hosts_about(snapshot, resource_type, name, (WILDCARD_PRINCIPAL,))
+
+    def access(principal: str, hosts: frozenset[str]) -> Access:
+        def allows_from(host: str) -> bool:
+            question = Question(principal, host, operation, resource_type, name)
+            return allows(policy, snapshot, question)
+
+        everywhere = allows_from(ANY_HOST)
+        classes = host_classes(hosts, networks=snapshot.matches_networks)
+        differing = _differing(classes, allows_from, everywhere=everywhere)
+        if everywhere:
+            return Access(principal, everywhere, not_from=differing)
+        return Access(principal, everywhere, hosts=differing)
+
+    # One name that no ACL has stands for all others: ACLs decide on them alike.
+    of_others = access(unnamed_principal(named), hosts_of_all)._replace(
+        principal=WILDCARD_PRINCIPAL
+    )
+    found = [of_others]
+    for principal in sorted(named - {WILDCARD_PRINCIPAL}):
+        hosts = hosts_about(snapshot, resource_type, name, (principal,))
+        if hosts or principal in policy.super_users:
+            found.append(access(principal, hosts | hosts_of_all))
+        else:
+            found.append(of_others._replace(principal=principal))
+    return [each for each in found if each.everywhere or each.hosts]
+
+
+def _differing(
+    classes: Sequence[HostClass], allows_from: Callable[[str], bool], *, everywhere: bool
+) -> tuple[str, ...]:
+    """Return the hosts with another answer than everywhere, with exceptions, sorted."""
+    answers = [None if each.client is None else allows_from(each.client) for each in classes]
+    # The clients that no binding names are asked about as such.
+    answers[0] = everywhere
+    return tuple(
+        sorted(
+            host_words(classes, each)
+            for each, found in collapse([each.around for each in classes], answers)
+            if found is not everywhere
+        )
+    )
+
+
+def host_words(classes: Sequence[HostClass], union: ClassUnion) -> str:
+    """Return the hosts of a union in words: ``10.0.0.0/8 except 10.3.0.0/16``."""
+    host = classes[union.place].host
+    exceptions = " and ".join(classes[each].host for each in union.exceptions)
+    return f"{host} except {exceptions}" if exceptions else host
+
+
+def what_can(
+    policy: Policy,
+    snapshot: Snapshot,
+    principal: str,
+    host: str = ANY_HOST,
+    resource_type: ResourceType = ResourceType.ANY,
+) -> list[Power]:
+    """Return the allowed operations by pattern, sorted; patterns that allow nothing are included.
+
+    There is a row for each pattern on which the principal or ``User:*`` has a binding, and one for
+    the literal ``*`` if operations are allowed without any binding. ``host`` is an address or a
+    network.
+    """
+    found: list[Power] = []
+    for each in SUPPORTED_OPERATIONS:
+        if resource_type not in (ResourceType.ANY, each):
+            continue
+        found += (
+            _power(policy, snapshot, principal, host, pattern)
+            for pattern in sorted(_patterns_about(policy, snapshot, principal, each))
+        )
+    return found
+
+
+def _power(
+    policy: Policy, snapshot: Snapshot, principal: str, host: str, pattern: ResourcePattern
+) -> Power:
+    kind, name = pattern.resource_type, probe(snapshot, pattern)
+    # ``*`` is a single client here, one that no binding names.
+    clients: Sequence[str] = (host,)
+    if "/" in host:
+        hosts = hosts_about(snapshot, kind, name, (principal, WILDCARD_PRINCIPAL))
+        clients = clients_within(host, hosts, networks=snapshot.matches_networks)
+    masks = [permissions_mask(policy, snapshot, principal, each, kind, name) for each in clients]
+    always, some = reduce(and_, masks), reduce(or_, masks)
+    return Power(pattern, operations_of(kind, always), operations_of(kind, some & ~always))
+
+
+def names_hosts(snapshot: Snapshot, principal: str) -> bool:
+    """Return whether bindings of a principal or ``User:*`` are for some hosts only."""
+    found = (
+        index.principals.get(each)
+        for index in snapshot.types
+        for each in (principal, WILDCARD_PRINCIPAL)
+    )
+    patterns = (each.patterns() for each in found if each is not None)
+    return any(not isinstance(cell, int) for _, _, cell in chain.from_iterable(patterns))
+
+
+def unnamed_principal(named: Collection[str]) -> str:
+    """Return a principal that no binding names."""
+    name = "User:anyone"
+    while name in named:
+        name += "~"
+    return name
+
+
+def _patterns_about(
+    policy: Policy, snapshot: Snapshot, principal: str, resource_type: ResourceType
+) -> set[ResourcePattern]:
+    index = snapshot.types[resource_type]
+    found: set[ResourcePattern] = set()
+    for who in (principal, WILDCARD_PRINCIPAL):
+        cells = index.principals.get(who)
+        if cells is not None:
+            found.update(
+                ResourcePattern(resource_type, name, pattern_type)
+                for name, pattern_type, _ in cells.patterns()
+            )
+    if policy.allow_everyone:
+        # With this policy a binding of any principal ends the default access to its resources.
+        found.update(
+            ResourcePattern(resource_type, name, pattern_type)
+            for name, pattern_type, _ in index.patterns.patterns()
+        )
+    if policy.allow_everyone or principal in policy.super_users:
+        found.add(ResourcePattern(resource_type, WILDCARD, PatternType.LITERAL))
+    return found
+
+
+def probe(snapshot: Snapshot, pattern: ResourcePattern) -> str:
+    """Return a name that the pattern covers and no narrower pattern does."""
+    resource_type, name, pattern_type = pattern
+    if pattern_type is PatternType.LITERAL and name != WILDCARD:
+        return name
+    stem = "" if pattern_type is PatternType.LITERAL else name
+    return _unlisted_name(snapshot.types[resource_type].patterns, stem)
+
+
+def probes(snapshot: Snapshot, pattern: ResourcePattern) -> Iterator[str]:
+    """Yield names such that a principal may use one of these if any that the pattern covers.
+
+    It is one name, as ``probe`` returns. The pattern with the empty prefix has a second one: it
+    covers names that the literal ``*`` does not, see ``names.wildcard_covers``.
+    """
+    yield probe(snapshot, pattern)
+    if pattern.pattern_type is PatternType.PREFIXED and not pattern.name:
+        yield _unlisted_name(snapshot.types[pattern.resource_type].patterns, WILDCARD)
+
+
+def _unlisted_name(patterns: Names[V], stem: str) -> str:
+    """Return a name that begins with the stem and that no pattern longer than it covers."""
+    return fresh_name(
+        stem, lambda name: name in patterns.literals or _has_longer_prefix(patterns, name, stem)
+    )
+
+
+def _has_longer_prefix(patterns: Names[V], probe: str, stem: str) -> bool:
+    return any(len(prefix) > len(stem) for prefix, _ in patterns.prefixes_of(probe))

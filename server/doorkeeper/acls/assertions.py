@@ -1,0 +1,125 @@
+"""Assertions about ACLs, and the questions whose answers break them.
+
+    never                   no principal of these is allowed any of it
+    always                  each principal of these is allowed all of it
+    only                    no other principal is allowed any of it
+    no more than before     nothing of it is allowed that was not allowed before
+
+``User:*`` stands for every principal. Super users are allowed everything without ACLs: only a rule
+that names them, or that has none of these words, is about them.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acls.access import unnamed_principal
+from doorkeeper.acls.cases import Space, answer
+from doorkeeper.acls.effective_changes import ComparisonScope, DecisionState, effective_changes
+from doorkeeper.acls.model import WILDCARD_PRINCIPAL, AclOperation, ResourceType
+from doorkeeper.acls.regions import CLUSTER
+from doorkeeper.acls.tasks import TaskNeed, task_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from doorkeeper.acls.decision import Question
+    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.regions import Extent
+
+
+class AssertionKind(Enum):
+    """The kind of an assertion."""
+
+    NEVER = "never"
+    ALWAYS = "always"
+    ONLY = "only"
+    NO_MORE = "no more than before"
+
+
+class Assertion(NamedTuple):
+    """A rule about operations of some principals: all names of an extent, all clients of a host.
+
+    ``principals`` is empty for all, with NO_MORE. ``operations`` are those of each type.
+    """
+
+    kind: AssertionKind
+    principals: tuple[str, ...]
+    operations: tuple[tuple[ResourceType, tuple[AclOperation, ...]], ...]
+    names: Extent
+    host: str
+    reason: str | None
+    path: Path
+
+    def names_of(self, kind: ResourceType) -> Extent:
+        """Return the names that a type has; the cluster has a single one."""
+        return CLUSTER if kind is ResourceType.CLUSTER else self.names
+
+
+def counterexamples(
+    state: DecisionState, rule: Assertion, before: DecisionState | None = None
+) -> list[Question]:
+    """Return a question that breaks the rule for each principal and operation that does.
+
+    ``before`` is needed for NO_MORE.
+    """
+    if rule.kind is AssertionKind.NO_MORE:
+        assert before is not None
+        return list(_newly_allowed(state, rule, before))
+    if rule.kind is AssertionKind.ALWAYS:
+        return list(_denied_questions(state, rule))
+    return list(_allowed_questions(state, rule))
+
+
+def _allowed_questions(state: DecisionState, rule: Assertion) -> Iterator[Question]:
+    """Yield allowed questions of principals that a rule is against."""
+    is_only = rule.kind is AssertionKind.ONLY
+    for kind, operations in rule.operations:
+        for operation in operations:
+            if not is_only and WILDCARD_PRINCIPAL not in rule.principals:
+                for principal in rule.principals:
+                    space = Space(principal, rule.host, operation, kind, rule.names_of(kind))
+                    if (found := answer(*state, space).allowed) is not None:
+                        yield found
+                continue
+            needs = [TaskNeed(operation, kind, rule.names_of(kind))]
+            spared = state.policy.super_users.union(rule.principals if is_only else ())
+            if WILDCARD_PRINCIPAL in spared:
+                continue
+            for access in task_access(*state, rule.host, needs):
+                [question] = access.allowed
+                # One that no ACL names stands for the others without ACLs.
+                is_other = access.principal == WILDCARD_PRINCIPAL
+                if is_other or question.principal == access.principal not in spared:
+                    yield question
+
+
+def _denied_questions(state: DecisionState, rule: Assertion) -> Iterator[Question]:
+    for kind, operations in rule.operations:
+        principals = _principals(state, rule.principals, kind)
+        for operation in operations:
+            for principal in principals:
+                space = Space(principal, rule.host, operation, kind, rule.names_of(kind))
+                if (found := answer(*state, space).denied) is not None:
+                    yield found
+
+
+def _principals(state: DecisionState, principals: Iterable[str], kind: ResourceType) -> list[str]:
+    """Return the principals that a rule is about, for each that no ACL names one."""
+    if WILDCARD_PRINCIPAL not in principals:
+        return sorted(principals)
+    named = set(state.snapshot.types[kind].principals) | set(state.policy.super_users)
+    return [unnamed_principal(named), *sorted(named - {WILDCARD_PRINCIPAL})]
+
+
+def _newly_allowed(
+    state: DecisionState, rule: Assertion, before: DecisionState
+) -> Iterator[Question]:
+    wanted = dict(rule.operations)
+    principals = frozenset(rule.principals) or None
+    scope = ComparisonScope(tuple(wanted), rule.names, rule.host, principals)
+    for change in effective_changes(before, state, scope):
+        operations = [each for each in change.operations if each in wanted[change.resource_type]]
+        if change.allowed and operations:
+            yield change.example._replace(operation=operations[0])

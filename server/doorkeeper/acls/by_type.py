@@ -1,0 +1,72 @@
+"""Is an operation allowed on at least one resource of a type? KIP-679, through the index.
+
+The contract's default algorithm reads all ACLs; here only what the two principals have is read.
+The rules are the same, odd ones included: operations imply nothing here, a prefixed DENY dominates
+what begins with it, a literal DENY dominates the literal of its name but never a prefix.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acls.cells import mask_for
+from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, PatternType
+from doorkeeper.acls.operations import DENY_TESTS, EXACT_ALLOW_TESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from doorkeeper.acls.cells import Cell
+    from doorkeeper.acls.model import AclOperation, ResourceType
+    from doorkeeper.acls.names import Names
+    from doorkeeper.acls.snapshot import Snapshot
+
+
+def allowed_on_some(
+    snapshot: Snapshot,
+    resource_type: ResourceType,
+    operation: AclOperation,
+    *,
+    principal: str,
+    host: str,
+) -> bool:
+    """Say whether some ALLOW of the two principals is not dominated by a DENY of theirs.
+
+    Ends at the first such ALLOW; at worst it reads all that the two principals have.
+    """
+    principals = snapshot.types[resource_type].principals
+    hosts = snapshot.hosts_matching(host)
+    both = [
+        cells
+        for who in {principal, WILDCARD_PRINCIPAL}
+        if (cells := principals.get(who)) is not None
+    ]
+    deny, allow = DENY_TESTS[operation], EXACT_ALLOW_TESTS[operation]
+    # The literal "*" is first, as in ``authorizeByResourceType``: a DENY on it leaves no resource.
+    wildcard = _literal_mask(both, WILDCARD, hosts)
+    if wildcard & deny:
+        return False
+    if wildcard & allow:
+        return True
+    return any(
+        mask_for(cell, hosts) & allow and not _dominated(both, name, pattern_type, hosts, deny)
+        for cells in both
+        for name, pattern_type, cell in cells.patterns()
+    )
+
+
+def _dominated(
+    both: list[Names[Cell]], name: str, pattern_type: PatternType, hosts: Collection[str], deny: int
+) -> bool:
+    if pattern_type is PatternType.LITERAL and _literal_mask(both, name, hosts) & deny:
+        return True
+    return any(
+        mask_for(cell, hosts) & deny for cells in both for _, cell in cells.prefixes_of(name)
+    )
+
+
+def _literal_mask(both: list[Names[Cell]], name: str, hosts: Collection[str]) -> int:
+    mask = 0
+    for cells in both:
+        mask |= mask_for(cells.literals.get(name, 0), hosts)
+    return mask

@@ -1,0 +1,373 @@
+"""The decisions that differ between two states of ACLs, as regions.
+
+Only questions that a changed binding covers can have another decision. For each principal the names
+of its changed patterns are divided into classes (``partition``), the engine decides about one name
+and one client of each class before and after, and classes with the same change are joined. So the
+regions are exact: a question is in a region if, and only if, its decision changes.
+
+A principal has regions of its own on names that ACLs of its own cover, before or after. On all
+other names ACLs decide on it as on any principal that no ACL names: those regions have ``User:*``,
+and super users are in none of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from doorkeeper.acls.access import unnamed_principal
+from doorkeeper.acls.cases import hosts_about
+from doorkeeper.acls.decision import Question, permissions_mask
+from doorkeeper.acls.model import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, operations_of
+from doorkeeper.acls.partition import (
+    Extents,
+    collapse,
+    common_extent,
+    extent_of,
+    host_classes,
+    name_classes,
+    outermost,
+)
+from doorkeeper.acls.regions import ALL_NAMES, CLUSTER, WILD, Extent, single
+from doorkeeper.base.garbage_collection import collection_paused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from doorkeeper.acls.cells import Cell
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.model import AclOperation, PatternType
+    from doorkeeper.acls.names import Names
+    from doorkeeper.acls.partition import HostClass, NameClass
+    from doorkeeper.acls.regions import NameSet
+    from doorkeeper.acls.snapshot import Snapshot
+
+V = TypeVar("V")
+
+_STARS, _STAR = Extent(WILDCARD), single(WILDCARD)
+
+
+class DecisionState(NamedTuple):
+    """ACLs, with the policy that decides besides them."""
+
+    policy: Policy
+    snapshot: Snapshot
+
+
+class ComparisonScope(NamedTuple):
+    """The questions that are compared: all, or those about some names and clients.
+
+    ``principals`` None is all of them.
+    """
+
+    resource_types: tuple[ResourceType, ...] = tuple(SUPPORTED_OPERATIONS)
+    names: Extent = ALL_NAMES
+    host: str = WILDCARD
+    principals: frozenset[str] | None = None
+
+
+EVERYTHING = ComparisonScope()
+
+
+class EffectiveChange(NamedTuple):
+    """Questions of which each has another decision: all operations for all the names and hosts.
+
+    The names are those of ``names`` that are in none of ``other_names``, and so are the hosts.
+    ``example`` is one of the questions, about the first operation.
+    """
+
+    principal: str
+    resource_type: ResourceType
+    names: NameSet
+    other_names: tuple[Extent, ...]
+    host: str
+    other_hosts: tuple[str, ...]
+    operations: tuple[AclOperation, ...]
+    allowed: bool
+    example: Question
+
+
+class _HostChange(NamedTuple):
+    """The operations of a class of names that are gained or lost, for the clients of some hosts."""
+
+    host: str
+    other_hosts: tuple[str, ...]
+    operations: int
+    allowed: bool
+
+
+def effective_changes(
+    before: DecisionState, after: DecisionState, scope: ComparisonScope = EVERYTHING
+) -> list[EffectiveChange]:
+    """Return the regions, sorted by principal, resource type and names; ``User:*`` first."""
+    # As of ``cases``: what is found stays.
+    with collection_paused():
+        found = [
+            change
+            for kind in scope.resource_types
+            for change in _Comparison(before, after, scope, kind).changes()
+        ]
+    return sorted(found, key=_place)
+
+
+def _place(change: EffectiveChange) -> tuple[Any, ...]:
+    is_named = change.principal != WILDCARD_PRINCIPAL
+    names = change.names if isinstance(change.names, Extent) else ALL_NAMES
+    operations = change.operations
+    return is_named, change.principal, change.resource_type, names, not change.allowed, operations
+
+
+class _Comparison:
+    """The two states, for one resource type."""
+
+    def __init__(
+        self,
+        before: DecisionState,
+        after: DecisionState,
+        scope: ComparisonScope,
+        kind: ResourceType,
+    ) -> None:
+        self._sides = (before, after)
+        self._scope = scope
+        self._kind = kind
+        # The cluster has a single name.
+        every = CLUSTER if kind is ResourceType.CLUSTER else ALL_NAMES
+        self._names = common_extent(scope.names, every)
+        indexes = [each.snapshot.types[kind] for each in self._sides]
+        self._principals = [each.principals for each in indexes]
+        matches = [each.snapshot.matches_networks for each in self._sides]
+        self._networks, self._rules_differ = any(matches), matches[0] is not matches[1]
+        # All principals depend on the ACLs of User:*, and on the existence of any with
+        # allow.everyone.if.no.acl.found.
+        everyones = self._tables(WILDCARD_PRINCIPAL)
+        common = _patterns(everyones[0]) | _patterns(everyones[1])
+        changed = self._changes_on(everyones)
+        opens = [each.policy.allow_everyone for each in self._sides]
+        if any(opens):
+            before_, after_ = (_patterns(each.patterns) for each in indexes)
+            common |= before_ | after_
+            changed |= {extent_of(*each) for each in before_ ^ after_}
+        if opens[0] is not opens[1]:
+            changed.add(ALL_NAMES)
+        self._common = Extents(extent_of(*each) for each in common)
+        self._common_changed = outermost(self._in_scope(changed))
+        self._common_changes = Extents(self._common_changed)
+        self._common_hosts = _has_hosts(everyones)
+        self._classes_of: dict[frozenset[str], list[HostClass]] = {}
+        # Of thousands of names most have ACLs for all hosts, and one of a few changes.
+        self._everywhere = self._classes_for(frozenset())
+        self._changes_everywhere: dict[tuple[int, int], tuple[_HostChange, ...]] = {}
+
+    def changes(self) -> Iterator[EffectiveChange]:
+        """Yield the regions, in no order."""
+        if self._names is None:
+            return
+        supers = [each.policy.super_users for each in self._sides]
+        named = set(self._principals[0]) | set(self._principals[1])
+        one_super = supers[0] ^ supers[1]
+        wanted = self._scope.principals
+        asked = named | one_super if wanted is None else wanted
+        if wanted is None or WILDCARD_PRINCIPAL in wanted:
+            other = unnamed_principal(named | supers[0] | supers[1])
+            yield from self._of(other, self._common_changed, (None, None), WILDCARD_PRINCIPAL)
+            asked = asked | named | one_super
+        for principal in asked - {WILDCARD_PRINCIPAL} - (supers[0] & supers[1]):
+            own = self._tables(principal)
+            if principal in one_super:
+                # Its decisions differ on names that no ACL covers, too.
+                scopes = [self._names]
+            elif wanted is not None and principal in wanted:
+                scopes = outermost([*self._in_scope(self._changes_on(own)), *self._common_changed])
+            else:
+                scopes = self._own_scopes(own)
+            yield from self._of(principal, scopes, own, principal)
+
+    def _tables(self, principal: str) -> list[Names[Cell] | None]:
+        return [each.get(principal) for each in self._principals]
+
+    def _in_scope(self, extents: Iterable[Extent]) -> list[Extent]:
+        if self._names is None:
+            return []
+        common = (common_extent(each, self._names) for each in extents)
+        return [each for each in common if each is not None]
+
+    def _changes_on(self, tables: Sequence[Names[Cell] | None]) -> set[Extent]:
+        """Return the extents of the patterns on which a principal has other entries afterwards."""
+        # Compared in C; only where they differ, pattern by pattern.
+        if not self._rules_differ and tables[0] == tables[1]:
+            return set()
+        before, after = (
+            {} if each is None else {(name, how): cell for name, how, cell in each.patterns()}
+            for each in tables
+        )
+        return {
+            extent_of(*pattern)
+            for pattern in before.keys() | after.keys()
+            if before.get(pattern) != after.get(pattern)
+            or (self._rules_differ and not isinstance(before[pattern], int))
+        }
+
+    def _own_scopes(self, own: Sequence[Names[Cell] | None]) -> list[Extent]:
+        """Return the names that a principal has ACLs on, where decisions may change."""
+        changed = self._changes_on(own)
+        if self._common_changed:
+            patterns = _patterns(own[0]) | _patterns(own[1])
+            for each in outermost(extent_of(*pattern) for pattern in patterns):
+                if self._common_changes.has_around(each):
+                    changed.add(each)
+                else:
+                    changed.update(self._common_changes.within(each))
+        return outermost(self._in_scope(changed))
+
+    def _of(
+        self,
+        principal: str,
+        scopes: Sequence[Extent],
+        own: Sequence[Names[Cell] | None],
+        shown: str,
+    ) -> Iterator[EffectiveChange]:
+        """Yield the changes for a principal on the names of some scopes."""
+        if not scopes:
+            return
+        mine = Extents(extent_of(*each) for table in own for each in _patterns(table))
+        extents = [each for scope in scopes for each in mine.within(scope)]
+        if self._common:
+            extents += (each for scope in scopes for each in self._common.within(scope))
+        classes = name_classes(scopes, extents)
+        has_hosts = self._common_hosts or _has_hosts(own)
+        values = [self._change(principal, each.example, has_hosts=has_hosts) for each in classes]
+        for place, names, others, value in _unions(classes, values):
+            for change in value:
+                name = classes[place].example
+                client = self._client(principal, name, change.host, has_hosts=has_hosts)
+                yield self._region(shown, names, others, change, (principal, client, name))
+
+    def _region(
+        self,
+        shown: str,
+        names: NameSet,
+        others: tuple[Extent, ...],
+        change: _HostChange,
+        example: tuple[str, str, str],
+    ) -> EffectiveChange:
+        operations = operations_of(self._kind, change.operations)
+        principal, client, name = example
+        return EffectiveChange(
+            shown,
+            self._kind,
+            names,
+            others,
+            change.host,
+            change.other_hosts,
+            operations,
+            change.allowed,
+            Question(principal, client, operations[0], self._kind, name),
+        )
+
+    def _change(self, principal: str, name: str, *, has_hosts: bool) -> tuple[_HostChange, ...]:
+        if not has_hosts:
+            [everywhere] = self._everywhere
+            if everywhere.client is None:
+                return ()
+            difference = self._difference(principal, everywhere.client, name)
+            found = self._changes_everywhere.get(difference)
+            if found is None:
+                found = _host_changes(self._everywhere, [difference])
+                self._changes_everywhere[difference] = found
+            return found
+        classes = self._host_classes(principal, name)
+        return _host_changes(
+            classes,
+            [
+                None if each.client is None else self._difference(principal, each.client, name)
+                for each in classes
+            ],
+        )
+
+    def _difference(self, principal: str, client: str, name: str) -> tuple[int, int]:
+        """Return the operations that are gained, and those that are lost."""
+        before, after = (
+            permissions_mask(policy, snapshot, principal, client, self._kind, name)
+            for policy, snapshot in self._sides
+        )
+        return after & ~before, before & ~after
+
+    def _host_classes(self, principal: str, name: str) -> list[HostClass]:
+        both = (principal, WILDCARD_PRINCIPAL)
+        hosts: frozenset[str] = frozenset()
+        return self._classes_for(
+            hosts.union(
+                *(hosts_about(each.snapshot, self._kind, name, both) for each in self._sides)
+            )
+        )
+
+    def _classes_for(self, hosts: frozenset[str]) -> list[HostClass]:
+        # Most names have ACLs for the same few hosts.
+        found = self._classes_of.get(hosts)
+        if found is None:
+            found = host_classes(hosts, networks=self._networks, within=self._scope.host)
+            self._classes_of[hosts] = found
+        return found
+
+    def _client(self, principal: str, name: str, host: str, *, has_hosts: bool) -> str:
+        classes = self._host_classes(principal, name) if has_hosts else self._everywhere
+        return next(each.client for each in classes if each.host == host and each.client)
+
+
+def _host_changes(
+    classes: Sequence[HostClass], values: Sequence[tuple[int, int] | None]
+) -> tuple[_HostChange, ...]:
+    """Return the hosts with a change; equal for names with the same decisions from all hosts."""
+    return tuple(
+        _HostChange(
+            classes[union.place].host,
+            tuple(classes[each].host for each in union.exceptions),
+            operations,
+            allowed,
+        )
+        for union, (gained, lost) in collapse([each.around for each in classes], values)
+        for operations, allowed in ((gained, True), (lost, False))
+        if operations
+    )
+
+
+def _patterns(table: Names[Any] | None) -> set[tuple[str, PatternType]]:
+    return set() if table is None else {(name, how) for name, how, _ in table.patterns()}
+
+
+def _has_hosts(tables: Iterable[Names[Cell] | None]) -> bool:
+    return any(
+        not isinstance(cell, int)
+        for each in tables
+        if each is not None
+        for _, _, cell in each.patterns()
+    )
+
+
+def _unions(
+    classes: Sequence[NameClass], values: Sequence[V]
+) -> Iterator[tuple[int, NameSet, tuple[Extent, ...], V]]:
+    """Yield the place, the names, those in them that are left out, and the value of each union.
+
+    A union of all names but longer ones that begin with an asterisk is shown as the literal ``*``.
+    """
+    found = collapse([each.around for each in classes], values)
+    places = {classes[union.place].extent: union.place for union, _ in found}
+    of_place = {union.place: value for union, value in found}
+    everything, stars, star = (places.get(each) for each in (ALL_NAMES, _STARS, _STAR))
+    is_wild = (
+        everything is not None
+        and stars is not None
+        and star is not None
+        and of_place[star] == of_place[everything]
+        and of_place[stars] != of_place[everything]
+    )
+    for union, value in found:
+        names: NameSet = classes[union.place].extent
+        others = [classes[each].extent for each in union.exceptions]
+        if is_wild and union.place == star:
+            continue
+        if is_wild and union.place == everything:
+            names = WILD
+            others.remove(_STARS)
+        yield union.place, names, tuple(others), value

@@ -1,0 +1,106 @@
+"""``accept:``, findings of ``doorkeeper acls lint`` that a file accepts, with a reason and an end.
+
+    accept:
+      - {code: W006, name: news, principal: "User:*", until: 2027-03-31, reason: "public topic"}
+
+A finding is accepted for an ACL that matches each of ``principal``, ``resourceType`` and ``name``,
+up to the end of the day ``until``.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.acls.formats.names import FormatError, check_words, resource_type, short, suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.model import AclBinding, ResourceType
+
+WORDS: Final = ("code", "reason", "until", "principal", "resourceType", "name")
+_NEEDED: Final = ("code", "reason", "until")
+
+
+class Acceptance(NamedTuple):
+    """An accepted finding: its code, the ACLs that it is about (None: any), reason and last day."""
+
+    code: str
+    principal: str | None
+    resource_type: ResourceType | None
+    name: str | None
+    reason: str
+    until: date
+    path: Path
+
+    def accepts(self, code: str, binding: AclBinding) -> bool:
+        """Say whether a finding with a code is accepted for a binding."""
+        pattern, entry = binding
+        return (
+            self.code == code
+            and self.principal in (None, entry.principal)
+            and self.resource_type in (None, pattern.resource_type)
+            and self.name in (None, pattern.name)
+        )
+
+
+def acceptances(value: object, text_of: Callable[[str], str]) -> Iterator[Acceptance]:
+    """Yield the acceptances of the value of ``accept``; ``text_of`` replaces variables.
+
+    Raises:
+        FormatError: it is malformed.
+    """
+    if not isinstance(value, list):
+        raise FormatError("accept: expected is a list of records", path=("accept",))
+    for index, each in enumerate(value):
+        path = ("accept", index)
+        try:
+            yield _acceptance(each, path, text_of)
+        except FormatError as error:
+            raise error.at(path, f"accept {index + 1}: ") from None
+
+
+def _acceptance(value: object, path: Path, text_of: Callable[[str], str]) -> Acceptance:
+    from doorkeeper.acls.lint import CODES  # noqa: PLC0415  few files accept findings
+
+    if not isinstance(value, dict):
+        raise FormatError(f"expected is a record with {', '.join(_NEEDED)}")
+    check_words(value, WORDS)
+    missing = [word for word in _NEEDED if word not in value]
+    if missing:
+        raise FormatError(f"missing: {', '.join(missing)}")
+    texts = {}
+    for word, each in value.items():
+        if word != "until" and (not isinstance(each, str) or not each.strip()):
+            raise FormatError(f"{word}: found {short(each)}; expected is a text", path=(word,))
+        texts[word] = each if word == "until" else text_of(each)
+    if texts["code"] not in CODES:
+        near = suggestion(texts["code"], CODES)
+        raise FormatError(f"code: found {texts['code']!r}; allowed: {', '.join(CODES)}{near}")
+    # Findings of all ACLs are left out by --ignore, where everybody sees it.
+    if not {"principal", "name"} & texts.keys():
+        raise FormatError("missing: principal or name, of the ACLs that are meant")
+    kind = resource_type(texts["resourceType"]) if "resourceType" in texts else None
+    return Acceptance(
+        texts["code"],
+        texts.get("principal"),
+        kind,
+        texts.get("name"),
+        texts["reason"],
+        _day(texts["until"]),
+        path,
+    )
+
+
+def _day(value: object) -> date:
+    # YAML reads a date as one, JSON has a text.
+    if type(value) is date:
+        return value
+    try:
+        return date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        raise FormatError(
+            f"until: found {short(value)}; expected is a day such as 2027-03-31", path=("until",)
+        ) from None

@@ -1,0 +1,251 @@
+"""Rules about ACLs, which ``doorkeeper acls assert`` checks.
+
+    version: 1
+    rules:
+      - rule: only
+        principal: [User:pay-app, User:pay-batch]
+        operation: READ
+        resourceType: TOPIC
+        name: pii-
+        patternType: PREFIXED
+
+``rule`` is ``never``, ``always``, ``only`` or ``no more than before``. Without ``name`` a rule is
+about all names, without ``host`` about all clients. One of ``no more than before`` needs no other
+word.
+
+Source: ``schemas/records/acl_rules.json``, which ``assertion_schema`` writes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from doorkeeper.acls.assertions import Assertion, AssertionKind
+from doorkeeper.acls.formats.documents import document_of
+from doorkeeper.acls.formats.lines import line_at
+from doorkeeper.acls.formats.names import (
+    FormatError,
+    check_words,
+    operation,
+    pattern_type,
+    resource_type,
+    short,
+    suggestion,
+)
+from doorkeeper.acls.formats.yaml_documents import document_of_yaml
+from doorkeeper.acls.hosts import java_host
+from doorkeeper.acls.model import WILDCARD, AclOperation, Principal, ResourceType
+from doorkeeper.acls.networks import network_of
+from doorkeeper.acls.operations import SUPPORTED_OPERATIONS
+from doorkeeper.acls.partition import extent_of
+from doorkeeper.acls.regions import ALL_NAMES, CLUSTER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.regions import Extent
+
+T = TypeVar("T")
+
+VERSION: Final = 1
+WORDS: Final = (
+    *("rule", "principal", "operation", "resourceType", "name", "patternType", "host", "reason"),
+)
+_NEEDED: Final = ("principal", "operation", "resourceType")
+
+
+def read_assertions(text: str) -> list[tuple[int, Assertion]]:
+    """Return the rules of a YAML or JSON text, each with its line.
+
+    Raises:
+        FormatError: it is malformed; the text has the line.
+    """
+    text = text.removeprefix("\ufeff")
+    is_json = text.lstrip().startswith("{")
+    document = document_of(text) if is_json else document_of_yaml(text)
+    try:
+        found = list(_assertions(document))
+    except FormatError as error:
+        raise FormatError(str(error), line_at(text, error.path)) from None
+    return [(line_at(text, each.path), each) for each in found]
+
+
+def _assertions(document: object) -> Iterator[Assertion]:
+    if not isinstance(document, dict):
+        raise FormatError("expected is a mapping with version and rules")
+    check_words([each for each in document if not str(each).startswith("x-")], ("version", "rules"))
+    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
+        found = short(document.get("version"))
+        raise FormatError(f"version: found {found}; allowed: {VERSION}", path=("version",))
+    rules = document.get("rules")
+    if not isinstance(rules, list) or not rules:
+        raise FormatError("rules: expected is a list of rules", path=("rules",))
+    for index, rule in enumerate(rules):
+        try:
+            yield _assertion(rule, ("rules", index))
+        except FormatError as error:
+            raise error.at(("rules", index), f"rule {index + 1}: ") from None
+
+
+def _assertion(rule: object, path: Path) -> Assertion:
+    if not isinstance(rule, dict):
+        raise FormatError(f"expected is a record with rule, {', '.join(_NEEDED)}")
+    check_words(rule, WORDS)
+    kind = _kind(rule)
+    missing = [each for each in _NEEDED if each not in rule]
+    if missing and kind is not AssertionKind.NO_MORE:
+        raise FormatError(f"missing: {', '.join(missing)}, which {kind.value} needs")
+    if "patternType" in rule and "name" not in rule:
+        raise FormatError("missing: name, which patternType is about")
+    if "name" in rule and "resourceType" not in rule:
+        raise FormatError("missing: resourceType, which name is about")
+    kinds = _words(rule, "resourceType", resource_type)
+    if "name" in rule and len(kinds) > 1:
+        raise FormatError("resourceType: a name is of one type", path=("resourceType",))
+    for kind_ in kinds:
+        if kind_ not in SUPPORTED_OPERATIONS:
+            allowed = ", ".join(each.name for each in SUPPORTED_OPERATIONS)
+            raise FormatError(f"resourceType: found {kind_.name}; allowed: {allowed}")
+    reason = rule.get("reason")
+    if reason is not None and not isinstance(reason, str):
+        raise FormatError(f"reason: found {short(reason)}; expected is a text", path=("reason",))
+    return Assertion(
+        kind,
+        tuple(_words(rule, "principal", _principal)),
+        tuple(_operations(rule, kinds or list(SUPPORTED_OPERATIONS))),
+        _names(rule, kinds),
+        _host(rule),
+        reason,
+        path,
+    )
+
+
+def _kind(rule: dict[str, Any]) -> AssertionKind:
+    found = rule.get("rule")
+    words = {each.value: each for each in AssertionKind}
+    text = " ".join(str(found).lower().replace("-", " ").replace("_", " ").split())
+    if text not in words:
+        near = suggestion(text, words) if found is not None else ""
+        raise FormatError(
+            f"rule: found {short(found)}; allowed: {', '.join(words)}{near}", path=("rule",)
+        )
+    return words[text]
+
+
+def _texts(rule: dict[str, Any], word: str) -> list[str]:
+    value = rule.get(word, [])
+    texts = value if isinstance(value, list) else [value]
+    if (not texts and word in rule) or not all(isinstance(each, str) and each for each in texts):
+        raise FormatError(f"{word}: found {short(value)}; expected is a text", path=(word,))
+    return texts
+
+
+def _words(rule: dict[str, Any], word: str, parse: Callable[[str], T]) -> list[T]:
+    try:
+        return [parse(each) for each in _texts(rule, word)]
+    except FormatError as error:
+        raise error.at((word,) if not error.path else ()) from None
+
+
+def _principal(text: str) -> str:
+    try:
+        return str(Principal.parse(text))
+    except ValueError as error:
+        raise FormatError(f"principal: {error}") from None
+
+
+def _operations(
+    rule: dict[str, Any], kinds: list[ResourceType]
+) -> Iterator[tuple[ResourceType, tuple[AclOperation, ...]]]:
+    wanted = _words(rule, "operation", operation) or [AclOperation.ALL]
+    for kind in kinds:
+        supported = SUPPORTED_OPERATIONS[kind]
+        if AclOperation.ALL in wanted:
+            yield kind, supported
+            continue
+        unknown = [each.name for each in wanted if each not in supported]
+        # With several types each operation is about those that have it.
+        if unknown and "resourceType" in rule:
+            allowed = ", ".join(each.name for each in supported)
+            raise FormatError(
+                f"operation: no request has {', '.join(unknown)} on a {kind.name};"
+                f" allowed: {allowed}, ALL",
+                path=("operation",),
+            )
+        yield kind, tuple(each for each in supported if each in wanted)
+
+
+def _names(rule: dict[str, Any], kinds: list[ResourceType]) -> Extent:
+    if kinds == [ResourceType.CLUSTER]:
+        return CLUSTER
+    if "name" not in rule:
+        return ALL_NAMES
+    [name] = _texts(rule, "name")[:1]
+    how = rule.get("patternType", "LITERAL")
+    if not isinstance(how, str):
+        raise FormatError(f"patternType: found {short(how)}; allowed: LITERAL, PREFIXED")
+    try:
+        return extent_of(name, pattern_type(how))
+    except FormatError as error:
+        raise error.at(("patternType",)) from None
+
+
+def _host(rule: dict[str, Any]) -> str:
+    found = rule.get("host", WILDCARD)
+    host = found if isinstance(found, str) else ""
+    network = network_of(host)
+    written = str(network) if network is not None else java_host(host)
+    if host != WILDCARD and written is None:
+        raise FormatError(
+            f"host: found {short(found)}; allowed: an address, a network such as 10.0.0.0/8, or *",
+            path=("host",),
+        )
+    return host if written is None else written
+
+
+def assertion_schema() -> dict[str, Any]:
+    """Return the JSON schema of files of rules. It takes words in one case, readers in any."""
+    text = {"type": "string", "minLength": 1}
+    kinds = {"enum": [each.name for each in SUPPORTED_OPERATIONS]}
+    operations = {"enum": [each.name for each in AclOperation if each > 1]}
+    needs_all = {"properties": {"rule": {"const": AssertionKind.NO_MORE.value}}}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Rules about ACLs",
+        "description": "The files of doorkeeper acls assert, as JSON or YAML.",
+        "type": "object",
+        "required": ["version", "rules"],
+        "additionalProperties": False,
+        "patternProperties": {"^x-": {"description": "Ignored: anchors of YAML stand here."}},
+        "properties": {
+            "version": {"const": VERSION},
+            "rules": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/rule"}},
+        },
+        "$defs": {
+            "rule": {
+                "type": "object",
+                "required": ["rule"],
+                "additionalProperties": False,
+                "properties": {
+                    "rule": {"enum": [each.value for each in AssertionKind]},
+                    "principal": _one_or_more(
+                        {**text, "pattern": ":", "description": "User:* is every principal."}
+                    ),
+                    "operation": _one_or_more(operations),
+                    "resourceType": _one_or_more(kinds),
+                    "name": {**text, "description": "Without it, all names."},
+                    "patternType": {"enum": ["LITERAL", "PREFIXED"], "default": "LITERAL"},
+                    "host": {**text, "default": WILDCARD},
+                    "reason": {**text, "description": "Shown where the rule is broken."},
+                },
+                "dependentRequired": {"patternType": ["name"], "name": ["resourceType"]},
+                "if": needs_all,
+                "else": {"required": list(_NEEDED)},
+            }
+        },
+    }
+
+
+def _one_or_more(item: dict[str, Any]) -> dict[str, Any]:
+    return {"oneOf": [item, {"type": "array", "minItems": 1, "items": item}]}

@@ -1,0 +1,155 @@
+"""The table of Kafka Security Manager and kafka-ui (RFC 4180).
+
+    KafkaPrincipal,ResourceType,PatternType,ResourceName,Operation,PermissionType,Host
+    User:alice,TOPIC,LITERAL,orders,READ,ALLOW,*
+
+kafka-ui names the first column ``Principal``. Columns may be in any order.
+
+A spreadsheet would run a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
+return, and names come from outside: such a cell begins with an apostrophe, which reading removes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.acls.formats.names import FormatError, binding_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.acls.model import AclBinding
+
+SECURITY_MANAGER = (
+    "KafkaPrincipal",
+    "ResourceType",
+    "PatternType",
+    "ResourceName",
+    "Operation",
+    "PermissionType",
+    "Host",
+)
+COLUMNS: Final = ",".join(SECURITY_MANAGER)
+"""The columns of a row."""
+
+FORMULA: Final = r"^'*[=+\-@\t\r]"
+"""Cells that get an apostrophe. Those that have some get one more: so reading finds each again."""
+
+_FORMULA = re.compile(FORMULA)
+
+KAFKA_UI = ("Principal", *SECURITY_MANAGER[1:])
+_HEADERS = {frozenset(SECURITY_MANAGER), frozenset(KAFKA_UI)}
+
+
+def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
+    """Return the bindings of a table, in its order. Empty lines are skipped.
+
+    Raises:
+        FormatError: with the line on which the row ends.
+    """
+    rows = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    found: list[AclBinding] = []
+    header: list[str] | None = None
+    try:
+        for row in rows:
+            if not row:
+                continue
+            if header is None:
+                header = _header(row, rows.line_num)
+            else:
+                found.append(_binding(header, row, rows.line_num, bare_principals=bare_principals))
+    except csv.Error as error:
+        raise FormatError(f"no CSV: {error}", rows.line_num) from None
+    if header is None:
+        raise FormatError(f"no header; expected is {COLUMNS}")
+    return found
+
+
+def write(bindings: Iterable[AclBinding], header: tuple[str, ...] = SECURITY_MANAGER) -> str:
+    """Return bindings as a table; lines end with CR LF, as in RFC 4180."""
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    rows.writerow(header)
+    for binding in bindings:
+        rows.writerow(cells_of(binding))
+    return text.getvalue()
+
+
+def row_of(binding: AclBinding) -> str:
+    """Return a binding as one row without the end of the line: ``binding_of_row`` reads it."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="").writerow(cells_of(binding))
+    return text.getvalue()
+
+
+def binding_of_row(text: str) -> AclBinding:
+    """Return the binding of a row.
+
+    Raises:
+        FormatError: the text is not one row.
+
+    """
+    try:
+        found = read(f"{COLUMNS}\n{text}")
+    except FormatError as error:
+        # The number of the line would count the heading, which the user did not type.
+        found_text = str(error).removeprefix(f"line {error.line}: ")
+        raise FormatError(f"{found_text}; a row is {COLUMNS}") from None
+    if len(found) != 1:
+        raise FormatError(f"found {len(found)} rows; expected is one: {COLUMNS}")
+    return found[0]
+
+
+def cells_of(binding: AclBinding) -> tuple[str, ...]:
+    """Return a binding's row: a cell for each column of ``SECURITY_MANAGER``."""
+    (resource_type, name, pattern_type), entry = binding
+    return (
+        _escaped(entry.principal),
+        resource_type.name,
+        pattern_type.name,
+        _escaped(name),
+        entry.operation.name,
+        entry.permission_type.name,
+        _escaped(entry.host),
+    )
+
+
+def _escaped(cell: str) -> str:
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _unescaped(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def _header(row: list[str], line: int) -> list[str]:
+    names = [cell.strip() for cell in row]
+    if frozenset(names) not in _HEADERS or len(set(names)) < len(names):
+        raise FormatError(
+            f"header: found {','.join(names)}; expected is {COLUMNS}, or"
+            f" {KAFKA_UI[0]} for {SECURITY_MANAGER[0]}",
+            line,
+        )
+    return [SECURITY_MANAGER[0] if name == KAFKA_UI[0] else name for name in names]
+
+
+def _binding(header: list[str], row: list[str], line: int, *, bare_principals: bool) -> AclBinding:
+    if len(row) != len(header):
+        raise FormatError(f"found {len(row)} cells; expected are {len(header)}", line)
+    cells = dict(zip(header, map(_unescaped, row), strict=True))
+    try:
+        return binding_of(
+            resource=cells["ResourceType"],
+            name=cells["ResourceName"],
+            pattern=cells["PatternType"],
+            principal=cells["KafkaPrincipal"],
+            host=cells["Host"],
+            does=cells["Operation"],
+            permission=cells["PermissionType"],
+            bare_principals=bare_principals,
+        )
+    except FormatError as error:
+        raise FormatError(str(error), line) from None

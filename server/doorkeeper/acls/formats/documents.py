@@ -1,0 +1,42 @@
+"""Strict JSON parsing for sets of ACLs and plans; errors have a line.
+
+Python's parser keeps the last of two members with one name: of two lists ``acls`` the first would
+be lost, and applying the rest would remove its bindings.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from doorkeeper.acls.formats.names import FormatError
+
+
+def document_of(text: str) -> object:
+    """Return the document of a JSON text.
+
+    Raises:
+        FormatError: it is not JSON, or an object has a duplicate member.
+    """
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"no JSON: {error.msg}", error.lineno) from None
+    except RecursionError:
+        raise FormatError("no JSON: nested too deeply") from None
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise FormatError(f"no JSON: {error}") from None
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FormatError(f"{twice!r} stands twice in one object")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_members)

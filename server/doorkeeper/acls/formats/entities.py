@@ -1,0 +1,328 @@
+"""``topics:``, ``users:`` and ``quotas:`` beside ACLs, and the names of them that a file owns.
+
+    owns:
+      - {topics: [{name: pay-, patternType: PREFIXED}], users: pay-app, quotas: {users: pay-app}}
+    topics:
+      - {name: pay-orders, partitions: 6, replicationFactor: 3, configs: {cleanup.policy: compact}}
+    users:
+      - {name: pay-app, mechanism: SCRAM-SHA-512, password: "${env:PAY_APP_PASSWORD}"}
+    quotas:
+      - {user: pay-app, clientId: loader, producer_byte_rate: 1048576}
+
+A password is a reference, never a text: the text of a file is seen by its readers, and by errors.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from doorkeeper.acls.entities.model import (
+    CLIENT_ID,
+    CLIENT_QUOTAS,
+    DEFAULT_NAME,
+    IP,
+    IP_QUOTAS,
+    ITERATIONS,
+    MECHANISMS,
+    USER,
+    Credential,
+    EntityName,
+    EntityScope,
+    EntitySet,
+    OwnedName,
+    Quota,
+    TopicEntity,
+    client_of,
+)
+from doorkeeper.acls.formats.names import FormatError, check_words, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from doorkeeper.acls.entities.model import Entity
+    from doorkeeper.acls.formats.lines import Path
+
+    TextOf = Callable[[str], str]
+    Reader = Callable[[object, TextOf], Iterator[Entity]]
+
+SECTIONS: Final = ("topics", "users", "quotas")
+"""The members of a document, and the words of ``owns``."""
+TOPIC_WORDS: Final = ("name", "partitions", "replicationFactor", "configs")
+USER_WORDS: Final = ("name", "mechanism", "iterations", "password")
+QUOTA_CLIENTS: Final = {"user": USER, "clientId": CLIENT_ID, "ip": IP}
+QUOTA_OWNERS: Final = {
+    "users": EntityScope.QUOTA_USER,
+    "clientIds": EntityScope.QUOTA_CLIENT_ID,
+    "ips": EntityScope.QUOTA_IP,
+}
+REFERENCE: Final = r"\$\{(env:[^:{}]+|file:[^:{}]+(:[^{}]+)?|dir:[^:{}]+:[^:{}]+)\}"
+"""A reference to a password."""
+
+_REFERENCE: Final = re.compile(REFERENCE)
+_TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+# Names with other characters could never log in.
+_USER_NAME: Final = re.compile(r"[\x01-\x7F]+")
+_INT_MAX: Final = 2**31 - 1
+_SHORT_MAX: Final = 2**15 - 1
+
+
+def is_entity_part(value: object) -> bool:
+    """Say whether a part of ``owns`` is about topics, users or quotas, not about ACLs."""
+    return isinstance(value, dict) and any(word in SECTIONS for word in value)
+
+
+def entities_of(document: Mapping[str, Any], text_of: TextOf) -> EntitySet:
+    """Return the entities of a document; ``text_of`` replaces variables in names.
+
+    Raises:
+        FormatError: one is malformed, stands twice, or is not owned though others of its kind are.
+    """
+    owned = tuple(_read_owned(document.get("owns", ()), text_of))
+    entities: list[Entity] = []
+    paths: list[Path] = []
+    seen: set[object] = set()
+    for section, read in _READERS.items():
+        rows = document.get(section, [])
+        if not isinstance(rows, list):
+            raise FormatError(f"{section}: expected is a list of records", path=(section,))
+        for index, row in enumerate(rows):
+            path = (section, index)
+            try:
+                found = list(read(row, text_of))
+                _refuse_duplicates(found, seen)
+            except FormatError as error:
+                raise error.at(path, f"{section[:-1]} {index + 1}: ") from None
+            entities += found
+            paths += [path] * len(found)
+    return EntitySet(tuple(entities), tuple(paths), owned)
+
+
+def _refuse_duplicates(found: Iterable[Entity], seen: set[object]) -> None:
+    for each in found:
+        key = (type(each), each.key)
+        if key in seen:
+            raise FormatError(f"{each.owner_name} stands twice in this file")
+        seen.add(key)
+
+
+def _read_owned(value: object, text_of: TextOf) -> Iterator[OwnedName]:
+    parts: Iterable[tuple[Path, object]] = [(("owns",), value)]
+    if isinstance(value, list):
+        parts = [(("owns", index), each) for index, each in enumerate(value)]
+    for path, part in parts:
+        if not isinstance(part, dict) or not is_entity_part(part):
+            continue
+        check_words(part, SECTIONS, path, "owns: ")
+        for word, scope in (("topics", EntityScope.TOPIC), ("users", EntityScope.USER)):
+            if word in part:
+                yield from _owned_names(part[word], word, scope, path, text_of)
+        quotas = part.get("quotas", {})
+        if not isinstance(quotas, dict) or ("quotas" in part and not quotas):
+            raise FormatError(
+                f"owns: quotas: expected is a mapping with {', '.join(QUOTA_OWNERS)}",
+                path=(*path, "quotas"),
+            )
+        check_words(quotas, tuple(QUOTA_OWNERS), (*path, "quotas"), "owns: quotas: ")
+        for word, names in quotas.items():
+            yield from _owned_names(names, word, QUOTA_OWNERS[word], path, text_of)
+
+
+def _owned_names(
+    value: object, word: str, scope: EntityScope, path: Path, text_of: TextOf
+) -> Iterator[OwnedName]:
+    for each in value if isinstance(value, list) else [value]:
+        name, kind = each, "LITERAL"
+        if isinstance(each, dict):
+            check_words(each, ("name", "patternType"), path, f"owns: {word}: ")
+            name, kind = each.get("name"), str(each.get("patternType", kind)).upper()
+        # An empty prefix would own all names of the cluster, by a variable that is empty.
+        if not isinstance(name, str) or not name:
+            raise FormatError(f"owns: {word}: found {short(each)}; expected is a name", path=path)
+        if kind not in ("LITERAL", "PREFIXED"):
+            raise FormatError(
+                f"owns: {word}: patternType: found {short(kind)}; allowed: LITERAL, PREFIXED",
+                path=path,
+            )
+        is_default = name == DEFAULT_NAME and scope not in (EntityScope.TOPIC, EntityScope.USER)
+        entity = EntityName(scope, None if is_default else text_of(name))
+        if not entity.name and not is_default:
+            raise FormatError(f"owns: {word}: {name}: the name is empty", path=path)
+        yield OwnedName(entity, kind == "PREFIXED", path)
+
+
+def _topics(row: object, text_of: TextOf) -> Iterator[TopicEntity]:
+    words = _words(row, TOPIC_WORDS, ("name",))
+    name = text_of(_text(words, "name"))
+    if _TOPIC_NAME.fullmatch(name) is None or name in (".", ".."):
+        raise FormatError(
+            f"name: found {short(name)}; allowed: up to 249 letters, digits, '.', '_' and '-'",
+            path=("name",),
+        )
+    configs = words.get("configs")
+    if configs is not None and not isinstance(configs, dict):
+        raise FormatError("configs: expected is a mapping from settings to values")
+    yield TopicEntity(
+        name,
+        _number(words, "partitions", 1, _INT_MAX),
+        _number(words, "replicationFactor", 1, _SHORT_MAX),
+        None
+        if configs is None
+        else tuple(sorted((_config_name(each), _config(each, configs[each])) for each in configs)),
+    )
+
+
+def _config_name(name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise FormatError(f"configs: found {short(name)}; expected is the name of a setting")
+    return name
+
+
+def _config(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, (str, int, float)):
+        raise FormatError(f"configs: {name}: found {short(value)}; expected is a text or a number")
+    return str(value)
+
+
+def _credentials(row: object, text_of: TextOf) -> Iterator[Credential]:
+    words = _words(row, USER_WORDS, ("name", "mechanism", "password"))
+    password = words["password"]
+    # Neither here nor elsewhere is the text shown: it may be a password.
+    if not isinstance(password, str) or _REFERENCE.fullmatch(password) is None:
+        raise FormatError(
+            "password: expected is a reference: ${env:NAME}, ${file:PATH}, ${file:PATH:KEY} or"
+            " ${dir:PATH:NAME}; a password is not written into a file of ACLs",
+            path=("password",),
+        )
+    name = text_of(_text(words, "name"))
+    if _USER_NAME.fullmatch(name) is None:
+        raise FormatError(f"name: found {short(name)}; a user of SCRAM has ASCII characters")
+    mechanisms = words["mechanism"]
+    for each in mechanisms if isinstance(mechanisms, list) else [mechanisms]:
+        if each not in MECHANISMS:
+            raise FormatError(
+                f"mechanism: found {short(each)}; allowed: {', '.join(MECHANISMS)}",
+                path=("mechanism",),
+            )
+        yield Credential(name, each, _number(words, "iterations", *ITERATIONS), password)
+
+
+def _quotas(row: object, text_of: TextOf) -> Iterator[Quota]:
+    limits = (*CLIENT_QUOTAS, *IP_QUOTAS)
+    words = _words(row, (*QUOTA_CLIENTS, *limits), ())
+    names: dict[str, str | None] = {}
+    for word, kind in QUOTA_CLIENTS.items():
+        if word in words:
+            text = text_of(_text(words, word))
+            names[kind] = None if text == DEFAULT_NAME else text
+    if not names or (IP in names and len(names) > 1):
+        raise FormatError("expected is user, clientId, user and clientId, or ip")
+    allowed = IP_QUOTAS if IP in names else CLIENT_QUOTAS
+    found = [each for each in words if each in limits]
+    wrong = [each for each in found if each not in allowed]
+    if wrong or not found:
+        what = ", ".join(wrong) or "no limit"
+        raise FormatError(f"found {what}; allowed for {', '.join(names)}: {', '.join(allowed)}")
+    for limit in found:
+        value = words[limit]
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+            raise FormatError(
+                f"{limit}: found {short(value)}; expected is a number over 0", path=(limit,)
+            )
+        yield Quota(client_of(names), limit, float(value))
+
+
+def _words(row: object, allowed: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise FormatError(f"expected is a record with {', '.join(needed or allowed)}")
+    check_words(row, allowed)
+    missing = [word for word in needed if word not in row]
+    if missing:
+        raise FormatError(f"missing: {', '.join(missing)}")
+    return row
+
+
+def _text(words: Mapping[str, Any], word: str) -> str:
+    value = words[word]
+    if not isinstance(value, str) or not value:
+        raise FormatError(f"{word}: found {short(value)}; expected is a text", path=(word,))
+    return value
+
+
+def _number(words: Mapping[str, Any], word: str, low: int, high: int) -> int | None:
+    value = words.get(word)
+    if value is None and word not in words:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise FormatError(
+            f"{word}: found {short(value)}; expected is a whole number from {low} to {high}",
+            path=(word,),
+        )
+    return value
+
+
+_READERS: Final[dict[str, Reader]] = {
+    "topics": _topics,
+    "users": _credentials,
+    "quotas": _quotas,
+}
+
+
+# --- writing
+
+
+def records_of_entities(entities: Iterable[Entity]) -> dict[str, list[dict[str, Any]]]:
+    """Return the sections of entities, as a document has them; those without any are left out."""
+    sections: dict[str, list[dict[str, Any]]] = {}
+    for each in entities:
+        section, record = record_of_entity(each)
+        rows = sections.setdefault(section, [])
+        # The limits of a client stand in one record, and so they are read.
+        if isinstance(each, Quota) and rows:
+            client = {word: text for word, text in rows[-1].items() if word in QUOTA_CLIENTS}
+            if client == _client_record(each):
+                rows[-1].update(record)
+                continue
+        rows.append(record)
+    return {word: sections[word] for word in SECTIONS if word in sections}
+
+
+def record_of_entity(entity: Entity) -> tuple[str, dict[str, Any]]:
+    """Return the section of an entity, and its record there."""
+    if isinstance(entity, Quota):
+        value: float = int(entity.value) if entity.value == int(entity.value) else entity.value
+        return "quotas", {**_client_record(entity), entity.limit: value}
+    if isinstance(entity, Credential):
+        found: dict[str, Any] = {"name": entity.user, "mechanism": entity.mechanism}
+        found |= {"iterations": entity.iterations} if entity.iterations is not None else {}
+        return "users", found | ({"password": entity.password} if entity.password else {})
+    values = (entity.name, entity.partitions, entity.replication_factor)
+    found = {
+        word: value for word, value in zip(TOPIC_WORDS, values, strict=False) if value is not None
+    }
+    return "topics", found | ({} if entity.configs is None else {"configs": dict(entity.configs)})
+
+
+def _client_record(quota: Quota) -> dict[str, str]:
+    words = {kind: word for word, kind in QUOTA_CLIENTS.items()}
+    return {words[kind]: DEFAULT_NAME if name is None else name for kind, name in quota.client}
+
+
+def entity_of_record(section: str, record: object) -> Entity:
+    """Return the entity of a record of ``record_of_entity``; a credential may have no password.
+
+    Raises:
+        FormatError: it is malformed.
+    """
+    has_no_password = section == "users" and isinstance(record, dict) and "password" not in record
+    if has_no_password:
+        record = {**cast("dict[str, Any]", record), "password": "${env:NONE}"}
+    found = list(_READERS[section](record, lambda text: text))
+    if len(found) != 1:
+        raise FormatError(f"{section}: expected is a record of one entity")
+    [entity] = found
+    if has_no_password and isinstance(entity, Credential):
+        return entity._replace(password="")
+    return entity

@@ -1,0 +1,127 @@
+"""The text of ``kafka-acls.sh --list``.
+
+Since 2.0, with the last two lines in one and an additional blank before 4.0:
+
+    Current ACLs for resource `ResourcePattern(resourceType=TOPIC, name=a, patternType=LITERAL)`:
+        (principal=User:a, host=*, operation=READ, permissionType=ALLOW)
+
+Before 2.0:
+
+    Current ACLs for resource `Topic:LITERAL:a`:
+        User:a has Allow permission for operations: Read from hosts: *
+
+A name may contain the text around it; of several readings the one with the longest name is used.
+
+Source: ``AclCommand.printAcls``; ``ResourcePattern.toString``, ``AccessControlEntryData.toString``.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from doorkeeper.acls.formats.names import FormatError, binding_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.acls.model import AclBinding, ResourcePattern
+
+_RESOURCE = re.compile(
+    r"Current ACLs for resource `(?:ResourcePattern\(resourceType=(\w+), name=(.*),"
+    r" patternType=(\w+)\)|(\w+):(?:(LITERAL|PREFIXED):)?(.*))`:\s*(.*)"
+)
+_ENTRY = re.compile(
+    r"\s*(?:\(principal=(.*), host=([^,]*), operation=(\w+), permissionType=(\w+)\)"
+    r"|(.*) has (\w+) permission for operations: (\w+) from hosts: (\S+))\s*"
+)
+_LINES = re.compile(r"[^\r\n]*(?:\n\t\([^\r\n]*\))+")
+_HEADINGS = ("ACLs for principal `", "Adding ACLs for resource `")
+
+
+def read(text: str, *, bare_principals: bool = False) -> list[AclBinding]:
+    """Return the bindings of a listing, in its order, without duplicates.
+
+    Raises:
+        FormatError: a line is malformed, or there is no ACL: the listing of a cluster without ACLs
+            cannot be told from the rest of a failed one.
+    """
+    found: dict[AclBinding, None] = {}
+    resource: tuple[str, str, str] | None = None
+    for number, line in enumerate(re.split(r"\r?\n", text), 1):
+        heading = _RESOURCE.fullmatch(line)
+        if heading is not None:
+            resource = (
+                heading[1] or heading[4],
+                heading[2] if heading[1] else heading[6],
+                heading[3] or heading[5] or "LITERAL",
+            )
+            line = heading[7]  # noqa: PLW2901  old releases began the entries here
+        if not line.strip() or line.startswith(_HEADINGS):
+            continue
+        found[_binding(line, resource, number, bare_principals=bare_principals)] = None
+    if not found:
+        raise FormatError(
+            "no ACL in the listing, as where kafka-acls.sh failed; where none is meant, expected is"
+            ' {"version": 1, "acls": []} in a file of YAML or JSON'
+        )
+    return list(found)
+
+
+def write(bindings: Iterable[AclBinding]) -> str:
+    """Return bindings as the tool of 4.3.1 prints them; those of a resource must be adjacent.
+
+    Raises:
+        FormatError: a text has a line break, which could not be read back.
+    """
+    parts = []
+    for resource, of_one in groupby(bindings, key=lambda each: each.pattern):
+        entries = "\n".join(f"\t{entry_text(each)}" for each in of_one)
+        if not _LINES.fullmatch(f"{resource.name}\n{entries}"):
+            raise FormatError(f"{resource.name!r}: a listing has no form for line breaks")
+        parts.append(f"Current ACLs for resource `{resource_text(resource)}`:\n{entries}\n\n")
+    return "".join(parts)
+
+
+def resource_text(resource: ResourcePattern) -> str:
+    return (
+        f"ResourcePattern(resourceType={resource.resource_type.name}, name={resource.name},"
+        f" patternType={resource.pattern_type.name})"
+    )
+
+
+def entry_text(binding: AclBinding) -> str:
+    principal, host, operation, permission_type = binding.entry
+    return (
+        f"(principal={principal}, host={host}, operation={operation.name},"
+        f" permissionType={permission_type.name})"
+    )
+
+
+def _binding(
+    line: str, resource: tuple[str, str, str] | None, number: int, *, bare_principals: bool
+) -> AclBinding:
+    entry = _ENTRY.fullmatch(line)
+    if entry is None:
+        raise FormatError(f"found {line.strip()!r:.80}; expected is a line of a listing", number)
+    if resource is None:
+        raise FormatError("an entry before the first resource", number)
+    principal, host, operation, permission = (
+        (entry[1], entry[2], entry[3], entry[4])
+        if entry[1] is not None
+        else (entry[5], entry[8], entry[7], entry[6])
+    )
+    try:
+        return binding_of(
+            resource=resource[0],
+            name=resource[1],
+            pattern=resource[2],
+            principal=principal,
+            host=host,
+            does=operation,
+            permission=permission,
+            bare_principals=bare_principals,
+        )
+    except FormatError as error:
+        raise FormatError(str(error), number) from None

@@ -1,0 +1,172 @@
+"""Parses the words of all formats, in any case, with or without underscores.
+
+    Topic, TOPIC, topic        ResourceType.TOPIC
+    TransactionalId            ResourceType.TRANSACTIONAL_ID
+    DescribeConfigs            AclOperation.DESCRIBE_CONFIGS
+
+Source: ``SecurityUtils.operation`` and its neighbours; ``toPascalCase`` of kafka-clients 4.3.1.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from doorkeeper.acls.model import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acls.validation import check_binding, unencodable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from enum import IntEnum
+
+E = TypeVar("E", bound="IntEnum")
+
+
+class FormatError(ValueError):
+    """A text is malformed; ``line`` counts from 1, 0 if there is none.
+
+    ``path`` leads to the faulty part of a document: names of members, and indexes of items.
+    """
+
+    def __init__(self, text: str, line: int = 0, path: tuple[str | int, ...] = ()) -> None:
+        super().__init__(f"line {line}: {text}" if line else text)
+        self.line = line
+        self.path = path
+
+    def at(self, path: tuple[str | int, ...], prefix: str = "") -> FormatError:
+        """Return this error for a part of a larger document."""
+        return FormatError(f"{prefix}{self}", path=(*path, *self.path))
+
+
+def check_words(
+    found: Iterable[object],
+    allowed: Sequence[str],
+    path: tuple[str | int, ...] = (),
+    prefix: str = "",
+) -> None:
+    """Refuse other words of a mapping than the allowed ones, with the nearest one.
+
+    Raises:
+        FormatError: with the path of the first such word.
+    """
+    unknown = [word for word in found if word not in allowed]
+    if unknown:
+        text = ", ".join(sorted(map(short_text, unknown)))
+        raise FormatError(
+            f"{prefix}unknown: {text}; allowed: {', '.join(allowed)}"
+            f"{suggestion(str(unknown[0]), allowed)}",
+            path=(*path, str(unknown[0])),
+        )
+
+
+def suggestion(word: str, allowed: Iterable[str]) -> str:
+    """Return the end of an error: the allowed word that is nearest to a wrong one, if one is."""
+    from difflib import get_close_matches  # noqa: PLC0415  errors only
+
+    folded = {each.casefold(): each for each in allowed}
+    near = get_close_matches(word.casefold(), folded, n=1)
+    return f"; did you mean {folded[near[0]]}?" if near else ""
+
+
+def short(value: object) -> str:
+    """Return a value for an error: aliases of YAML can make a small text a huge value."""
+    from reprlib import Repr  # noqa: PLC0415  errors only
+
+    printer = Repr()
+    # Of each level there are six items, so that more levels would not be short.
+    printer.maxlevel = 2
+    return printer.repr(value)
+
+
+def short_text(value: object) -> str:
+    """Return a word of a document for an error."""
+    return value if isinstance(value, str) else short(value)
+
+
+def resource_type(text: str) -> ResourceType:
+    """Return the resource type with a name.
+
+    Raises:
+        FormatError: the name is unknown; so for the others.
+    """
+    return _member(ResourceType, text, "resource type")
+
+
+def pattern_type(text: str) -> PatternType:
+    """Return the pattern type with a name; MATCH and ANY are for filters."""
+    found = _member(PatternType, text, "pattern type")
+    if found is PatternType.MATCH:
+        raise FormatError(f"pattern type: found {text!r}; allowed: LITERAL, PREFIXED")
+    return found
+
+
+def operation(text: str) -> AclOperation:
+    return _member(AclOperation, text, "operation")
+
+
+def permission_type(text: str) -> AclPermissionType:
+    return _member(AclPermissionType, text, "permission type")
+
+
+def binding_of(
+    *,
+    resource: str,
+    name: str,
+    pattern: str,
+    principal: str,
+    host: str,
+    does: str,
+    permission: str,
+    bare_principals: bool = False,
+) -> AclBinding:
+    """Return the binding with these parts.
+
+    ``bare_principals`` accepts principals without a type too, which no broker stores, for checking
+    faulty sets.
+
+    Raises:
+        FormatError: a word is unknown, or no broker would store the binding.
+    """
+    binding = AclBinding(
+        ResourcePattern(resource_type(resource), name, pattern_type(pattern)),
+        AccessControlEntry(principal, host, operation(does), permission_type(permission)),
+    )
+    is_bare = bare_principals and ":" not in principal
+    fault = check_binding(_with_type(binding) if is_bare else binding) or unencodable(binding)
+    if fault is not None:
+        raise FormatError(fault.message or "no broker would store this")
+    if not host:
+        raise FormatError("the host is empty; allowed: * or the text of an address")
+    return binding
+
+
+def _with_type(binding: AclBinding) -> AclBinding:
+    pattern, entry = binding
+    return AclBinding(pattern, entry._replace(principal=f"User:{entry.principal}"))
+
+
+def _member(kind: type[E], text: str, what: str) -> E:
+    words: dict[str, E] = _words(kind)
+    found = words.get(text) or words.get(text.strip().upper().replace("_", "").replace("-", ""))
+    if found is not None:
+        return found
+    allowed = [member.name for member in kind if member > 1]
+    raise FormatError(
+        f"{what}: found {text!r}; allowed: {', '.join(allowed)}{suggestion(text, allowed)}"
+    )
+
+
+@cache
+def _words(kind: type[IntEnum]) -> dict[str, Any]:
+    """Return the members by name, as Kafka writes them and without underscores."""
+    members = [member for member in kind if member > 1]
+    bare = {member.name.replace("_", ""): member for member in members}
+    return bare | {member.name: member for member in members}

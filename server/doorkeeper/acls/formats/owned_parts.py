@@ -1,0 +1,80 @@
+"""``owns:``, the parts of all ACLs that a file owns.
+
+    owns:
+      - {prefixes: [pay-], resourceTypes: [TOPIC, GROUP]}
+      - {principals: ["User:pay-app"]}
+
+A mapping owns the ACLs that match each of its words; a list owns those that match one of its items.
+Mappings about topics, users and quotas are read by ``entities``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from doorkeeper.acls.formats.acl_set import Owned
+from doorkeeper.acls.formats.entities import is_entity_part
+from doorkeeper.acls.formats.names import FormatError, check_words, resource_type, short
+from doorkeeper.acls.model import Principal
+from doorkeeper.acls.plan import Selector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from doorkeeper.acls.formats.lines import Path
+
+WORDS: Final = ("principals", "prefixes", "resourceTypes")
+
+
+def owned_parts(value: object, text_of: Callable[[str], str]) -> tuple[Owned, ...]:
+    """Return the parts of the value of ``owns``; ``text_of`` replaces variables in texts.
+
+    Raises:
+        FormatError: it is malformed, or owns everything.
+    """
+    if isinstance(value, dict):
+        return () if is_entity_part(value) else (_part(value, ("owns",), text_of),)
+    if not isinstance(value, list) or not value:
+        raise FormatError(f"owns: expected is a mapping with {', '.join(WORDS)}", path=("owns",))
+    return tuple(
+        _part(each, ("owns", number), text_of)
+        for number, each in enumerate(value)
+        if not is_entity_part(each)
+    )
+
+
+def _part(value: object, path: Path, text_of: Callable[[str], str]) -> Owned:
+    if not isinstance(value, dict):
+        raise FormatError(f"owns: expected is a mapping with {', '.join(WORDS)}", path=path)
+    check_words(value, WORDS, path, "owns: ")
+    # It would own all ACLs of the cluster, which is not to happen by a line that was deleted.
+    if not value:
+        raise FormatError(f"owns: is empty; expected is one of {', '.join(WORDS)}", path=path)
+    try:
+        texts = {word: _texts(word, each, text_of) for word, each in value.items()}
+        selector = Selector(
+            prefixes=tuple(texts.get("prefixes", ())),
+            principals=frozenset(
+                str(Principal.parse(each)) for each in texts.get("principals", ())
+            ),
+            resource_types=frozenset(map(resource_type, texts.get("resourceTypes", ()))),
+        )
+    except FormatError as error:
+        raise error.at(path, "owns: ") from None
+    except ValueError as error:
+        raise FormatError(f"owns: {error}", path=(*path, "principals")) from None
+    return Owned(selector, path)
+
+
+def _texts(word: str, value: object, text_of: Callable[[str], str]) -> list[str]:
+    found = value if isinstance(value, list) else [value]
+    for each in found:
+        if not isinstance(each, str):
+            raise FormatError(f"{word}: found {short(each)}; expected is a text", path=(word,))
+    texts = list(map(text_of, found))
+    if not texts or "" in texts:
+        raise FormatError(
+            f"{word}: is empty, which would be every one; leave {word} out to own all",
+            path=(word,),
+        )
+    return texts

@@ -1,0 +1,251 @@
+"""YAML and JSON of our own: a version, and a list of ACLs with Kafka's words.
+
+    version: 1
+    acls:
+      - {resourceType: TOPIC, name: orders, principal: User:alice, operation: [READ, DESCRIBE]}
+
+``patternType``, ``host`` and ``permissionType`` default to LITERAL, * and ALLOW. A record may have
+a list of operations; writing gives each binding a record of its own with all fields.
+``owned_parts`` reads the parts that a file owns, ``roles`` the grants of roles, ``acceptances`` the
+accepted findings, ``entities`` the topics, users and quotas.
+
+Source: ``schemas/records/acl_set.json``, which ``schema`` writes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from doorkeeper.acls.formats.acl_set import AclSet
+from doorkeeper.acls.formats.documents import document_of
+from doorkeeper.acls.formats.entities import SECTIONS, entities_of
+from doorkeeper.acls.formats.lines import line_at
+from doorkeeper.acls.formats.names import FormatError, binding_of, check_words, short
+from doorkeeper.acls.formats.owned_parts import owned_parts
+from doorkeeper.acls.formats.roles import replace_references, roles_of, rows_of_grant, variables
+from doorkeeper.acls.formats.yaml_documents import document_of_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from doorkeeper.acls.formats.acceptances import Acceptance
+    from doorkeeper.acls.formats.lines import Path
+    from doorkeeper.acls.model import AclBinding
+
+    Sections = Mapping[str, Iterable[Mapping[str, Any]]]
+
+VERSION = 1
+ORIGIN = ("place", "revision")
+"""Words for the address of the ACLs and the revision of its store, which readers ignore."""
+MEMBERS = ("version", "acls", "owns", "vars", "roles", "grants", "accept", *SECTIONS, *ORIGIN)
+"""The members of a document. Those that begin with ``x-`` are ignored: they hold YAML's anchors."""
+NEEDED = ("resourceType", "name", "principal", "operation")
+DEFAULTS = {"patternType": "LITERAL", "host": "*", "permissionType": "ALLOW"}
+_WORDS = (*NEEDED, *DEFAULTS)
+_HEAD = f"version: {VERSION}\nacls:\n"
+_NOT_IN_YAML = re.compile(
+    "[^\t -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+"""Characters that YAML escapes: non-printable ones, and its additional line breaks."""
+
+
+def read_json(text: str, *, bare_principals: bool = False) -> AclSet:
+    """Return the set of a JSON text, its bindings in the text's order.
+
+    Raises:
+        FormatError: it is malformed; the text has the line and the number of the record, counting
+            from 1.
+    """
+    return _set_of(text, document_of(text), bare_principals=bare_principals)
+
+
+def read_yaml(text: str, *, bare_principals: bool = False) -> AclSet:
+    """Return the set of a YAML text, its bindings in the text's order.
+
+    Raises:
+        FormatError: as for JSON.
+    """
+    document = _as_written(text)
+    if document is None:
+        document = document_of_yaml(text)
+    return _set_of(text, document, bare_principals=bare_principals)
+
+
+def _set_of(text: str, document: object, *, bare_principals: bool) -> AclSet:
+    try:
+        found = set_of_document(document, bare_principals=bare_principals)
+    except FormatError as error:
+        raise FormatError(str(error), line_at(text, error.path)) from None
+    return found._replace(line_of=lambda path: line_at(text, path))
+
+
+def write_json(
+    bindings: Iterable[AclBinding],
+    origin: Mapping[str, str | int | None] | None = None,
+    sections: Sections | None = None,
+) -> str:
+    """Return bindings as JSON, one on each line; ``origin`` has values for the words of ORIGIN.
+
+    ``sections`` are those of ``entities``, which follow.
+    """
+    head = "".join(
+        f'  "{word}": {json.dumps(value, ensure_ascii=False)},\n'
+        for word, value in (origin or {}).items()
+    )
+    lists = [f'  "acls": {_json_list(records(bindings))}']
+    lists += [f'  "{word}": {_json_list(rows)}' for word, rows in (sections or {}).items()]
+    body = ",\n".join(lists)
+    return f'{{\n  "version": {VERSION},\n{head}{body}\n}}\n'
+
+
+def _json_list(rows: Iterable[Mapping[str, Any]]) -> str:
+    text = ",\n".join(f"    {json.dumps(each, ensure_ascii=False)}" for each in rows)
+    return f"[\n{text}\n  ]" if text else "[]"
+
+
+def write_yaml(bindings: Iterable[AclBinding], sections: Sections | None = None) -> str:
+    """Return bindings as YAML, one on each line; all texts are quoted."""
+    # JSON is YAML, but for the characters that YAML must escape; it is written far faster.
+    rows = "".join(f"- {_yaml_text(each)}\n" for each in records(bindings))
+    text = f"{_HEAD}{rows}" if rows else f"version: {VERSION}\nacls: []\n"
+    for word, of_one in (sections or {}).items():
+        text += f"{word}:\n" + "".join(f"- {_yaml_text(each)}\n" for each in of_one)
+    return text
+
+
+def records(bindings: Iterable[AclBinding]) -> Iterator[dict[str, str]]:
+    """Yield each binding as a record with all fields."""
+    for (resource_type, name, pattern_type), entry in bindings:
+        yield {
+            "resourceType": resource_type.name,
+            "name": name,
+            "patternType": pattern_type.name,
+            "principal": entry.principal,
+            "host": entry.host,
+            "operation": entry.operation.name,
+            "permissionType": entry.permission_type.name,
+        }
+
+
+def from_document(document: object) -> list[AclBinding]:
+    """Return the bindings of a parsed document.
+
+    Raises:
+        FormatError: it is malformed.
+    """
+    return set_of_document(document).bindings
+
+
+def set_of_document(document: object, *, bare_principals: bool = False) -> AclSet:
+    """Return the set of a parsed document; lines are unknown.
+
+    Raises:
+        FormatError: it is malformed.
+    """
+    if not isinstance(document, dict):
+        raise FormatError("expected is a mapping with version and acls")
+    if document.get("version") != VERSION or isinstance(document.get("version"), bool):
+        found = short(document.get("version"))
+        raise FormatError(f"version: found {found}; allowed: {VERSION}", path=("version",))
+    check_words([each for each in document if not str(each).startswith("x-")], MEMBERS)
+    text_of = _text_reader(document)
+    owned = owned_parts(document["owns"], text_of) if "owns" in document else ()
+    bindings: list[AclBinding] = []
+    paths: list[Path] = []
+    for path, where, row in _rows(document):
+        # The texts of a grant have no variables any more.
+        read = text_of if path[0] == "acls" else _as_it_stands
+        try:
+            for each in row:
+                bindings.extend(_bindings(each, read, bare_principals=bare_principals))
+        except FormatError as error:
+            raise error.at(path, f"{where}: ") from None
+        paths.extend([path] * (len(bindings) - len(paths)))
+    accepted: tuple[Acceptance, ...] = ()
+    if "accept" in document:
+        from doorkeeper.acls.formats.acceptances import acceptances  # noqa: PLC0415  few need them
+
+        accepted = tuple(acceptances(document["accept"], text_of))
+    entities = entities_of(document, text_of)
+    return AclSet(bindings, tuple(paths), owned, accepted, entities)
+
+
+def _rows(document: dict[str, Any]) -> Iterator[tuple[Path, str, Iterable[object]]]:
+    """Yield each ACL and each grant: its path, its number in words, and its records."""
+    may_lack = any(word in document for word in ("grants", *SECTIONS))
+    rows = document.get("acls", [] if may_lack else None)
+    if not isinstance(rows, list):
+        raise FormatError("acls: expected is a list of records", path=("acls",))
+    for index, row in enumerate(rows):
+        yield ("acls", index), f"acl {index + 1}", [row]
+    if not {"grants", "roles"} & document.keys():
+        return
+    from doorkeeper.acls.formats.built_in_roles import BUILT_IN  # noqa: PLC0415  few need them
+
+    roles = roles_of(document.get("roles", {}), BUILT_IN)
+    variables_ = variables(document.get("vars", {}))
+    grants = document.get("grants", [])
+    if not isinstance(grants, list):
+        raise FormatError("grants: expected is a list of records", path=("grants",))
+    for index, grant in enumerate(grants):
+        yield ("grants", index), f"grant {index + 1}", rows_of_grant(grant, roles, variables_)
+
+
+def _as_it_stands(text: str) -> str:
+    # Not str: in mappings of Python programs a name may be a member of an enum, which is a text.
+    return text
+
+
+def _text_reader(document: dict[str, Any]) -> Callable[[str], str]:
+    """Return a function that replaces variables; without ``vars`` texts are as they stand."""
+    if "vars" not in document:
+        return _as_it_stands
+    values = variables(document["vars"])
+    return lambda text: replace_references(text, values)
+
+
+def _bindings(
+    row: object, text_of: Callable[[str], str], *, bare_principals: bool
+) -> Iterator[AclBinding]:
+    if not isinstance(row, dict):
+        raise FormatError(f"expected is a record with {', '.join(NEEDED)}")
+    check_words(row, _WORDS)
+    missing = [word for word in NEEDED if word not in row]
+    if missing:
+        raise FormatError(f"missing: {', '.join(missing)}")
+    operations = row["operation"]
+    words: dict[str, Any] = DEFAULTS | {word: row[word] for word in row if word != "operation"}
+    for each in operations if isinstance(operations, list) else [operations]:
+        for word, value in (*words.items(), ("operation", each)):
+            if not isinstance(value, str):
+                raise FormatError(f"{word}: found {short(value)}; expected is a text", path=(word,))
+        yield binding_of(
+            resource=words["resourceType"],
+            name=text_of(words["name"]),
+            pattern=words["patternType"],
+            principal=text_of(words["principal"]),
+            host=text_of(words["host"]),
+            does=each,
+            permission=words["permissionType"],
+            bare_principals=bare_principals,
+        )
+
+
+def _as_written(text: str) -> object | None:
+    """Parse the output of ``write_yaml``, a hundred times as fast; None for other texts."""
+    if not text.startswith(_HEAD):
+        return None
+    lines = text[len(_HEAD) :].rstrip("\n").split("\n")
+    if not all(line.startswith("- {") for line in lines):
+        return None
+    try:
+        return {"version": VERSION, "acls": [document_of(line[2:]) for line in lines]}
+    except ValueError:
+        return None
+
+
+def _yaml_text(record: Mapping[str, Any]) -> str:
+    text = json.dumps(record, ensure_ascii=False)
+    return _NOT_IN_YAML.sub(lambda match: f"\\U{ord(match[0]):08X}", text)

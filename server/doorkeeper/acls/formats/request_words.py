@@ -1,0 +1,46 @@
+"""Kafka's words as every source writes them, turned into one form: DESCRIBE_CONFIGS."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from doorkeeper.acls.formats import names
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import AclOperation, ResourceType
+
+WORDS_MAX = 4096
+"""Distinct spellings that are remembered; Kafka has some forty."""
+
+
+@lru_cache(WORDS_MAX)
+def operation(text: str) -> str:
+    """Return an operation: Read, READ and read are READ.
+
+    Raises:
+        ValueError: it is none that a request can ask for.
+
+    """
+    try:
+        found = names.operation(text)
+    except FormatError as error:
+        raise ValueError(str(error)) from None
+    if found in (AclOperation.ANY, AclOperation.ALL, AclOperation.UNKNOWN):
+        raise ValueError(f"operation: found {text!r}; nobody asks for it")
+    return found.name
+
+
+@lru_cache(WORDS_MAX)
+def resource_type(text: str) -> str:
+    """Return a type of resources: TransactionalId and transactional_id are TRANSACTIONAL_ID.
+
+    Raises:
+        ValueError: it is none.
+
+    """
+    try:
+        found = names.resource_type(text)
+    except FormatError as error:
+        raise ValueError(str(error)) from None
+    if found in (ResourceType.ANY, ResourceType.UNKNOWN):
+        raise ValueError(f"resource type: found {text!r}; no resource has it")
+    return found.name

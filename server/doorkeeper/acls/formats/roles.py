@@ -1,0 +1,241 @@
+"""``grants:`` of roles, which expand to plain ACLs; roles of the file, and built-in ones.
+
+    roles:
+      reporter:
+        parameters: [topic, group]
+        acls:
+          - {resourceType: TOPIC, name: "${topic}", operation: [READ, DESCRIBE]}
+          - {resourceType: GROUP, name: "report-${group}", operation: READ}
+    grants:
+      - {role: producer, principal: "User:pay", topic: [a, {name: pay-, patternType: PREFIXED}]}
+
+A parameter has a name, or several; an ACL that uses an optional parameter without a value is left
+out. The pattern type is that of the template, or of the value with which a name ends.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from doorkeeper.acls.formats.names import FormatError, check_words, short, suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from doorkeeper.acls.formats.lines import Path
+
+    Row = dict[str, Any]
+    Values = Mapping[str, Sequence["ParameterValue"]]
+
+GRANT_WORDS: Final = ("role", "principal", "host", "patternType")
+"""The words of a grant beside the parameters of its role."""
+ROLE_WORDS: Final = ("parameters", "optional", "acls")
+TEMPLATE_WORDS: Final = ("resourceType", "name", "patternType", "operation", "permissionType")
+_NEEDED: Final = ("resourceType", "name", "operation")
+_REFERENCE = re.compile(r"\$\$\{|\$\{([^{}]*)\}")
+
+
+class ParameterValue(NamedTuple):
+    """A value of a parameter: a name, and the pattern type of names that end with it."""
+
+    name: str
+    pattern_type: str
+
+
+class Role(NamedTuple):
+    """A role: its parameters, the defaults of optional ones (None: no ACL), and its ACLs."""
+
+    required: tuple[str, ...]
+    optional: Mapping[str, str | None]
+    templates: tuple[Mapping[str, Any], ...]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Return the names of all parameters."""
+        return (*self.required, *self.optional)
+
+
+def variables(value: object) -> dict[str, str]:
+    """Return the variables of the value of ``vars``.
+
+    Raises:
+        FormatError: it is no mapping to texts.
+    """
+    if not isinstance(value, dict):
+        raise FormatError("vars: expected is a mapping from names to texts", path=("vars",))
+    for name, text in value.items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            found = short(text if isinstance(name, str) else name)
+            raise FormatError(f"vars: found {found}; expected is a text", path=("vars", str(name)))
+    return value
+
+
+def replace_references(text: str, values: Mapping[str, str], where: str = "variable") -> str:
+    """Replace ``${name}`` by a value, and ``$${`` by ``${``.
+
+    Raises:
+        FormatError: a name has no value.
+    """
+
+    def value_of(match: re.Match[str]) -> str:
+        name = match[1]
+        # The escape has no group.
+        if name is None:
+            return "${"
+        if name not in values:
+            raise FormatError(
+                f"${{{name}}}: no such {where}; known are {', '.join(values) or 'none'}"
+                f"{suggestion(name, values)}; $${{ is a dollar sign and a brace"
+            )
+        return values[name]
+
+    return _REFERENCE.sub(value_of, text)
+
+
+def roles_of(value: object, built_in: Mapping[str, Role]) -> dict[str, Role]:
+    """Return the built-in roles, and those of the value of ``roles``.
+
+    Raises:
+        FormatError: it is malformed, or has the name of a built-in role.
+    """
+    if not isinstance(value, dict):
+        raise FormatError("roles: expected is a mapping from names to roles", path=("roles",))
+    # A role of the same name in one file would be missed by readers of another.
+    found = dict(built_in)
+    for name, role in value.items():
+        path = ("roles", str(name))
+        # Another meaning of a known name would be overlooked in a review.
+        if name in built_in:
+            raise FormatError(f"role {name}: a built-in role has this name", path=path)
+        try:
+            found[str(name)] = _role(role)
+        except FormatError as error:
+            raise error.at(path, f"role {name}: ") from None
+    return found
+
+
+def _role(value: object) -> Role:
+    if not isinstance(value, dict):
+        raise FormatError(f"expected is a mapping with {', '.join(ROLE_WORDS)}")
+    check_words(value, ROLE_WORDS)
+    required, optional = value.get("parameters", []), value.get("optional", {})
+    if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
+        raise FormatError("parameters: expected is a list of names", path=("parameters",))
+    if not isinstance(optional, dict) or not all(
+        isinstance(name, str) and (default is None or isinstance(default, str))
+        for name, default in optional.items()
+    ):
+        raise FormatError(
+            "optional: expected is a mapping from names to a default, or to null",
+            path=("optional",),
+        )
+    reserved = sorted({*required, *optional} & set(GRANT_WORDS))
+    if reserved:
+        raise FormatError(f"no parameter can be called {reserved[0]}: grants have this word")
+    templates = value.get("acls")
+    if not isinstance(templates, list):
+        raise FormatError("acls: expected is a list of records", path=("acls",))
+    for index, template in enumerate(templates):
+        _check_template(template, ("acls", index))
+    return Role(tuple(required), optional, tuple(templates))
+
+
+def _check_template(value: object, path: Path) -> None:
+    if not isinstance(value, dict):
+        raise FormatError(f"expected is a record with {', '.join(_NEEDED)}", path=path)
+    check_words(value, TEMPLATE_WORDS, path)
+    missing = [word for word in _NEEDED if word not in value]
+    if missing:
+        raise FormatError(f"missing: {', '.join(missing)}", path=path)
+    if not isinstance(value["name"], str):
+        raise FormatError(f"name: found {short(value['name'])}; expected is a text", path=path)
+
+
+def rows_of_grant(
+    value: object, roles: Mapping[str, Role], variables_: Mapping[str, str]
+) -> Iterator[Row]:
+    """Yield the records of plain ACLs that a grant stands for.
+
+    Raises:
+        FormatError: it is malformed.
+    """
+    if not isinstance(value, dict):
+        raise FormatError("expected is a record with role, principal and parameters")
+    name = value.get("role")
+    if not isinstance(name, str) or name not in roles:
+        near = suggestion(name, roles) if isinstance(name, str) else ""
+        raise FormatError(
+            f"role: found {short(name)}; known are {', '.join(roles)}{near}", path=("role",)
+        )
+    role = roles[name]
+    check_words(value, (*GRANT_WORDS, *role.parameters))
+    missing = [word for word in ("principal", *role.required) if word not in value]
+    if missing:
+        raise FormatError(f"missing: {', '.join(missing)}, which {name} needs")
+
+    def text_of(text: str) -> str:
+        return replace_references(text, variables_)
+
+    default = value.get("patternType", "LITERAL")
+    values: dict[str, tuple[ParameterValue, ...]] = {}
+    for word in role.parameters:
+        # A null in a grant takes a default away, as a null in the role is none.
+        given = value.get(word, role.optional.get(word))
+        if given is not None:
+            values[word] = tuple(_values(word, given, default, text_of))
+    principals = [each.name for each in _values("principal", value["principal"], "", text_of)]
+    hosts = [each.name for each in _values("host", value.get("host", "*"), "", text_of)]
+    for template in role.templates:
+        for row in _rows(template, role, values, variables_):
+            for principal, host in product(principals, hosts):
+                yield {**row, "principal": principal, "host": host}
+
+
+def _values(
+    word: str, value: object, pattern_type: object, text_of: Callable[[str], str]
+) -> Iterator[ParameterValue]:
+    for each in value if isinstance(value, list) else [value]:
+        name, how = each, pattern_type
+        if isinstance(each, dict) and pattern_type:
+            check_words(each, ("name", "patternType"), (word,), f"{word}: ")
+            name, how = each.get("name"), each.get("patternType", pattern_type)
+        if not isinstance(name, str) or not isinstance(how, str):
+            raise FormatError(f"{word}: found {short(each)}; expected is a text", path=(word,))
+        try:
+            yield ParameterValue(text_of(name), how.upper())
+        except FormatError as error:
+            raise error.at((word,), f"{word}: ") from None
+
+
+def _rows(
+    template: Mapping[str, Any], role: Role, values: Values, variables_: Mapping[str, str]
+) -> Iterator[Row]:
+    name: str = template["name"]
+    used = [each for each in dict.fromkeys(_REFERENCE.findall(name)) if each in role.parameters]
+    # An optional parameter without a value.
+    if any(each not in values for each in used):
+        return
+    for chosen in product(*(values[each] for each in used)):
+        of_one = dict(zip(used, chosen, strict=True))
+        texts = {**variables_, **{each: value.name for each, value in of_one.items()}}
+        row = {word: template[word] for word in template if word != "name"}
+        row["name"] = replace_references(name, texts, "parameter or variable")
+        # A role that covers names behind a parameter says so, whatever the grant gives.
+        if "patternType" not in template:
+            row["patternType"] = _pattern_type(name, of_one)
+        yield row
+
+
+def _pattern_type(name: str, values: Mapping[str, ParameterValue]) -> str:
+    """Return the pattern type of a name: that of the parameter with which it ends."""
+    # Text behind a prefix would be within it: no pattern matches a middle of names.
+    last = next((each for each in values if name.endswith(f"${{{each}}}")), None)
+    for each, value in values.items():
+        if each != last and value.pattern_type != "LITERAL":
+            raise FormatError(
+                f"{each}: {value.name!r} is {value.pattern_type}, but the name {name} goes on"
+                " behind it"
+            )
+    return "LITERAL" if last is None else values[last].pattern_type

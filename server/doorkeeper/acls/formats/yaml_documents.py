@@ -1,0 +1,158 @@
+"""Strict YAML parsing for sets of ACLs and rules; errors have a line.
+
+A file of a large cluster has millions of scalars, so that the document is built from libyaml's
+events. PyYAML's composer and constructor, which do the same in Python by node, take six times as
+long; they read what has anchors, tags or merge keys.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from doorkeeper.acls.formats.names import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DEPTH_MAX: Final = 100
+"""Far less than the depth at which libyaml's composer overflows the stack."""
+
+
+class _Unusual(Exception):
+    """The text has something that is rare in files of ACLs."""
+
+
+def document_of_yaml(text: str) -> object:
+    """Return the document of a YAML text.
+
+    Raises:
+        FormatError: it is not YAML, or a mapping has a duplicate member.
+    """
+    import yaml  # noqa: PLC0415  few need it
+
+    try:
+        try:
+            return _Builder(yaml).document(text)
+        except _Unusual:
+            loader = _loader(yaml)
+            _check_depth(yaml, text, loader)
+            return yaml.load(text, Loader=loader)  # noqa: S506  a safe one
+    except yaml.MarkedYAMLError as error:
+        line = 0 if error.problem_mark is None else error.problem_mark.line + 1
+        raise FormatError(f"no YAML: {error.problem}", line) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"no YAML: {' '.join(str(error).split())}") from None
+
+
+class _Builder:
+    """Builds a document from events; each plain scalar is resolved once."""
+
+    def __init__(self, yaml: Any) -> None:  # noqa: ANN401  a module
+        self._yaml = yaml
+        self._resolvers = yaml.SafeLoader.yaml_implicit_resolvers
+        self._texts: dict[str, object] = {}
+        self._values = yaml.SafeLoader("")
+
+    def document(self, text: str) -> object:
+        """Return the only document of a text.
+
+        Raises:
+            _Unusual: it has anchors, tags, or keys that are not texts, or is not one document.
+            FormatError: it is nested too deeply, or a mapping has a duplicate member.
+            yaml.YAMLError: it is not YAML.
+        """
+        yaml = self._yaml
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        events = iter(yaml.parse(text, Loader=loader))
+        next(events)
+        if not isinstance(next(events), yaml.DocumentStartEvent):
+            raise _Unusual
+        found = self._node(next(events), events, 0)
+        next(events)
+        if not isinstance(next(events), yaml.StreamEndEvent):
+            raise _Unusual
+        return found
+
+    def _node(self, event: Any, events: Iterator[Any], depth: int) -> object:  # noqa: ANN401  an event
+        kind = type(event)
+        yaml = self._yaml
+        if kind is yaml.AliasEvent or event.anchor is not None or event.tag is not None:
+            raise _Unusual
+        if kind is yaml.ScalarEvent:
+            return self._plain(event.value) if event.implicit[0] else event.value
+        if depth >= _DEPTH_MAX:
+            raise FormatError("no YAML: nested too deeply", event.start_mark.line + 1)
+        if kind is yaml.SequenceStartEvent:
+            items = []
+            while type(item := next(events)) is not yaml.SequenceEndEvent:
+                items.append(self._node(item, events, depth + 1))
+            return items
+        members: dict[object, object] = {}
+        while type(key := next(events)) is not yaml.MappingEndEvent:
+            name = self._name(key)
+            if name in members:
+                problem = f"{name!r} stands twice in one mapping"
+                raise FormatError(f"no YAML: {problem}", key.start_mark.line + 1)
+            members[name] = self._node(next(events), events, depth + 1)
+        return members
+
+    def _name(self, key: Any) -> str:  # noqa: ANN401  an event
+        if type(key) is not self._yaml.ScalarEvent or key.anchor is not None or key.tag is not None:
+            raise _Unusual
+        name = self._plain(key.value) if key.implicit[0] else key.value
+        if not isinstance(name, str):
+            raise _Unusual
+        return name
+
+    def _plain(self, text: str) -> object:
+        """Return the value of a plain scalar: a text, a number, a truth value, ...
+
+        Raises:
+            _Unusual: it is a merge key.
+        """
+        if text in self._texts:
+            return self._texts[text]
+        resolvers = (*self._resolvers.get(text[:1], ()), *self._resolvers.get(None, ()))
+        tag = next((tag for tag, pattern in resolvers if pattern.match(text)), None)
+        found: object = text
+        if tag is not None:
+            if tag in ("tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"):
+                raise _Unusual
+            node = self._yaml.ScalarNode(tag, text)
+            found = self._values.construct_object(node, deep=True)
+        self._texts[text] = found
+        return found
+
+
+def _check_depth(yaml: Any, text: str, loader: Any) -> None:  # noqa: ANN401  a module
+    """Reject nesting that would overflow the stack of the C loader and kill the process."""
+    begins, ends = yaml.CollectionStartEvent, yaml.CollectionEndEvent
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, begins):
+            depth += 1
+            if depth > _DEPTH_MAX:
+                raise FormatError("no YAML: nested too deeply", event.start_mark.line + 1)
+        elif isinstance(event, ends):
+            depth -= 1
+
+
+def _loader(yaml: Any) -> Any:  # noqa: ANN401  the module has two loaders, one of them built in C
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        """Rejects duplicate keys: YAML forbids them, and the first value would be lost."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002  as there
+            seen = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode):
+                    if key.value in seen:
+                        raise yaml.constructor.ConstructorError(
+                            problem=f"{key.value!r} stands twice in one mapping",
+                            problem_mark=key.start_mark,
+                        )
+                    seen.add(key.value)
+            return super().construct_mapping(node, deep)
+
+    return Loader

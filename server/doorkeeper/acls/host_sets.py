@@ -1,0 +1,274 @@
+"""Hosts of ACLs as sets of clients: which lie within which, and what several cover together.
+
+Two hosts are nested or have nothing in common: networks are, an address is in a network or not, and
+every other text is a set of its own. Without networks each host but ``*`` stands for itself alone.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+
+from doorkeeper.acls.hosts import is_somewhere
+from doorkeeper.acls.model import WILDCARD
+from doorkeeper.acls.networks import (
+    IPV4_BITS,
+    IPV6_BITS,
+    Address,
+    Network,
+    address_of,
+    address_text,
+    network_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+
+    from doorkeeper.acls.network_index import Networks
+
+V = TypeVar("V")
+
+_EXAMPLES: Final = ("192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8:0:0:0:0:0:1")
+"""Addresses for documentation (RFC 5737 and 3849)."""
+
+_NOWHERE: Final = "0.0.0.0"  # noqa: S104  no socket is bound: no network holds this address
+
+
+class HostNode(NamedTuple):
+    """A host, and the hosts within it.
+
+    ``client`` is a client of this host that matches no host within it; None where there is none.
+    """
+
+    host: str
+    client: str | None
+    within: tuple[HostNode, ...] = ()
+
+
+def contains(outer: str, inner: str, *, networks: bool) -> bool:
+    """Say whether every client of one host is a client of the other."""
+    if outer in (WILDCARD, inner):
+        return True
+    network = network_of(outer) if networks else None
+    if network is None:
+        return False
+    other = network_of(inner)
+    if other is not None:
+        return network.contains(other)
+    address = address_of(inner) if is_somewhere(inner) else None
+    return address is not None and network.holds(address)
+
+
+def narrower(one: str, other: str, *, networks: bool) -> str | None:
+    """Return the clients that two hosts have in common, as a host; None where there is none."""
+    if contains(other, one, networks=networks):
+        return one
+    return other if contains(one, other, networks=networks) else None
+
+
+def cover_of(
+    host: str, networks: Networks | None, held: Callable[[str], V | None]
+) -> list[V] | None:
+    """Return what is held for hosts that cover a host together; None where they do not.
+
+    One host, or several networks and addresses that cover a network, from its first address on.
+    ``held`` returns None for a host that does not count. ``networks`` holds all networks that may
+    count; None compares hosts as texts. O(prefix lengths) for each part of the cover.
+    """
+    network = network_of(host) if networks is not None else None
+    if networks is None or network is None:
+        for around in _around(host, networks):
+            if (found := held(around)) is not None:
+                return [found]
+        return None
+    cover: list[V] = []
+    # A network of the address 0.0.0.0 alone holds no client.
+    wanted = min(_first_of(network), network.last)
+    while wanted <= network.last:
+        for part in _at(Address(network.bits, wanted), networks):
+            if (found := held(part)) is not None:
+                break
+        else:
+            return None
+        if contains(part, host, networks=True):
+            return [found]
+        cover.append(found)
+        # The widest part comes first, so that the next one begins behind it.
+        covered = network_of(part)
+        wanted = (wanted if covered is None else covered.last) + 1
+    return cover
+
+
+def _around(host: str, networks: Networks | None) -> Iterator[str]:
+    """Yield the hosts that contain a host, which is no network, the widest first."""
+    yield WILDCARD
+    address = address_of(host) if networks is not None and is_somewhere(host) else None
+    if networks is not None and address is not None:
+        yield from _networks_around(address, networks)
+    if host != WILDCARD:
+        yield host
+
+
+def _at(address: Address, networks: Networks) -> Iterator[str]:
+    """Yield the hosts that hold every client at an address, the widest first.
+
+    Clients that differ in their zone have the same IPv6 address: its text holds one of them.
+    """
+    yield WILDCARD
+    yield from _networks_around(address, networks)
+    if address.bits == IPV4_BITS:
+        yield address_text(*address)
+
+
+def _networks_around(address: Address, networks: Networks) -> Iterator[str]:
+    # Sorted: the texts of one network have no order of their own.
+    for texts in reversed(tuple(networks.around(address))):
+        yield from sorted(texts)
+
+
+class HostTable(Generic[V]):
+    """Values by host, found by the clients that their hosts share with another one. Static."""
+
+    def __init__(self, values: Iterable[tuple[str, V]], networks: Networks | None) -> None:
+        """Take values with their hosts; ``networks`` as in ``cover_of``."""
+        self._values: dict[str, list[V]] = {}
+        for host, value in values:
+            self._values.setdefault(host, []).append(value)
+        self._networks = networks
+        self._ranges: list[tuple[int, int, int, str]] = []
+        """Family, first and last address of each host that lies in networks, in order."""
+        if networks is not None:
+            self._ranges = sorted(filter(None, map(_range_of, self._values)))
+
+    def overlapping(self, host: str) -> Iterator[V]:
+        """Yield the values whose hosts have a client in common with a host."""
+        hosts = self._values if host == WILDCARD else dict.fromkeys(self._overlapping(host))
+        for each in hosts:
+            yield from self._values.get(each, ())
+
+    def _overlapping(self, host: str) -> Iterator[str]:
+        """Yield the hosts; some are not in the table, and some come twice."""
+        network = network_of(host) if self._networks is not None else None
+        if self._networks is None or network is None:
+            yield from _around(host, self._networks)
+            return
+        yield WILDCARD
+        for around in _networks_around(Address(network.bits, network.first), self._networks):
+            if contains(around, host, networks=True):
+                yield around
+        for at in range(bisect_left(self._ranges, network[:2]), len(self._ranges)):
+            bits, first, last, within = self._ranges[at]
+            if (bits, first) > (network.bits, network.last):
+                break
+            # A wider network may begin at the same address.
+            if last <= network.last:
+                yield within
+
+
+def _range_of(host: str) -> tuple[int, int, int, str] | None:
+    network = network_of(host)
+    if network is not None:
+        return network.bits, network.first, network.last, host
+    address = address_of(host) if is_somewhere(host) else None
+    return None if address is None else (address.bits, address.value, address.value, host)
+
+
+def _first_of(network: Network) -> int:
+    # No network matches 0.0.0.0.
+    return max(network.first, 1) if network.bits == IPV4_BITS else network.first
+
+
+def tree_of(hosts: Iterable[str], *, networks: bool) -> tuple[HostNode, ...]:
+    """Return hosts, without ``*``, nested as they lie within each other; sorted at each level.
+
+    Of several texts of one network the first stands for all.
+    """
+    by_network: dict[Network, str] = {}
+    others = []
+    for host in sorted(set(hosts) - {WILDCARD}):
+        network = network_of(host) if networks else None
+        if network is None:
+            others.append(host)
+        else:
+            by_network.setdefault(network, host)
+    inside: dict[Network | None, list[Network]] = {}
+    lengths = sorted({(each.bits, each.length) for each in by_network}, reverse=True)
+    open_networks: list[Network] = []
+    for network in sorted(by_network):
+        while open_networks and not open_networks[-1].contains(network):
+            open_networks.pop()
+        inside.setdefault(open_networks[-1] if open_networks else None, []).append(network)
+        open_networks.append(network)
+    alone: dict[Network | None, list[str]] = {}
+    for host in others:
+        alone.setdefault(_innermost(host, by_network, lengths), []).append(host)
+
+    def nodes(around: Network | None) -> tuple[HostNode, ...]:
+        found = [HostNode(host, host) for host in alone.get(around, ())]
+        for network in inside.get(around, ()):
+            client = _client_of(network, inside.get(network, ()), alone.get(network, ()))
+            found.append(HostNode(by_network[network], client, nodes(network)))
+        return tuple(sorted(found))
+
+    return nodes(None)
+
+
+def _innermost(
+    host: str, networks: Container[Network], lengths: Iterable[tuple[int, int]]
+) -> Network | None:
+    """Return the smallest network around an address.
+
+    ``lengths`` are those that occur, longest first: a look-up for each, since there may be as many
+    networks as addresses.
+    """
+    address = address_of(host) if lengths and is_somewhere(host) else None
+    if address is None:
+        return None
+    around = (
+        Network(bits, address.value >> bits - length << bits - length, length)
+        for bits, length in lengths
+        if bits == address.bits
+    )
+    return next((each for each in around if each in networks), None)
+
+
+def _client_of(network: Network, inner: Sequence[Network], addresses: Sequence[str]) -> str | None:
+    """Return the first address of a network that is in none of these."""
+    taken = [(_first_of(each), each.last) for each in inner]
+    found = [address for host in addresses if (address := address_of(host)) is not None]
+    taken += [(address.value, address.value) for address in found]
+    free = _first_of(network)
+    for first, last in sorted(taken):
+        if first > free:
+            break
+        # Ranges may lie within each other: their ends do not ascend.
+        free = max(free, last + 1)
+    return address_text(network.bits, free) if free <= network.last else None
+
+
+def client_outside(nodes: Iterable[HostNode]) -> str | None:
+    """Return a client that matches no host of a tree; None where there is none."""
+    networks, addresses = [], set()
+    for node in nodes:
+        if (network := network_of(node.host)) is not None:
+            networks.append(network)
+        else:
+            addresses.add(node.host)
+    for each in _EXAMPLES:
+        address = address_of(each)
+        assert address is not None
+        if each not in addresses and not any(network.holds(address) for network in networks):
+            return each
+    for bits in (IPV4_BITS, IPV6_BITS):
+        family = [each for each in networks if each.bits == bits]
+        if (found := _client_of(Network(bits, 0, 0), family, tuple(addresses))) is not None:
+            return found
+    return None if _NOWHERE in addresses else _NOWHERE
+
+
+def clients_of(nodes: Iterable[HostNode]) -> Iterator[str]:
+    """Yield a client for each host of a tree that clients can have, alike to all others of it."""
+    for node in nodes:
+        if node.client is not None and is_somewhere(node.client):
+            yield node.client
+        yield from clients_of(node.within)

@@ -1,0 +1,463 @@
+"""Checks a set of ACLs; each finding has a code, a reason, its bindings and a fix.
+
+The errors (E001 to E007) are redundant bindings, determined exactly, see ``necessity``: removing
+all of them changes no decision. The warnings are probable mistakes or risks.
+
+    E001  no effect           the resource type does not support the operation
+    E002  super user          ACLs do not apply to super users
+    E003  shadowed            a DENY covers all of it
+    E004  redundant           other bindings grant or deny the same
+    E005  nothing to deny     no ALLOW overlaps it
+    E006  as the default      the default allows it anyway
+    E007  no resource         it does not cover the only name of the cluster resource
+    W001  contradiction       one pattern has an ALLOW and a DENY for the same operation
+    W002  prefixed asterisk   PREFIXED * covers names that begin with an asterisk, not all names
+    W003  principal's type    no type, or not in Kafka's spelling
+    W004  principal's star    a star that is no wildcard
+    W005  host                not in Kafka's spelling: never matches, or matches more
+    W006  everyone            a grant to User:*
+    W007  group missing       topics are readable, but no group
+    W008  no credentials      a grant of a user without credentials, where these are known
+    W009  no topic            a grant for topics of which there is none, where these are known
+    W010  administrator       a grant to change ACLs, or to act as a broker
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acls.consumer_access import readers_without_group
+from doorkeeper.acls.host_sets import HostTable
+from doorkeeper.acls.hosts import java_host
+from doorkeeper.acls.model import (
+    ANONYMOUS,
+    CLUSTER_NAME,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acls.necessity import Cause, networks_of, removable
+from doorkeeper.acls.networks import address_of, network_of
+from doorkeeper.acls.operations import effects
+from doorkeeper.acls.regions import is_asked_about
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from doorkeeper.acls.decision import Policy
+    from doorkeeper.acls.necessity import Removable
+    from doorkeeper.acls.network_index import Networks
+    from doorkeeper.acls.networks import Network
+    from doorkeeper.acls.snapshot import Snapshot
+
+
+class Severity(Enum):
+    """The severity of a finding."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Fix(NamedTuple):
+    """A fix in words, and as a change; the change is empty if the intention is unclear."""
+
+    words: str
+    added: tuple[AclBinding, ...] = ()
+    removed: tuple[AclBinding, ...] = ()
+
+
+class Finding(NamedTuple):
+    """One finding. ``bindings`` begins with the faulty one."""
+
+    code: str
+    title: str
+    reason: str
+    bindings: tuple[AclBinding, ...]
+    fix: Fix
+
+    @property
+    def severity(self) -> Severity:
+        """Return ERROR for a redundant binding, WARNING for a probable mistake."""
+        return Severity.ERROR if self.code.startswith("E") else Severity.WARNING
+
+
+_CAUSES = {
+    Cause.NO_EFFECT: ("E001", "no effect"),
+    Cause.SUPER_USER: ("E002", "super user"),
+    Cause.SHADOWED: ("E003", "shadowed"),
+    Cause.COVERED: ("E004", "redundant"),
+    Cause.NOTHING_TO_DENY: ("E005", "nothing to deny"),
+    Cause.DEFAULT: ("E006", "as the default"),
+    Cause.NO_RESOURCE: ("E007", "no resource"),
+}
+_REMOVE = "remove it"
+_UNLESS = {Cause.NOTHING_TO_DENY: f"{_REMOVE}, unless it guards against future ALLOWs"}
+
+_DESCRIBE = AclOperation.DESCRIBE
+_DESCRIBED_WITH = {
+    ResourceType.TOPIC: (AclOperation.WRITE, AclOperation.READ),
+    ResourceType.TRANSACTIONAL_ID: (AclOperation.WRITE,),
+}
+"""The operations beside which kafka-acls.sh --producer and --consumer add DESCRIBE."""
+
+CODES = {
+    **dict(_CAUSES.values()),
+    "W001": "contradiction",
+    "W002": "prefixed asterisk",
+    "W003": "principal's type",
+    "W004": "principal's star",
+    "W005": "host",
+    "W006": "everyone",
+    "W007": "group missing",
+    "W008": "no credentials",
+    "W009": "no topic",
+    "W010": "administrator",
+}
+"""All codes, with their titles."""
+
+
+class KnownNames(NamedTuple):
+    """Users and topics that exist; None where they are not known.
+
+    ``users`` are names, without ``User:``.
+    """
+
+    users: frozenset[str] | None = None
+    topics: frozenset[str] | None = None
+
+
+NOTHING_KNOWN = KnownNames()
+
+
+def lint(
+    policy: Policy,
+    snapshot: Snapshot,
+    codes: Collection[str] = frozenset(CODES),
+    *,
+    implied: bool = True,
+    accepts: Callable[[str, AclBinding], bool] | None = None,
+    known: KnownNames = NOTHING_KNOWN,
+) -> list[Finding]:
+    """Return the findings with these codes, sorted by code, then by binding.
+
+    All bindings with E codes can be removed together, for any selection of codes. Without
+    ``implied`` the DESCRIBE is no finding that ``kafka-acls.sh --producer`` and ``--consumer`` add
+    beside WRITE and READ. ``accepts`` says whether a finding with a code is accepted for a binding.
+    Without users or topics in ``known`` there are no findings about them.
+    """
+    causes = {cause for cause, (code, _) in _CAUSES.items() if code in codes}
+    bindings = sorted(
+        binding
+        for index in snapshot.types
+        for _, _, group in index.patterns.patterns()
+        for binding in group
+    )
+    kept: dict[AclBinding, frozenset[Cause]] = {}
+    if accepts is not None:
+        for binding in bindings:
+            accepted = [cause for cause, (code, _) in _CAUSES.items() if accepts(code, binding)]
+            kept[binding] = frozenset(accepted)
+    companions = {} if implied else _companions(bindings)
+    found = [
+        Finding(*_CAUSES[each.cause], each.cause.value, (each.binding, *each.because),
+                Fix(_UNLESS.get(each.cause, _REMOVE), removed=(each.binding,)))
+        for each in _redundant(policy, snapshot, causes, kept, companions)
+    ]  # fmt: skip
+    found += _contradictions(bindings, networks_of(snapshot))
+    for binding in bindings:
+        if (finding := _host(binding, networks=snapshot.matches_networks)) is not None:
+            found.append(finding)
+        found += (finding for rule in _RULES if (finding := rule(binding)) is not None)
+    found += _missing_groups(policy, snapshot, bindings)
+    if known.users is not None:
+        found += _without_credentials(policy, bindings, known.users)
+    if known.topics is not None:
+        found += _without_topics(bindings, sorted(known.topics))
+    # Rules are cheap: they run for all codes, and the findings are selected here.
+    chosen = [each for each in found if each.code in codes]
+    if accepts is not None:
+        chosen = [each for each in chosen if not accepts(each.code, each.bindings[0])]
+    return sorted(chosen, key=lambda each: (each.code, each.bindings))
+
+
+def _companions(bindings: Sequence[AclBinding]) -> dict[AclBinding, tuple[AclBinding, ...]]:
+    """Return each DESCRIBE that the tool adds, with the bindings that it is added beside."""
+    present = set(bindings)
+    found = {}
+    for pattern, entry in bindings:
+        operations = _DESCRIBED_WITH.get(pattern.resource_type, ())
+        if (entry.operation, entry.permission_type) != (_DESCRIBE, AclPermissionType.ALLOW):
+            continue
+        beside = (
+            AclBinding(pattern, entry._replace(operation=operation)) for operation in operations
+        )
+        if there := tuple(each for each in beside if each in present):
+            found[AclBinding(pattern, entry)] = there
+    return found
+
+
+def _redundant(
+    policy: Policy,
+    snapshot: Snapshot,
+    causes: Collection[Cause],
+    kept: Mapping[AclBinding, frozenset[Cause]],
+    companions: Mapping[AclBinding, tuple[AclBinding, ...]],
+) -> list[Removable]:
+    while True:
+        covered = frozenset({Cause.COVERED})
+        stay = {**kept, **{each: kept.get(each, frozenset()) | covered for each in companions}}
+        found = removable(policy, snapshot, causes, stay)
+        removed = {each.binding for each in found}
+        # A DESCRIBE is a finding where nothing that it was added beside stays.
+        left = {
+            each: beside for each, beside in companions.items() if not removed.issuperset(beside)
+        }
+        if len(left) == len(companions):
+            return found
+        companions = left
+
+
+# --- rules about one binding
+
+
+def _prefixed_asterisk(binding: AclBinding) -> Finding | None:
+    pattern, entry = binding
+    if pattern.pattern_type is not PatternType.PREFIXED or pattern.name != WILDCARD:
+        return None
+    # The cluster resource has a single name.
+    name = CLUSTER_NAME if pattern.resource_type is ResourceType.CLUSTER else WILDCARD
+    meant = ResourcePattern(pattern.resource_type, name, PatternType.LITERAL)
+    return _warning(
+        "W002",
+        "PREFIXED * covers only names that begin with an asterisk; LITERAL * covers all",
+        binding,
+        fix=Fix(f"make it LITERAL {name}", (AclBinding(meant, entry),), (binding,)),
+    )
+
+
+def _principal_type(binding: AclBinding) -> Finding | None:
+    principal = binding.entry.principal
+    principal_type, colon, name = principal.partition(":")
+    if not (name if colon else principal):
+        reason = "the principal has no name"
+        return _warning("W003", reason, binding, fix=Fix("write the principal's name"))
+    if not colon:
+        reason, name = "the principal has no type", principal
+    elif not principal_type:
+        reason = "the principal's type is empty"
+    # Any other type may come from a principal builder of the site's own.
+    elif principal_type != "User" and principal_type.lower() == "user":
+        reason = f"Kafka writes the type User, not {principal_type}"
+    else:
+        return None
+    return _warning("W003", reason, binding, fix=_other(binding, principal=f"User:{name}"))
+
+
+def _principal_star(binding: AclBinding) -> Finding | None:
+    principal = binding.entry.principal
+    if WILDCARD not in principal or principal == WILDCARD_PRINCIPAL:
+        return None
+    return _warning(
+        "W004",
+        "only User:* stands for others; a star elsewhere in a principal is a letter of its name",
+        binding,
+        fix=Fix("name the principals, each in an ACL of its own"),
+    )
+
+
+def _host(binding: AclBinding, *, networks: bool) -> Finding | None:
+    host = binding.entry.host
+    if host == WILDCARD:
+        return None
+    if networks and "/" in host:
+        return _network(binding, network_of(host))
+    written = java_host(host)
+    if written is None:
+        return _warning(
+            "W005", "hosts are compared as texts of addresses: a name or a network never matches",
+            binding, fix=Fix("write the addresses, each in an ACL of its own"),
+        )  # fmt: skip
+    # Java writes addresses in one form, and Kafka compares texts: any other form never matches.
+    if host == written:
+        return None
+    return _warning(
+        "W005", f"Kafka writes this address {written}", binding, fix=_other(binding, host=written)
+    )
+
+
+def _network(binding: AclBinding, network: Network | None) -> Finding | None:
+    if network is None:
+        return _warning(
+            "W005", "a host with a slash that is no network never matches",
+            binding, fix=Fix("write the network as address/length, such as 10.0.0.0/8"),
+        )  # fmt: skip
+    written = address_of(binding.entry.host.partition("/")[0].strip("[]"))
+    if written is None or written.value == network.first:
+        return None
+    return _warning(
+        "W005", f"the length counts: this is all of {network}",
+        binding, fix=_other(binding, host=str(network)),
+    )  # fmt: skip
+
+
+def _everyone(binding: AclBinding) -> Finding | None:
+    entry = binding.entry
+    if entry.permission_type is not AclPermissionType.ALLOW or not effects(binding):
+        return None
+    if not is_asked_about(binding.pattern):
+        return None
+    if entry.principal != WILDCARD_PRINCIPAL:
+        return None
+    anonymous = "" if entry.host != WILDCARD else ", those who did not log in too"
+    reason = f"this is a grant to everybody{anonymous}"
+    return _warning("W006", reason, binding, fix=Fix("name those who need it"))
+
+
+def _administrator(binding: AclBinding) -> Finding | None:
+    entry = binding.entry
+    if entry.permission_type is not AclPermissionType.ALLOW:
+        return None
+    is_cluster = binding.pattern.resource_type is ResourceType.CLUSTER
+    if not is_cluster or not is_asked_about(binding.pattern):
+        return None
+    may = {
+        AclOperation.ALTER: "change ACLs and users",
+        AclOperation.CLUSTER_ACTION: "act as a broker",
+        AclOperation.ALL: "change ACLs and users, and act as a broker",
+    }.get(entry.operation)
+    if may is None:
+        return None
+    reason = f"{entry.principal} may {may}: it can give itself every permission"
+    return _warning("W010", reason, binding, fix=Fix("accept it, or grant what is needed"))
+
+
+_RULES: tuple[Callable[[AclBinding], Finding | None], ...] = (
+    _prefixed_asterisk,
+    _principal_type,
+    _principal_star,
+    _everyone,
+    _administrator,
+)
+
+
+# --- rules about several
+
+
+def _contradictions(bindings: Iterable[AclBinding], networks: Networks | None) -> Iterator[Finding]:
+    """Yield ALLOWs that a DENY on the same pattern overrides in part."""
+    groups: dict[tuple[ResourcePattern, str], list[AclBinding]] = {}
+    for binding in bindings:
+        groups.setdefault((binding.pattern, binding.entry.principal), []).append(binding)
+    for group in groups.values():
+        denying = [each for each in group if _is(each, AclPermissionType.DENY)]
+        if not denying:
+            continue
+        table = HostTable(((each.entry.host, each) for each in denying), networks)
+        for allowing in group:
+            if not _is(allowing, AclPermissionType.ALLOW):
+                continue
+            allowed = effects(allowing)
+            against = [
+                each
+                for each in table.overlapping(allowing.entry.host)
+                if not set(effects(each)).isdisjoint(allowed)
+            ]
+            if against:
+                yield _warning(
+                    "W001",
+                    "what it allows is denied again on the same pattern",
+                    *(allowing, *sorted(against)),
+                    fix=Fix("decide, and take the ALLOW or the DENY away"),
+                )
+
+
+def _missing_groups(
+    policy: Policy, snapshot: Snapshot, bindings: Iterable[AclBinding]
+) -> Iterator[Finding]:
+    """Yield principals that may read topics but no group, each with such a binding."""
+    for principal, binding, elsewhere in readers_without_group(policy, snapshot, bindings):
+        there = " from there" if elsewhere else ""
+        yield _warning(
+            "W007",
+            f"{principal} may read topics but join no group{there}: consumers that commit"
+            " their offsets need READ on their group",
+            binding,
+            fix=Fix(f"allow {principal} to READ its group"),
+        )
+
+
+def _without_credentials(
+    policy: Policy, bindings: Iterable[AclBinding], users: Collection[str]
+) -> Iterator[Finding]:
+    """Yield grants of users without credentials; other types and super users are left out."""
+    for binding in bindings:
+        principal = binding.entry.principal
+        kind, _, name = principal.partition(":")
+        if kind != "User" or name in users or not _is(binding, AclPermissionType.ALLOW):
+            continue
+        if principal in policy.super_users or principal in (WILDCARD_PRINCIPAL, str(ANONYMOUS)):
+            continue
+        yield _warning(
+            "W008",
+            f"{principal} has no credentials: it cannot log in, unless by TLS or a token",
+            binding,
+            fix=Fix("create the user, or remove the grant"),
+        )
+
+
+def _without_topics(bindings: Collection[AclBinding], topics: Sequence[str]) -> Iterator[Finding]:
+    """Yield grants for topics that are not there; sorted ``topics``.
+
+    A principal that may create the topic is one that will.
+    """
+    creating = {
+        (binding.pattern, binding.entry.principal)
+        for binding in bindings
+        if AclOperation.CREATE in effects(binding) and _is(binding, AclPermissionType.ALLOW)
+    }
+    for binding in bindings:
+        pattern, entry = binding
+        if pattern.resource_type is not ResourceType.TOPIC or pattern.name == WILDCARD:
+            continue
+        if (pattern, entry.principal) in creating or not _is(binding, AclPermissionType.ALLOW):
+            continue
+        at = bisect_left(topics, pattern.name)
+        near = topics[at] if at < len(topics) else ""
+        is_prefix = pattern.pattern_type is PatternType.PREFIXED
+        if near == pattern.name or (is_prefix and near.startswith(pattern.name)):
+            continue
+        which = f"begins with {pattern.name!r}" if is_prefix else f"is named {pattern.name!r}"
+        yield _warning(
+            "W009",
+            f"there is no topic that {which}",
+            binding,
+            fix=Fix("create the topic, or remove the grant"),
+        )
+
+
+def _is(binding: AclBinding, permission_type: AclPermissionType) -> bool:
+    return binding.entry.permission_type is permission_type
+
+
+def _other(binding: AclBinding, *, principal: str | None = None, host: str | None = None) -> Fix:
+    entry = binding.entry
+    meant = AccessControlEntry(
+        entry.principal if principal is None else principal,
+        entry.host if host is None else host,
+        entry.operation,
+        entry.permission_type,
+    )
+    written = host if principal is None else principal
+    return Fix(f"write {written}", (AclBinding(binding.pattern, meant),), (binding,))
+
+
+def _warning(code: str, reason: str, *bindings: AclBinding, fix: Fix) -> Finding:
+    return Finding(code, CODES[code], reason, bindings, fix)

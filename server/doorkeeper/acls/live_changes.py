@@ -1,0 +1,544 @@
+"""The rules of a change of ACLs on a cluster that serves clients while it is changed.
+
+A change is a set of ACLs to add and one to remove. ``judge`` divides it into stages, which are sent
+one after the other, and into what is held back, with the reason:
+
+    rule        holds back                                                  overridden by
+    OWNER       everything, where the cluster belongs to another store      (its store: ID)
+    SIZE        all removals, where they are too many or too large a share  size
+    NETWORKS    ACLs whose network the cluster would compare as text, and   networks
+                what grants more than a DENY of such a network would leave
+    LOCK_OUT    what takes ALTER or DESCRIBE on the cluster from the login  lock-out
+    OPEN        the removal of the last ACL of a resource, where a resource
+                without ACLs is open to everyone                            open
+    ORDER       what would grant more before the DENY or the removal that
+                limits it is in force                                       (nothing)
+
+The stages are: add DENY, add ALLOW, remove ALLOW, remove DENY. For whatever was sent of them, no
+request is allowed that neither the ACLs before nor those after allow: until the last stage each
+DENY of both sides is there, in the last one no ALLOW but those of the end.
+A permission of both sides is never interrupted, unless a resource without ACLs is open.
+
+Where the cluster refuses a part, the rest is judged again with the refused ACLs in ``failed``.
+Nothing here reads or writes: facts about the cluster come with the call.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from doorkeeper.acls.decision import Policy, Question, allows
+from doorkeeper.acls.model import (
+    CLUSTER_NAME,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acls.networks import network_of
+from doorkeeper.acls.regions import (
+    WILD,
+    Extent,
+    common_names,
+    is_asked_about,
+    is_within,
+    names_of,
+    overlap,
+    region_of,
+)
+from doorkeeper.acls.snapshot import EMPTY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Set as AbstractSet
+
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.regions import NameSet, Region
+
+    Bindings = frozenset[AclBinding]
+
+
+class Rule(Enum):
+    """A reason to hold changes back; the value is its word, which overrides most of them."""
+
+    OWNER = "owner"
+    SIZE = "size"
+    NETWORKS = "networks"
+    LOCK_OUT = "lock-out"
+    OPEN = "open"
+    ORDER = "order"
+
+
+OVERRIDES: Final = {
+    Rule.SIZE: "remove many ACLs at once",
+    Rule.NETWORKS: "send networks to a cluster that compares hosts as text",
+    Rule.LOCK_OUT: "take the right to administer the cluster from the login that changes it",
+    Rule.OPEN: "open resources to everyone by removing their last ACL",
+}
+"""What each override risks. OWNER has none, for the file of clusters names the store, and ORDER has
+none, for the end is reached without it."""
+
+NOTHING: Final[Bindings] = frozenset()
+
+_SHARE_FROM: Final = 10
+"""Up to so many removals are no large share of anything: small sets change as a whole."""
+
+_NAMES_SHOWN: Final = 3
+
+_ADMINISTRATION: Final = (AclOperation.ALTER, AclOperation.DESCRIBE)
+"""What CreateAcls and DeleteAcls ask for, and DescribeAcls, on the cluster."""
+
+_OTHER_HOST: Final = "192.0.2.255"
+"""An address of no client (RFC 5737), for all hosts that no ACL names."""
+
+_OTHER_PRINCIPAL: Final = "User:\0"
+"""A principal that no ACL names."""
+
+
+class LiveCluster(NamedTuple):
+    """What is known of a cluster; None for what is not."""
+
+    matches_networks: bool | None = True
+    """Whether its release matches networks (metadata.version 4.4 and later)."""
+
+    open_by_default: bool | None = False
+    """``allow.everyone.if.no.acl.found``."""
+
+    logins: tuple[str, ...] | None = ()
+    """The principals that administer it and must go on: ``type:name``."""
+
+    login_doubt: str = ""
+    """Why a broker may take these logins for other principals; empty if it does not."""
+
+    other_owner: str = ""
+    """Why this store may not change it; empty where it may."""
+
+
+class RemovalLimits(NamedTuple):
+    """How many ACLs may be removed at once, as a number and as a share of those that are there."""
+
+    number: int = 100
+    share: float = 0.5
+    scope: int | None = None
+    """How many ACLs the share is of; None is for all that are present."""
+
+
+class Stage(NamedTuple):
+    """ACLs of one permission type that are added, or removed, together; in order."""
+
+    adds: bool
+    bindings: tuple[AclBinding, ...]
+
+
+class Held(NamedTuple):
+    """Changes that are not made, and why."""
+
+    rule: Rule
+    bindings: Bindings
+    reason: str
+
+    def text(self, override: str) -> str:
+        """Return the reason, and how to make the change all the same: ``override`` of the word."""
+        if self.rule not in OVERRIDES:
+            return self.reason
+        return f"{self.reason} (to {OVERRIDES[self.rule]}: {override.format(self.rule.value)})"
+
+
+class LiveChange(NamedTuple):
+    """The stages to send, in this order, what is held back, and what may be a risk."""
+
+    stages: tuple[Stage, ...] = ()
+    held: tuple[Held, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Say whether anything is to be sent."""
+        return bool(self.stages)
+
+
+def judge(
+    present: AbstractSet[AclBinding],
+    added: Iterable[AclBinding],
+    removed: Iterable[AclBinding],
+    cluster: LiveCluster,
+    *,
+    limits: RemovalLimits | None = None,
+    accepted: AbstractSet[Rule] = frozenset(),
+    failed: AbstractSet[AclBinding] = frozenset(),
+) -> LiveChange:
+    """Return what may be sent of a change.
+
+    ``present`` are all ACLs of the cluster, or those of the scope that is changed: the rules see no
+    others. ``limits`` of None permit any number of removals. ``failed`` were refused by the cluster
+    before. ``accepted`` are the rules that do not apply.
+    """
+    return _Judgement(present, added, removed, cluster, limits, accepted, failed).change()
+
+
+def stages(added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> Iterator[Stage]:
+    """Yield the stages of a change, in the order in which they are sent."""
+    of_changes = [set(added), set(removed)]
+    for adds, deny in ((True, True), (True, False), (False, False), (False, True)):
+        chosen = sorted(each for each in of_changes[not adds] if _is_deny(each) is deny)
+        if chosen:
+            yield Stage(adds, tuple(chosen))
+
+
+def unenforced(bindings: Iterable[AclBinding], cluster: LiveCluster) -> Bindings:
+    """Return the ACLs that the cluster stores and does not honour: those of networks."""
+    if cluster.matches_networks:
+        return NOTHING
+    return frozenset(
+        each for each in bindings if "/" in each.entry.host and network_of(each.entry.host)
+    )
+
+
+class _Judgement:
+    """The state of one call."""
+
+    def __init__(
+        self,
+        present: AbstractSet[AclBinding],
+        added: Iterable[AclBinding],
+        removed: Iterable[AclBinding],
+        cluster: LiveCluster,
+        limits: RemovalLimits | None,
+        accepted: AbstractSet[Rule],
+        failed: AbstractSet[AclBinding],
+    ) -> None:
+        self._present = present
+        to_add, to_remove = set(added), set(removed)
+        gone = to_remove - to_add
+        self._added = to_add - present - failed
+        self._removed = (to_remove & present) - failed
+        self._at_the_end = to_add
+        """What the end adds, refused or not."""
+        self._cluster = cluster
+        self._limits = limits
+        self._accepted = accepted
+        self._held: list[Held] = []
+        self._warnings: list[str] = []
+        # What limits others and will not be there, or will not be gone.
+        self._missing_denies = {each for each in failed if _is_deny(each) and each not in present}
+        # Those that go limit nothing at the end either.
+        self._ignored_denies = set(
+            filter(_is_deny, unenforced((each for each in present if each not in gone), cluster))
+        )
+        self._remaining_allows = {each for each in failed if not _is_deny(each) and each in present}
+
+    def change(self) -> LiveChange:
+        if self._cluster.other_owner:
+            everything = frozenset(self._added | self._removed)
+            return LiveChange(held=(Held(Rule.OWNER, everything, self._cluster.other_owner),))
+        rules: tuple[tuple[Rule, Callable[[], None]], ...] = (
+            (Rule.SIZE, self._size),
+            (Rule.NETWORKS, self._networks),
+            (Rule.OPEN, self._open),
+            (Rule.LOCK_OUT, self._lock_out),
+            (Rule.ORDER, self._order),
+        )
+        # What one rule holds back may be what another one counted on.
+        size = -1
+        while size != len(self._held):
+            size = len(self._held)
+            for rule, apply in rules:
+                is_checked = rule is Rule.OPEN or rule not in self._accepted
+                if is_checked and (self._added or self._removed):
+                    apply()
+        return LiveChange(
+            tuple(stages(self._added, self._removed)),
+            tuple(self._held),
+            tuple(dict.fromkeys(self._warnings)),
+        )
+
+    def _hold(self, rule: Rule, bindings: Iterable[AclBinding], reason: str) -> None:
+        held = frozenset(bindings)
+        if not held:
+            return
+        self._missing_denies.update(filter(_is_deny, held & self._added))
+        self._remaining_allows.update(each for each in held & self._removed if not _is_deny(each))
+        self._added -= held
+        self._removed -= held
+        self._held.append(Held(rule, held, reason))
+
+    # --- the rules
+
+    def _size(self) -> None:
+        if self._limits is None:
+            return
+        number, share, scope = self._limits
+        count = len(self._removed)
+        whole = len(self._present) if scope is None else scope
+        if count > number:
+            self._hold(
+                Rule.SIZE, self._removed, f"{count} ACLs would be removed; the limit is {number}"
+            )
+        elif count > _SHARE_FROM and count > share * whole:
+            self._hold(
+                Rule.SIZE,
+                self._removed,
+                f"{count} of {whole} ACLs would be removed; the limit is {share:.0%} of them",
+            )
+
+    def _networks(self) -> None:
+        is_unknown = self._cluster.matches_networks is None
+        why = (
+            f"the release of the cluster {'may compare' if is_unknown else 'compares'} hosts as"
+            " text (Kafka before 4.4)"
+        )
+        found = unenforced(self._added, self._cluster)
+        if found:
+            self._hold(
+                Rule.NETWORKS,
+                found,
+                f"{_count(found)} with a network as host: {why}, for example {_text(min(found))}",
+            )
+        ignored = _Regions(self._ignored_denies)
+        limited = {each for each in self._added if not _is_deny(each) and ignored.meet(each)}
+        removals = self._removed - unenforced(self._removed, self._cluster)
+        limited |= {each for each in removals if _is_deny(each) and ignored.meet(each)}
+        if limited:
+            self._hold(
+                Rule.NETWORKS,
+                limited,
+                f"{_count(limited)} would allow what only a DENY for a network limits: {why},"
+                f" for example {_text(min(limited))}",
+            )
+
+    def _open(self) -> None:
+        if self._cluster.open_by_default is False or not self._removed:
+            return
+        left = (self._present - self._removed) | self._added
+        index = {each.pattern for each in left}
+        opened = {
+            each
+            for each in {one.pattern for one in self._removed}
+            if self._has_open_names(each, index)
+        }
+        is_unknown = self._cluster.open_by_default is None
+        if is_unknown or Rule.OPEN in self._accepted:
+            # Accepted is what the end opens, not what a refused addition would have kept closed.
+            lacking = {each.pattern for each in self._at_the_end - left}
+            early = {
+                each
+                for each in opened
+                if any(self._has_open_names(each, index, of=other) for other in lacking)
+            }
+            self._hold(
+                Rule.ORDER,
+                (each for each in self._removed if each.pattern in early),
+                f"{_names(early)} would have no ACL: those that replace the last ones are missing",
+            )
+            opened -= early
+        if not opened or Rule.OPEN in self._accepted:
+            return
+        last = f"the last ACL of {_names(opened)} would go"
+        if is_unknown:
+            self._warnings.append(
+                f"{last}; whether allow.everyone.if.no.acl.found opens them could not be read"
+            )
+            return
+        self._hold(
+            Rule.OPEN,
+            (each for each in self._removed if each.pattern in opened),
+            f"{last}, and allow.everyone.if.no.acl.found=true opens them to everyone",
+        )
+
+    @staticmethod
+    def _has_open_names(
+        pattern: ResourcePattern,
+        patterns: AbstractSet[ResourcePattern],
+        of: ResourcePattern | None = None,
+    ) -> bool:
+        """Return whether some names of a pattern, and of another one, are in no other pattern."""
+        if not is_asked_about(pattern):
+            return False
+        names: NameSet | None = names_of(pattern)
+        if of is not None:
+            is_same_type = of.resource_type is pattern.resource_type
+            names = common_names(names_of(pattern), names_of(of)) if is_same_type else None
+        return names is not None and not _is_covered(names, pattern.resource_type, patterns)
+
+    def _lock_out(self) -> None:
+        changed = {each for each in self._added | self._removed if _is_of_cluster(each)}
+        if not changed or self._cluster.logins == ():
+            return
+        before = frozenset(filter(_is_of_cluster, self._present))
+        after = (before - self._removed) | (self._added & changed)
+        hosts = {each.entry.host for each in before | after} - {WILDCARD} | {_OTHER_HOST}
+        for login in self._logins(before, after, hosts):
+            lost = self._lost(login, before, after, hosts)
+            if not lost:
+                continue
+            who = "somebody" if login == _OTHER_PRINCIPAL else login
+            concerned = (login, WILDCARD_PRINCIPAL)
+            takes = {each for each in changed if each.entry.principal in concerned} or changed
+            self._hold(
+                Rule.LOCK_OUT,
+                takes,
+                f"{who} would lose {' and '.join(each.name for each in lost)} on the cluster"
+                f"{self._doubt()}",
+            )
+            return
+
+    def _doubt(self) -> str:
+        if self._cluster.logins is None:
+            return ", and the principal of this login is not known"
+        return f" ({self._cluster.login_doubt})" if self._cluster.login_doubt else ""
+
+    def _logins(
+        self, before: Bindings, after: AbstractSet[AclBinding], hosts: Iterable[str]
+    ) -> Iterable[str]:
+        known = self._cluster.logins
+        # A login that the ACLs do not allow, and that can read them, has another name there, or
+        # the right another way.
+        if (
+            known
+            and self._cluster.login_doubt
+            and not self._are_administrators(known, before, hosts)
+        ):
+            known = None
+        if known is not None:
+            return known
+        # Any of those that ACLs name may be the login, or one that "User:*" stands for.
+        named = {each.entry.principal for each in before | after} - {WILDCARD_PRINCIPAL}
+        return (*sorted(named), _OTHER_PRINCIPAL)
+
+    def _are_administrators(
+        self, logins: Iterable[str], acls: Bindings, hosts: Iterable[str]
+    ) -> bool:
+        may = self._decision(acls)
+        return any(
+            may(login, operation, host)
+            for login in logins
+            for operation in _ADMINISTRATION
+            for host in hosts
+        )
+
+    def _decision(self, acls: AbstractSet[AclBinding]) -> Callable[[str, AclOperation, str], bool]:
+        """Return whether these ACLs allow a login an operation on the cluster, from a host."""
+        policy = Policy(allow_everyone=self._cluster.open_by_default is True)
+        snapshot = EMPTY.with_changes([("", each) for each in acls], []).with_network_matching(
+            enabled=self._cluster.matches_networks is not False
+        )
+
+        def may(login: str, operation: AclOperation, host: str) -> bool:
+            question = Question(login, host, operation, ResourceType.CLUSTER, CLUSTER_NAME)
+            return allows(policy, snapshot, question)
+
+        return may
+
+    def _lost(
+        self,
+        login: str,
+        before: Bindings,
+        after: AbstractSet[AclBinding],
+        hosts: Iterable[str],
+    ) -> list[AclOperation]:
+        """Return the rights that the login has before and not after, from any host."""
+        had, has = self._decision(before), self._decision(after)
+        return [
+            operation
+            for operation in _ADMINISTRATION
+            if any(
+                had(login, operation, host) and not has(login, operation, host) for host in hosts
+            )
+        ]
+
+    def _order(self) -> None:
+        denies = _Regions(self._missing_denies)
+        waiting = {each for each in self._added if not _is_deny(each) and denies.meet(each)}
+        if waiting:
+            self._hold(
+                Rule.ORDER,
+                waiting,
+                f"{_count(waiting)} to allow wait until a DENY is in force, for example"
+                f" {_text(min(waiting))}",
+            )
+        removals = {each for each in self._removed if _is_deny(each)}
+        if not removals:
+            return
+        allows_ = _Regions(self._remaining_allows)
+        waiting = {each for each in removals if denies.meet(each) or allows_.meet(each)}
+        if waiting:
+            self._hold(
+                Rule.ORDER,
+                waiting,
+                f"{_count(waiting)} to deny stay until what they limit is gone, for example"
+                f" {_text(min(waiting))}",
+            )
+
+
+def _is_covered(
+    names: NameSet, resource_type: ResourceType, patterns: AbstractSet[ResourcePattern]
+) -> bool:
+    """Return whether one of the patterns has all these names. O(length of a name)."""
+
+    def has(name: str, pattern_type: PatternType) -> bool:
+        return ResourcePattern(resource_type, name, pattern_type) in patterns
+
+    if is_within(names, WILD) and has(WILDCARD, PatternType.LITERAL):
+        return True
+    if not isinstance(names, Extent):
+        return has("", PatternType.PREFIXED)
+    if names.is_single and names.text != WILDCARD and has(names.text, PatternType.LITERAL):
+        return True
+    lengths = range(len(names.text) + 1)
+    return any(has(names.text[:length], PatternType.PREFIXED) for length in lengths)
+
+
+class _Regions:
+    """Finds whether a binding concerns any question that one of some bindings concerns."""
+
+    def __init__(self, bindings: Iterable[AclBinding]) -> None:
+        self._everyones: defaultdict[ResourceType, list[Region]] = defaultdict(list)
+        self._by_principal: defaultdict[tuple[ResourceType, str], list[Region]] = defaultdict(list)
+        self._all: defaultdict[ResourceType, list[Region]] = defaultdict(list)
+        for each in bindings:
+            region = region_of(each)
+            self._all[region.resource_type].append(region)
+            if region.principal == WILDCARD_PRINCIPAL:
+                self._everyones[region.resource_type].append(region)
+            else:
+                self._by_principal[region.resource_type, region.principal].append(region)
+
+    def meet(self, binding: AclBinding) -> bool:
+        region = region_of(binding)
+        kind = region.resource_type
+        if region.principal == WILDCARD_PRINCIPAL:
+            candidates = self._all[kind]
+        else:
+            candidates = [*self._everyones[kind], *self._by_principal[kind, region.principal]]
+        return any(overlap(region, each, networks=True) for each in candidates)
+
+
+def _is_deny(binding: AclBinding) -> bool:
+    return binding.entry.permission_type is AclPermissionType.DENY
+
+
+def _is_of_cluster(binding: AclBinding) -> bool:
+    return binding.pattern.resource_type is ResourceType.CLUSTER and is_asked_about(binding.pattern)
+
+
+def _names(patterns: AbstractSet[ResourcePattern]) -> str:
+    shown = sorted(patterns)[:_NAMES_SHOWN]
+    names = ", ".join(f"{each.resource_type.name} {each.name!r}" for each in shown)
+    more = len(patterns) - len(shown)
+    return f"{names} and {more} more" if more else names
+
+
+def _count(bindings: AbstractSet[AclBinding]) -> str:
+    return "1 ACL" if len(bindings) == 1 else f"{len(bindings)} ACLs"
+
+
+def _text(binding: AclBinding) -> str:
+    (resource_type, name, pattern_type), entry = binding
+    return (
+        f"{entry.permission_type.name} {entry.operation.name} on {pattern_type.name}"
+        f" {resource_type.name} {name!r} for {entry.principal} from {entry.host}"
+    )

@@ -1,0 +1,265 @@
+"""Partitions of questions: classes of names and of clients whose members have one decision each.
+
+ACLs mention some names and hosts. Between two patterns all names are covered by the same patterns,
+and between two hosts all clients match the same ones. So one name and one client stand for a class,
+and the engine decides about these (``decision``). Classes are nested, as patterns and hosts are:
+
+    a*                  names that begin with "a", but in none of the classes within; as "ax"
+      ab*               as "abx"
+        abc             this name
+      ad                this name
+
+``collapse`` joins classes with one value to unions: a class with all that is within it, except
+those within it that have another value.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from doorkeeper.acls.host_sets import client_outside, tree_of
+from doorkeeper.acls.hosts import is_somewhere
+from doorkeeper.acls.model import WILDCARD, PatternType
+from doorkeeper.acls.networks import network_of
+from doorkeeper.acls.regions import ALL_NAMES, Extent, single
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from doorkeeper.acls.host_sets import HostNode
+
+V = TypeVar("V")
+
+_SUFFIXES = "xyzabcdefghijklmnopqrstuvw0123456789-_.ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""The characters of names of topics; the first that no pattern has is the end of an example."""
+
+
+# The literal asterisk covers neither longer names that begin with one nor more than these.
+_STARS = Extent(WILDCARD)
+_STAR = single(WILDCARD)
+
+
+class NameClass(NamedTuple):
+    """Names with one decision: those of an extent that are in no class within it.
+
+    ``around`` is the place of the class that it lies within, -1 for an outermost one.
+    """
+
+    extent: Extent
+    example: str
+    around: int
+
+
+class HostClass(NamedTuple):
+    """Clients with one decision: those of a host that match none of the hosts within it.
+
+    ``client`` is one of them; None where there is none.
+    """
+
+    host: str
+    client: str | None
+    around: int
+
+
+class ClassUnion(NamedTuple):
+    """A class with those within it, except some; places in the list of classes."""
+
+    place: int
+    exceptions: tuple[int, ...]
+
+
+def extent_of(name: str, pattern_type: PatternType) -> Extent:
+    """Return the smallest extent that has all names of a pattern; all for the literal ``*``."""
+    if pattern_type is PatternType.PREFIXED:
+        return Extent(name)
+    return ALL_NAMES if name == WILDCARD else single(name)
+
+
+def common_extent(one: Extent, other: Extent) -> Extent | None:
+    """Return the names that are in both; None where there is none."""
+    if one.contains(other):
+        return other
+    return one if other.contains(one) else None
+
+
+def outermost(extents: Iterable[Extent]) -> list[Extent]:
+    """Return the extents that are within no other one, sorted."""
+    found: list[Extent] = []
+    for each in sorted(set(extents)):
+        if not found or not found[-1].contains(each):
+            found.append(each)
+    return found
+
+
+class Extents:
+    """Extents, found by those that they lie within or around."""
+
+    def __init__(self, extents: Iterable[Extent]) -> None:
+        """Sort them."""
+        self._sorted = sorted(set(extents))
+        self._lengths = sorted({len(each.text) for each in self._sorted if not each.is_single})
+
+    def __bool__(self) -> bool:
+        """Say whether there is any."""
+        return bool(self._sorted)
+
+    def within(self, outer: Extent) -> Iterator[Extent]:
+        """Yield those within an extent, sorted; itself too. O(their number)."""
+        for at in range(bisect_left(self._sorted, outer), len(self._sorted)):
+            each = self._sorted[at]
+            if not outer.contains(each):
+                return
+            yield each
+
+    def has_around(self, inner: Extent) -> bool:
+        """Say whether an extent is within one of these. O(lengths of prefixes)."""
+        if inner.is_single and self._has(inner):
+            return True
+        text = inner.text
+        return any(self._has(Extent(text[:size])) for size in self._lengths if size <= len(text))
+
+    def _has(self, extent: Extent) -> bool:
+        at = bisect_left(self._sorted, extent)
+        return at < len(self._sorted) and self._sorted[at] == extent
+
+
+def name_classes(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[NameClass]:
+    """Return the classes of the names of some scopes, each before those within it.
+
+    The scopes have no name in common, and the extents lie within them.
+    """
+    ordered = _sorted_extents(scopes, extents)
+    found: list[NameClass] = []
+    open_: list[int] = []
+    for place, (extent, example) in enumerate(zip(ordered, _examples(ordered), strict=True)):
+        # In sorted order an extent lies within the last open one, or that one has ended.
+        while open_ and not ordered[open_[-1]].contains(extent):
+            open_.pop()
+        found.append(NameClass(extent, example, open_[-1] if open_ else -1))
+        open_.append(place)
+    return found
+
+
+def name_examples(scope: Extent, extents: Iterable[Extent]) -> Iterator[str]:
+    """Yield a name of each class, in the same order: some answers are known after a few."""
+    return _examples(_sorted_extents((scope,), extents))
+
+
+def _sorted_extents(scopes: Iterable[Extent], extents: Iterable[Extent]) -> list[Extent]:
+    every = {*scopes, *extents}
+    # The literal * covers names that begin with a star, and go on, by other rules: see
+    # ``acl.names.wildcard_covers``.
+    if ALL_NAMES in every:
+        every.add(_STARS)
+    if _STARS in every:
+        every.add(_STAR)
+    # No resource has an empty name.
+    every.discard(single(""))
+    return sorted(every)
+
+
+def _examples(ordered: Sequence[Extent]) -> Iterator[str]:
+    texts = [each.text for each in ordered]
+    for text, is_single in ordered:
+        yield text if is_single else _fresh_name(text, texts)
+
+
+def host_classes(
+    hosts: Iterable[str], *, networks: bool, within: str = WILDCARD
+) -> list[HostClass]:
+    """Return the classes of the clients of a host, ``*`` or a network, each before those within it.
+
+    ``hosts`` are those that ACLs name; ``networks`` says whether networks match the clients in
+    them. Hosts that no client can have are left out.
+    """
+    named = {
+        each
+        for each in hosts
+        if each != WILDCARD and (is_somewhere(each) or (networks and network_of(each) is not None))
+    }
+    if within == WILDCARD:
+        tree = tree_of(named, networks=networks)
+        found = [HostClass(WILDCARD, client_outside(tree), -1)]
+        _add_nodes(found, tree, 0)
+        return found
+    found = []
+    # The scope is a set of clients, whether or not the hosts of ACLs can be networks.
+    _add_nodes(found, _node_of(within, tree_of({*named, within}, networks=True)), -1)
+    return found
+
+
+def _add_nodes(found: list[HostClass], nodes: Iterable[HostNode], around: int) -> None:
+    for node in nodes:
+        found.append(HostClass(node.host, node.client, around))
+        _add_nodes(found, node.within, len(found) - 1)
+
+
+def _node_of(host: str, nodes: Sequence[HostNode]) -> Sequence[HostNode]:
+    """Return the node of a network, alone, of a tree that has it."""
+    wanted = network_of(host)
+    for node in nodes:
+        if node.host == host or (wanted is not None and network_of(node.host) == wanted):
+            return (node._replace(host=host),)
+        if found := _node_of(host, node.within):
+            return found
+    return ()
+
+
+def collapse(around: Sequence[int], values: Sequence[V | None]) -> list[tuple[ClassUnion, V]]:
+    """Return the largest unions with one value, in the order of their classes.
+
+    ``around`` are the places of the classes that the classes lie within. A value of None is that of
+    a class without members, which belongs to any union.
+    """
+    if max(around, default=-1) < 0:
+        # Nothing lies within anything, as single names do not.
+        return [
+            (ClassUnion(place, ()), value)
+            for place, value in enumerate(values)
+            if value is not None
+        ]
+    heads: list[int] = []
+    taken: list[V | None] = []
+    exceptions: dict[int, list[int]] = {}
+    for place, (outer, value) in enumerate(zip(around, values, strict=True)):
+        # A class without members may be in any union: the one around keeps it whole.
+        if outer >= 0 and (value is None or value == taken[outer]):
+            heads.append(heads[outer])
+            taken.append(taken[outer])
+            continue
+        heads.append(place)
+        taken.append(value)
+        exceptions[place] = []
+        if outer >= 0:
+            exceptions[heads[outer]].append(place)
+    return [
+        (ClassUnion(place, tuple(within)), value)
+        for place, within in exceptions.items()
+        if (value := taken[place]) is not None
+    ]
+
+
+def fresh_name(stem: str, is_taken: Callable[[str], bool]) -> str:
+    """Return the stem with one more character, as of names of topics where one is not taken."""
+    return next(name for each in _suffixes() if not is_taken(name := stem + each))
+
+
+def _fresh_name(prefix: str, texts: Sequence[str]) -> str:
+    """Return a name behind a prefix that is, and begins with, no other of these sorted texts."""
+
+    def is_taken(name: str) -> bool:
+        place = bisect_left(texts, name)
+        return place < len(texts) and texts[place].startswith(name)
+
+    # Nearly always.
+    name = prefix + _SUFFIXES[0]
+    return fresh_name(prefix, is_taken) if is_taken(name) else name
+
+
+def _suffixes() -> Iterator[str]:
+    yield from _SUFFIXES
+    # Only where a pattern begins with each of them: no topic can have such a name.
+    yield from map(chr, range(0x4E00, 0xD800))
+    # Behind the surrogates, which no text has.
+    yield from map(chr, range(0xE000, 0x110000))

@@ -1,0 +1,131 @@
+"""Plans the change from one set of ACLs to another, within an owned part.
+
+Bindings outside the ``Selector`` are never touched, and must not be wanted either; where nothing is
+owned, a plan only adds. ``live_changes`` has the order in which its changes are made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from doorkeeper.acls.model import WILDCARD, PatternType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from doorkeeper.acls.model import AclBinding, ResourceType
+
+
+T = TypeVar("T")
+
+
+class PlanError(ValueError):
+    """The wanted set cannot be planned; the text has the reason."""
+
+
+class NotOwned(PlanError):
+    """A wanted binding is not owned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selector:
+    """Selects the owned bindings: those that match every part; an empty part matches all.
+
+    ``prefixes`` are prefixes of resource names: a pattern is owned if all names that it covers have
+    one.
+    """
+
+    prefixes: tuple[str, ...] = ()
+    principals: frozenset[str] = frozenset()
+    resource_types: frozenset[ResourceType] = frozenset()
+
+    def selects(self, binding: AclBinding) -> bool:
+        pattern, entry = binding
+        every = pattern.name == WILDCARD and pattern.pattern_type is PatternType.LITERAL
+        return (
+            (not self.prefixes or (not every and pattern.name.startswith(self.prefixes)))
+            and (not self.principals or entry.principal in self.principals)
+            and (not self.resource_types or pattern.resource_type in self.resource_types)
+        )
+
+    def overlap(self, other: Selector) -> Selector | None:
+        """Return the part that both select; None if there is no such binding."""
+        prefixes = _common_prefixes(self.prefixes, other.prefixes)
+        principals = _common(self.principals, other.principals)
+        types = _common(self.resource_types, other.resource_types)
+        if prefixes is None or principals is None or types is None:
+            return None
+        return Selector(prefixes=prefixes, principals=principals, resource_types=types)
+
+
+def _common(left: frozenset[T], right: frozenset[T]) -> frozenset[T] | None:
+    return left & right or None if left and right else left or right
+
+
+def _common_prefixes(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...] | None:
+    if not left or not right:
+        return left or right
+    # Of two prefixes with common names, the longer one covers exactly these.
+    found = [one for one in left if one.startswith(right)]
+    found += [other for other in right if other.startswith(left)]
+    return tuple(dict.fromkeys(found)) or None
+
+
+class SelectorUnion(NamedTuple):
+    """Selects the bindings that one of several selectors selects."""
+
+    selectors: tuple[Selector, ...]
+
+    def selects(self, binding: AclBinding) -> bool:
+        return any(each.selects(binding) for each in self.selectors)
+
+
+EVERYTHING = Selector()
+
+
+class Plan(NamedTuple):
+    """The changes, each part in the order of the bindings' fields.
+
+    ``kept`` counts present bindings that are wanted, ``foreign`` present ones that are not owned.
+    """
+
+    added: tuple[AclBinding, ...]
+    removed: tuple[AclBinding, ...]
+    kept: int
+    foreign: int
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed)
+
+
+def plan(
+    present: Iterable[AclBinding],
+    wanted: Iterable[AclBinding],
+    owned: Selector | SelectorUnion = EVERYTHING,
+) -> Plan:
+    """Return the necessary changes.
+
+    Raises:
+        NotOwned: a wanted binding is not owned.
+    """
+    goal = set(wanted)
+    outside = sorted(binding for binding in goal if not owned.selects(binding))
+    if outside:
+        (resource_type, name, _), entry = outside[0]
+        more = f", and {len(outside) - 1} more" if len(outside) > 1 else ""
+        raise NotOwned(
+            f"not owned: {resource_type.name} {name!r} for {entry.principal}{more}; what is wanted"
+            " must fit what is selected"
+        )
+    there = set(present)
+    mine = {binding for binding in there if owned.selects(binding)}
+    removed = tuple(sorted(mine - goal))
+    return Plan(tuple(sorted(goal - mine)), removed, len(mine & goal), len(there) - len(mine))
+
+
+def plan_additions(present: Iterable[AclBinding], wanted: Iterable[AclBinding]) -> Plan:
+    """Return the changes where nothing is owned: additions only."""
+    # Present bindings that are not wanted count as foreign: they may be of another team.
+    there, goal = set(present), set(wanted)
+    return Plan(tuple(sorted(goal - there)), (), len(there & goal), len(there - goal))

@@ -1,0 +1,132 @@
+"""Applies a plan in the stages of ``live_changes``, and each stage in batches.
+
+What the target refuses does not stop the rest; after each stage with refusals the rest is judged
+again, so that nothing is sent that depends on it. If the outcome of a batch is unknown, applying
+ends. A plan may be applied again: existing additions and missing removals succeed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from doorkeeper.acls.live_changes import LiveChange, LiveCluster, RemovalLimits, Rule, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from doorkeeper.acls.live_changes import Held
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.plan import Plan
+    from doorkeeper.base.errors import ApiError
+
+BATCH: Final = 1000
+"""How many items one request has; a broker takes 10,000."""
+
+
+class Target(Protocol):
+    """A set of ACLs that can be changed."""
+
+    async def add(self, bindings: Sequence[AclBinding]) -> Sequence[ApiError | None]:
+        """Create bindings; return an error or None for each, in order."""
+        ...
+
+    async def remove(self, bindings: Sequence[AclBinding]) -> Sequence[ApiError | None]:
+        """Delete exactly these; return an error or None for each, in order."""
+        ...
+
+
+class Rules(NamedTuple):
+    """What a change must comply with; None as ``limits`` permits any number of removals."""
+
+    cluster: LiveCluster = LiveCluster()
+    limits: RemovalLimits | None = None
+    accepted: frozenset[Rule] = frozenset()
+
+    def judge(self, present: AbstractSet[AclBinding], plan: Plan) -> LiveChange:
+        """Return the stages of a plan, and what the rules hold back of it."""
+        return judge(
+            present,
+            plan.added,
+            plan.removed,
+            self.cluster,
+            limits=self.limits,
+            accepted=self.accepted,
+        )
+
+
+class Failed(NamedTuple):
+    """An item that was not applied."""
+
+    binding: AclBinding
+    added: bool
+    error: ApiError
+
+
+class Outcome(NamedTuple):
+    """The counts of applied items, the refused ones, and what was not sent after these."""
+
+    added: int
+    removed: int
+    failed: tuple[Failed, ...]
+    held: tuple[Held, ...] = ()
+
+
+async def apply(
+    plan: Plan,
+    target: Target,
+    present: Iterable[AclBinding],
+    rules: Rules,
+    on_progress: Callable[[int, int], None] | None = None,
+    between: Callable[[], Awaitable[None]] | None = None,
+) -> Outcome:
+    """Apply what the rules permit of a plan, for the present ACLs.
+
+    ``on_progress`` gets the numbers of finished and of all items. ``between`` is called after the
+    additions, before the removals.
+
+    Raises:
+        Exception: any exception of the target; the batches before it are applied.
+    """
+    whole, done = len(plan.added) + len(plan.removed), 0
+    counts = [0, 0]
+    there = set(present)
+    failed: dict[AclBinding, Failed] = {}
+    change = first = rules.judge(there, plan)
+    held = first.held
+    skipped = frozenset(binding for each in held for binding in each.bindings)
+    while change:
+        refusals = len(failed)
+        for adds, bindings in change.stages:
+            if not adds and between is not None:
+                await between()
+                between = None
+            for start in range(0, len(bindings), BATCH):
+                batch = bindings[start : start + BATCH]
+                errors = await (target.add if adds else target.remove)(batch)
+                for binding, error in zip(batch, errors, strict=True):
+                    if error is not None:
+                        failed[binding] = Failed(binding, adds, error)
+                        continue
+                    counts[not adds] += 1
+                    there.symmetric_difference_update((binding,))
+                done += len(batch)
+                if on_progress is not None:
+                    on_progress(done, whole)
+            if len(failed) > refusals:
+                break
+        else:
+            break
+        # Without limits: the number of removals was judged for the whole plan.
+        change = judge(
+            there,
+            plan.added,
+            plan.removed,
+            rules.cluster,
+            accepted=rules.accepted,
+            failed=failed.keys() | skipped,
+        )
+        held = (*first.held, *change.held)
+    if between is not None:
+        await between()
+    return Outcome(counts[0], counts[1], tuple(failed.values()), held)

@@ -1,0 +1,293 @@
+"""The smallest set of bindings that allows the needs, and no more.
+
+Every need becomes an ALLOW on its literal name. Implied ones are left out: READ lets
+DESCRIBE through. Where prefixes are asked for, names of one principal and operation that share a
+beginning up to a delimiter become one prefix, if it covers no name that others own:
+
+    orders.eu.a  orders.eu.b  orders.us.c    ->    prefix "orders."
+
+and "orders.eu." with a literal where another principal owns "orders.us.x". Others own a name when
+they were let through to it, or have a literal ALLOW on it, and the principal itself never was. Of
+names without an owner a prefix may cover some that the principal did not use; it lists those.
+
+Some names cannot be granted by themselves: the literal ``*`` is every name, the principal
+``User:*`` all users, and no ACL has an empty name. Such needs are left out; a backtest tells so.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from doorkeeper.acls.model import (
+    CLUSTER_NAME,
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from doorkeeper.acls.operations import satisfied_by
+from doorkeeper.acls.validation import check_binding
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+DELIMITERS = ".-_:/"
+"""Where names of one owner are usually parted."""
+
+PREFIX_NAMES_MIN = 3
+"""How many names make a prefix: of two, the literals are as short to read and say more."""
+
+
+PARTS_MAX = 16
+"""How many delimiters are looked at: names of people have a few, and others may have thousands."""
+
+
+class Need(NamedTuple):
+    """An allowed access of a principal: how often, and when first and last."""
+
+    principal: str
+    host: str
+    resource_type: ResourceType
+    name: str
+    operation: AclOperation
+    uses: int
+    first: dt.datetime
+    last: dt.datetime
+
+
+class Privilege(NamedTuple):
+    """A binding, the names that were used through it, and other names that it covers."""
+
+    binding: AclBinding
+    support: int
+    names: tuple[str, ...]
+    covers: tuple[str, ...]
+    first: dt.datetime
+    last: dt.datetime
+
+    @property
+    def kind(self) -> str:
+        """Return LITERAL or PREFIX."""
+        prefixed = self.binding.pattern.pattern_type is PatternType.PREFIXED
+        return "PREFIX" if prefixed else "LITERAL"
+
+
+class Known:
+    """The names of a history by resource type, and their owners."""
+
+    def __init__(self, names: Mapping[ResourceType, Iterable[str]]) -> None:
+        """Add all names that occur, of all principals and outcomes."""
+        self._names = {each: sorted(set(those)) for each, those in names.items()}
+        self._owners: dict[tuple[ResourceType, str], set[str]] = defaultdict(set)
+
+    def own(self, principal: str, resource_type: ResourceType, name: str) -> None:
+        """Say that a principal owns a name."""
+        self._owners[resource_type, name].add(principal)
+
+    def within(self, resource_type: ResourceType, prefix: str) -> list[str]:
+        """Return the names that begin so, sorted."""
+        names = self._names.get(resource_type, [])
+        found = []
+        at = bisect_left(names, prefix)
+        while at < len(names) and names[at].startswith(prefix):
+            found.append(names[at])
+            at += 1
+        return found
+
+    def others_own(self, principal: str, resource_type: ResourceType, name: str) -> bool:
+        """Return whether a name is owned by another principal, and not by this one too."""
+        owners = self._owners.get((resource_type, name))
+        return owners is not None and principal not in owners
+
+
+def history_names(
+    names: Mapping[ResourceType, Iterable[str]],
+    needs: Iterable[Need],
+    bindings: Iterable[AclBinding],
+) -> Known:
+    """Return the names of a history; owners were allowed to use them or have a literal ALLOW."""
+    together = {each: set(those) for each, those in names.items()}
+    literal = [
+        (entry.principal, resource_type, name)
+        for (resource_type, name, pattern_type), entry in bindings
+        if pattern_type is PatternType.LITERAL
+        and name != WILDCARD
+        and entry.principal != WILDCARD_PRINCIPAL
+        and entry.permission_type is AclPermissionType.ALLOW
+    ]
+    for _, resource_type, name in literal:
+        together.setdefault(resource_type, set()).add(name)
+    found = Known(together)
+    for need in needs:
+        found.own(need.principal, need.resource_type, need.name)
+    for principal, resource_type, name in literal:
+        found.own(principal, resource_type, name)
+    return found
+
+
+def grant_of(
+    principal: str,
+    resource_type: ResourceType,
+    name: str,
+    operation: AclOperation,
+    host: str = WILDCARD,
+) -> AclBinding | None:
+    """Return the smallest ALLOW that lets one through to a name; None where no ACL can say it."""
+    binding = AclBinding(
+        ResourcePattern(resource_type, name, PatternType.LITERAL),
+        AccessControlEntry(principal, host, operation, AclPermissionType.ALLOW),
+    )
+    if name == WILDCARD or principal == WILDCARD_PRINCIPAL or not host:
+        return None
+    if resource_type is ResourceType.CLUSTER and name != CLUSTER_NAME:
+        return None
+    return binding if check_binding(binding) is None else None
+
+
+def least(needs: Iterable[Need], known: Known, *, prefixes: bool = False) -> list[Privilege]:
+    """Return the privileges that the needs come to, sorted by their bindings."""
+    found: list[Privilege] = []
+    grantable = sorted(need for need in needs if _grant(need) is not None)
+    for _, of_one in groupby(grantable, key=attrgetter("principal", "host", "resource_type")):
+        by_operation: dict[AclOperation, dict[str, _Use]] = defaultdict(dict)
+        for name, operation, use in _without_implied(list(of_one)):
+            by_operation[operation][name] = use
+        privileges = []
+        for uses in by_operation.values():
+            groups = _groups(sorted(uses), known, uses, PARTS_MAX if prefixes else 0)
+            privileges += [_privilege(uses, group, known) for group in groups]
+        found += _without_covered(privileges)
+    return sorted(found)
+
+
+@dataclass(slots=True)
+class _Use:
+    """The use of one name and operation; implied operations are added to it."""
+
+    need: Need
+    count: int = 0
+    first: Any = None
+    last: Any = None
+
+    def add(self, need: Need) -> None:
+        self.count += need.uses
+        self.first = need.first if self.first is None else min(self.first, need.first)
+        self.last = need.last if self.last is None else max(self.last, need.last)
+
+
+def _grant(need: Need) -> AclBinding | None:
+    return grant_of(need.principal, need.resource_type, need.name, need.operation, need.host)
+
+
+class _Group(NamedTuple):
+    """Names of which one binding is made: a prefix, or a name alone."""
+
+    prefix: str | None
+    names: list[str]
+
+
+def _without_implied(needs: Sequence[Need]) -> Iterator[tuple[str, AclOperation, _Use]]:
+    """Yield the needs of each name; an implied operation counts for the one that implies it."""
+    for name, of_name in groupby(needs, key=attrgetter("name")):
+        together = list(of_name)
+        uses: dict[AclOperation, _Use] = {}
+        for need in together:
+            others = (
+                each.operation
+                for each in together
+                if each.operation is not need.operation
+                and satisfied_by(need.operation, each.operation)
+            )
+            operation = min(others, default=need.operation)
+            uses.setdefault(operation, _Use(need._replace(operation=operation))).add(need)
+        for operation, use in uses.items():
+            yield name, operation, use
+
+
+def _groups(
+    names: Sequence[str], known: Known, uses: Mapping[str, _Use], parts: int, begin: int = 0
+) -> Iterator[_Group]:
+    """Yield prefixes that cover as much as they may, as long as they can be; other names alone."""
+    if not parts:
+        yield from (_Group(None, [name]) for name in names)
+        return
+    for prefix, of_prefix in groupby(names, key=lambda name: _to_delimiter(name, begin)):
+        together = list(of_prefix)
+        if prefix is None or len(together) < PREFIX_NAMES_MIN:
+            yield from (_Group(None, [name]) for name in together)
+        elif _is_own(prefix, known, uses[together[0]].need):
+            yield _Group(_longest(together, prefix), together)
+        else:
+            yield from _groups(together, known, uses, parts - 1, len(prefix))
+
+
+def _to_delimiter(name: str, begin: int) -> str | None:
+    """Return the beginning of a name up to the next delimiter; None where there is none."""
+    for at in range(begin, len(name)):
+        if name[at] in DELIMITERS:
+            return name[: at + 1]
+    return None
+
+
+def _longest(names: Sequence[str], prefix: str) -> str:
+    """Return the longest beginning, up to a delimiter, that all these names share."""
+    while True:
+        longer = {_to_delimiter(name, len(prefix)) for name in names}
+        if len(longer) > 1 or None in longer:
+            return prefix
+        [prefix] = [each for each in longer if each is not None]
+
+
+def _is_own(prefix: str, known: Known, need: Need) -> bool:
+    # An asterisk at the beginning reads as a wildcard, which it is not in a prefix.
+    return not prefix.startswith(WILDCARD) and not any(
+        known.others_own(need.principal, need.resource_type, name)
+        for name in known.within(need.resource_type, prefix)
+    )
+
+
+def _privilege(uses: Mapping[str, _Use], group: _Group, known: Known) -> Privilege:
+    need = uses[group.names[0]].need
+    binding = _grant(need)
+    assert binding is not None
+    covers: tuple[str, ...] = ()
+    if group.prefix is not None:
+        pattern = ResourcePattern(need.resource_type, group.prefix, PatternType.PREFIXED)
+        binding = binding._replace(pattern=pattern)
+        within = known.within(need.resource_type, group.prefix)
+        covers = tuple(name for name in within if name not in uses)
+    together = [uses[each] for each in group.names]
+    return Privilege(
+        binding,
+        sum(each.count for each in together),
+        tuple(group.names),
+        covers,
+        min(each.first for each in together),
+        max(each.last for each in together),
+    )
+
+
+def _without_covered(privileges: Sequence[Privilege]) -> list[Privilege]:
+    """Leave out literals that a prefix with an operation which implies theirs covers."""
+    wide = [each.binding for each in privileges if each.kind == "PREFIX"]
+
+    def is_covered(one: Privilege) -> bool:
+        pattern, entry = one.binding
+        return pattern.pattern_type is PatternType.LITERAL and any(
+            pattern.name.startswith(other.pattern.name)
+            and satisfied_by(entry.operation, other.entry.operation)
+            for other in wide
+        )
+
+    return [each for each in privileges if not is_covered(each)]

@@ -1,0 +1,215 @@
+"""The least ACLs for recorded authorization requests, and ACLs that the requests do not need.
+
+A request that the authorizer denied counts only if the broker reports it: some denials shorten a
+list, or lead to another question. ``least_acls`` is sufficient, because each request is allowed by
+one of its ACLs, and minimal, because without any one of them some request is denied.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.by_type import allowed_on_some
+from doorkeeper.acls.decision import Policy, Question, allows
+from doorkeeper.acls.model import (
+    CLUSTER_NAME,
+    WILDCARD,
+    AclOperation,
+    AclPermissionType,
+    PatternType,
+    ResourceType,
+)
+from doorkeeper.acls.operations import satisfied_by
+from doorkeeper.acls.privileges import Known, Need, history_names, least
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Collection, Iterable, Sequence
+
+    from doorkeeper.acls.model import AclBinding
+    from doorkeeper.acls.privileges import Privilege
+    from doorkeeper.acls.snapshot import Snapshot
+
+_NO_POLICY = Policy()
+
+
+class RecordedAccess(NamedTuple):
+    """A distinct authorization request: how often an API made it, and when first.
+
+    With ``on_any`` it asks for the operation on any resource of the type (KIP-679), and the name of
+    the question has no meaning. ``reported`` says whether the client learns of a denial.
+    """
+
+    question: Question
+    api: str
+    allowed: bool
+    reported: bool
+    uses: int
+    first: dt.datetime
+    on_any: bool = False
+
+
+class NeededAcl(NamedTuple):
+    """An ACL, and the requests that it allows: those for its own operation first."""
+
+    binding: AclBinding
+    reasons: tuple[RecordedAccess, ...]
+
+
+def least_acls(accesses: Iterable[RecordedAccess]) -> list[NeededAcl]:
+    """Return the smallest set of literal ALLOWs that allows all accesses, sorted.
+
+    The ACLs are for all hosts. Accesses that no ACL can grant alone, such as those to a topic
+    called ``*``, are left out.
+    """
+    recorded = list(accesses)
+    return [
+        NeededAcl(each.binding, _reasons(each, recorded))
+        for each in least(_needs(recorded), Known({}))
+    ]
+
+
+def prefixed_acls(accesses: Iterable[RecordedAccess]) -> list[AclBinding]:
+    """Return ALLOWs for prefixes that could stand for literal ones of ``least_acls``, sorted.
+
+    A prefix covers no name that only other principals of the accesses use.
+    """
+    needs = _needs(list(accesses))
+    names: dict[ResourceType, set[str]] = {}
+    for need in needs:
+        names.setdefault(need.resource_type, set()).add(need.name)
+    found = least(needs, history_names(names, needs, ()), prefixes=True)
+    return [
+        each.binding for each in found if each.binding.pattern.pattern_type is PatternType.PREFIXED
+    ]
+
+
+def _needs(recorded: Sequence[RecordedAccess]) -> list[Need]:
+    needs = [_need(each) for each in recorded if not each.on_any]
+    needs += [_need(each) for each in _without_resource(recorded, needs)]
+    return _sum(needs)
+
+
+def missing_acls(
+    bindings: Iterable[AclBinding], accesses: Iterable[RecordedAccess]
+) -> list[NeededAcl]:
+    """Return the least ACLs for the accesses that a set of ACLs does not allow, sorted."""
+    snapshot = load(("", each) for each in bindings)
+    return least_acls(each for each in accesses if not _allows(snapshot, each))
+
+
+def unneeded_acls(
+    bindings: Collection[AclBinding], accesses: Iterable[RecordedAccess]
+) -> list[AclBinding]:
+    """Return ALLOWs without which, all together, each allowed access remains allowed, sorted."""
+    allowed = [each for each in accesses if each.allowed]
+    snapshot = load(("", each) for each in bindings)
+    found = []
+    for binding in sorted(set(bindings)):
+        if binding.entry.permission_type is not AclPermissionType.ALLOW:
+            continue
+        smaller = snapshot.without((binding,))
+        if all(_allows(smaller, each) for each in allowed if _may_concern(binding, each)):
+            found.append(binding)
+            snapshot = smaller
+    return found
+
+
+def _allows(snapshot: Snapshot, access: RecordedAccess) -> bool:
+    principal, host, operation, resource_type, _ = access.question
+    if not access.on_any:
+        return allows(_NO_POLICY, snapshot, access.question)
+    return allowed_on_some(
+        snapshot, resource_type, operation, principal=principal, host=host
+    ) or allows(_NO_POLICY, snapshot, cluster_question(access.question))
+
+
+def _may_concern(binding: AclBinding, access: RecordedAccess) -> bool:
+    of_type = binding.pattern.resource_type
+    return of_type is access.question.resource_type or (
+        access.on_any and of_type is ResourceType.CLUSTER
+    )
+
+
+def _need(access: RecordedAccess) -> Need:
+    principal, _, operation, resource_type, name = access.question
+    return Need(
+        principal,
+        WILDCARD,
+        resource_type,
+        name,
+        operation,
+        access.uses,
+        access.first,
+        access.first,
+    )
+
+
+def _sum(needs: Iterable[Need]) -> list[Need]:
+    """Return each need once, with its uses summed and the first and the last time."""
+    found: dict[tuple[object, ...], Need] = {}
+    for need in needs:
+        key = need[:5]
+        other = found.get(key)
+        found[key] = (
+            need
+            if other is None
+            else need._replace(
+                uses=need.uses + other.uses,
+                first=min(need.first, other.first),
+                last=max(need.last, other.last),
+            )
+        )
+    return list(found.values())
+
+
+def _without_resource(
+    accesses: Sequence[RecordedAccess], needs: Sequence[Need]
+) -> list[RecordedAccess]:
+    """Return accesses to any topic by principals that need no topic with this operation.
+
+    As accesses to the cluster: IDEMPOTENT_WRITE is what a broker asks for first (InitProducerId).
+    """
+    held = {(need.principal, need.resource_type, need.operation) for need in needs}
+    return [
+        each._replace(question=cluster_question(each.question), on_any=False)
+        for each in accesses
+        if each.on_any
+        and (each.question.principal, each.question.resource_type, each.question.operation)
+        not in held
+    ]
+
+
+def cluster_question(question: Question) -> Question:
+    """Return the question of the cluster that a request for WRITE on any topic follows."""
+    return question._replace(
+        operation=AclOperation.IDEMPOTENT_WRITE,
+        resource_type=ResourceType.CLUSTER,
+        name=CLUSTER_NAME,
+    )
+
+
+def _reasons(
+    privilege: Privilege, accesses: Iterable[RecordedAccess]
+) -> tuple[RecordedAccess, ...]:
+    (resource_type, name, _), entry = privilege.binding
+    found = []
+    for each in accesses:
+        question = cluster_question(each.question) if each.on_any else each.question
+        if (
+            (question.principal, question.resource_type, question.name)
+            == (entry.principal, resource_type, name)
+        ) and satisfied_by(question.operation, entry.operation):
+            found.append(each)
+    return tuple(
+        sorted(
+            found,
+            key=lambda each: (
+                each.question.operation is not entry.operation,
+                -each.uses,
+                each.first,
+                each.api,
+            ),
+        )
+    )

@@ -1,0 +1,503 @@
+"""One immutable state of all ACLs, with the indexes that decisions and answers need.
+
+For each resource type there are two indexes, both persistent:
+
+    patterns     pattern -> group: its bindings and their ids     describe, delete, coverage
+    principals   principal -> pattern -> cell: masks by host      decisions, filters by principal
+
+A decision looks at two principals, the asking one and ``User:*``, and in each at the literal of
+the name, the literal ``*`` and the prefixes whose lengths occur there. Its cost depends on the
+number of those lengths, not on the number of ACLs.
+
+A change copies the path to what it touches, O(log n), and shares everything else with the
+snapshot it came from; ``docs/decisions/acl-index.md`` has the measurements.
+
+A snapshot also has steps: what the last changes touched, behind those of the snapshots that it came
+from, so that what was made from an earlier one can be brought up to date.
+
+    snapshot 0     0
+    snapshot 1     0 1       made from 0; step 1 has the patterns that the change touched
+    snapshot 2     0 1 2     made from 1
+    snapshot 3     0 1 3     made from 1, when 2 had come to nothing
+
+From 0 to 3 the way is what 1 and 3 touched. From 2 to 3 there is none, since 3 was not made from
+it; nor is there one from a snapshot so old that its step was dropped. Then all ACLs have to be
+compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from immutables import Map, MapMutation
+
+from doorkeeper.acls.cells import Cell, with_bit, without_bit
+from doorkeeper.acls.model import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    PatternType,
+    ResourceType,
+)
+from doorkeeper.acls.names import Names, empty_names, update_map, wildcard_covers
+from doorkeeper.acls.network_index import NO_NETWORKS, Networks
+from doorkeeper.acls.operations import ENTRY_BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from doorkeeper.acls.model import ResourcePattern
+
+# Bound once: looking a member up on its class costs more than the rest of a test (Python 3.11).
+_PREFIXED = PatternType.PREFIXED
+
+_BINDING: Final = itemgetter(1)
+
+_WITHOUT_NETWORK: Final = 2
+"""A client in no network matches ``*`` and its own address."""
+
+MANY: Final = 8
+"""From so many bindings on it is faster to change them all at once."""
+
+STEPS_MAX: Final = 64
+"""How many steps a snapshot has at most. A change copies as many references."""
+
+PATTERNS_MAX: Final = 4096
+"""How many patterns all steps of a snapshot name at most; they keep them in memory."""
+
+Group = Map[AclBinding, str]
+"""The bindings of one pattern, which is one object for all of them, each with its id."""
+
+
+class TypeIndex(NamedTuple):
+    """All ACLs of one resource type."""
+
+    patterns: Names[Group]
+    principals: Map[str, Names[Cell]]
+
+
+EMPTY_TYPE = TypeIndex(empty_names(), Map())
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One snapshot, as itself, and the patterns that the change touched which led to it.
+
+    Some may be there twice, or be as they were before. ``total`` counts those of all steps.
+    """
+
+    patterns: Sequence[ResourcePattern] = ()
+    total: int = 0
+
+
+Steps = tuple[Step, ...]
+"""Those of a snapshot, its own the last."""
+
+
+class Snapshot:
+    """All ACLs at one moment. Never changes; ``with_added`` and ``without`` return another one."""
+
+    __slots__ = ("_matching", "count", "matches_networks", "networks", "steps", "types")
+
+    def __init__(
+        self,
+        types: tuple[TypeIndex, ...],
+        count: int,
+        steps: Steps | None = None,
+        networks: Networks = NO_NETWORKS,
+        *,
+        matches_networks: bool = False,
+    ) -> None:
+        """Take the indexes by code of the resource type, and the number of bindings.
+
+        ``steps`` lead here from the states that this one was made of; None where there were none.
+        ``networks`` are those that hosts name. They match the addresses in them from Kafka 4.4 on;
+        before, a host is compared as text.
+        """
+        self.types = types
+        self.count = count
+        self.steps = steps or (Step(),)
+        self.networks = networks
+        self.matches_networks = matches_networks
+        # Compared by identity: each change makes a snapshot, and most stores have no network.
+        is_asked = matches_networks and networks is not NO_NETWORKS
+        self._matching = networks if is_asked else None
+
+    def id_of(self, binding: AclBinding) -> str | None:
+        """Return the id of a binding, None where there is no such binding."""
+        pattern = binding.pattern
+        group = self.types[pattern.resource_type].patterns.get(pattern.name, pattern.pattern_type)
+        return None if group is None else group.get(binding)
+
+    def __contains__(self, binding: AclBinding) -> bool:
+        """Say whether the binding exists."""
+        return self.id_of(binding) is not None
+
+    def __len__(self) -> int:
+        """Return the number of bindings."""
+        return self.count
+
+    def effective_mask(
+        self, resource_type: ResourceType, name: str, principal: str, host: str
+    ) -> int:
+        """Return all that covers the resource for one principal at one address, as one mask."""
+        # Even if ACLs name networks, most clients are in none of them: the plain look-up by text is
+        # enough for these.
+        networks = self._matching
+        if networks is not None and len(networks.matching(host)) > _WITHOUT_NETWORK:
+            return self._mask_in_networks(networks, resource_type, name, principal, host)
+        principals = self.types[resource_type].principals
+        own = principals.get(principal)
+        everyones = principals.get(WILDCARD_PRINCIPAL)
+        mask = 0 if own is None else _mask_in(own, name, host)
+        # A union is enough: ALLOW and DENY have bits of their own, and the caller tests DENY first.
+        return mask if everyones is None else mask | _mask_in(everyones, name, host)
+
+    def _mask_in_networks(
+        self,
+        networks: Networks,
+        resource_type: ResourceType,
+        name: str,
+        principal: str,
+        host: str,
+    ) -> int:
+        """Return the mask for a client that is in some network."""
+        principals = self.types[resource_type].principals
+        mask = 0
+        for each in (principal, WILDCARD_PRINCIPAL):
+            cells = principals.get(each)
+            if cells is not None:
+                mask |= _mask_in_networks(networks, cells, name, host)
+        return mask
+
+    def hosts_matching(self, host: str) -> Collection[str]:
+        """Return the hosts of ACLs that a client at this address matches, ``*`` among them."""
+        if self._matching is None:
+            return (WILDCARD,) if host == WILDCARD else (WILDCARD, host)
+        return self._matching.matching(host)
+
+    def with_network_matching(self, *, enabled: bool) -> Snapshot:
+        """Return the same ACLs under the rules of Kafka 4.4, or of the releases before it."""
+        if enabled is self.matches_networks:
+            return self
+        # No step leads here: what a client may do has changed without a change of any pattern.
+        return Snapshot(self.types, self.count, None, self.networks, matches_networks=enabled)
+
+    def covers(self, resource_type: ResourceType, name: str) -> bool:
+        """Say whether any ACL, of whomever, has a pattern that covers the resource."""
+        patterns = self.types[resource_type].patterns
+        literals = patterns.literals
+        if name in literals or (WILDCARD in literals and wildcard_covers(name)):
+            return True
+        return next(patterns.prefixes_of(name), None) is not None
+
+    def with_changes(
+        self,
+        set: Sequence[tuple[str, AclBinding]],  # noqa: A002 - as in Edit
+        deleted: Sequence[tuple[str, AclBinding]],
+    ) -> Snapshot:
+        """Return the state after these bindings, with their ids, were deleted and those created."""
+        if len(set) + len(deleted) >= MANY:
+            return apply_edits(self, set, deleted)
+        snapshot = self.without(map(_BINDING, deleted)) if deleted else self
+        return snapshot.with_added(set) if set else snapshot
+
+    def with_added(self, stored: Iterable[tuple[str, AclBinding]]) -> Snapshot:
+        """Return the state after these bindings, with their ids, were created.
+
+        One that exists already keeps the id it has.
+        """
+        types = list(self.types)
+        touched = []
+        networks: dict[str, int] = {}
+        for binding_id, binding in stored:
+            pattern = binding.pattern
+            changed = _added(types[pattern.resource_type], binding_id, binding)
+            if changed is not None:
+                types[pattern.resource_type] = changed
+                touched.append(pattern)
+                if "/" in binding.entry.host:
+                    _count_network(networks, binding.entry.host, 1)
+        return self.with_indexes(tuple(types), len(touched), touched, networks)
+
+    def without(self, bindings: Iterable[AclBinding]) -> Snapshot:
+        """Return the state after these bindings were deleted; one that is missing stays missing."""
+        types = list(self.types)
+        touched = []
+        networks: dict[str, int] = {}
+        for binding in bindings:
+            pattern = binding.pattern
+            changed = _removed(types[pattern.resource_type], binding)
+            if changed is not None:
+                types[pattern.resource_type] = changed
+                touched.append(pattern)
+                if "/" in binding.entry.host:
+                    _count_network(networks, binding.entry.host, -1)
+        return self.with_indexes(tuple(types), -len(touched), touched, networks)
+
+    def with_indexes(
+        self,
+        types: tuple[TypeIndex, ...],
+        difference: int,
+        touched: Sequence[ResourcePattern],
+        networks: Mapping[str, int],
+    ) -> Snapshot:
+        """Return the next state: so many bindings more, in all and by host with a slash."""
+        # Nothing that was built from an older snapshot is brought up to date over so large a
+        # change.
+        if len(touched) > PATTERNS_MAX:
+            steps: Steps = (Step(),)
+        else:
+            last = Step(touched, self.steps[-1].total + len(touched))
+            steps = (*self.steps[-STEPS_MAX + 1 :], last)
+            # Steps before this many patterns are too long a way for anyone to take.
+            while last.total - steps[0].total > PATTERNS_MAX:
+                steps = steps[1:]
+        return Snapshot(
+            types,
+            self.count + difference,
+            steps,
+            self.networks.changed(networks) if networks else self.networks,
+            matches_networks=self.matches_networks,
+        )
+
+
+EMPTY = Snapshot((EMPTY_TYPE,) * (max(ResourceType) + 1), 0)
+"""The state without any ACL."""
+
+
+def _count_network(differences: dict[str, int], host: str, difference: int) -> None:
+    differences[host] = differences.get(host, 0) + difference
+
+
+def touched_since(before: Step, steps: Steps) -> list[ResourcePattern] | None:
+    """Return what was touched on the way from a snapshot to another; None: it is not known."""
+    for at, step in enumerate(steps):
+        if step is before:
+            return [pattern for later in steps[at + 1 :] for pattern in later.patterns]
+    return None
+
+
+def _mask_in(names: Names[Cell], name: str, host: str) -> int:
+    # The hot path of every decision: written out, without generators and calls.
+    literals, prefixes, lengths, _ = names
+    mask = 0
+    cell = literals.get(name)
+    if cell is not None:
+        mask = cell if isinstance(cell, int) else cell.get(WILDCARD, 0) | cell.get(host, 0)
+    cell = literals.get(WILDCARD)
+    if cell is not None and wildcard_covers(name):
+        mask |= cell if isinstance(cell, int) else cell.get(WILDCARD, 0) | cell.get(host, 0)
+    if lengths:
+        size = len(name)
+        for length in lengths:
+            # The lengths ascend, so no later prefix can cover the name either.
+            if length > size:
+                break
+            cell = prefixes.get(name[:length])
+            if cell is not None:
+                mask |= cell if isinstance(cell, int) else cell.get(WILDCARD, 0) | cell.get(host, 0)
+    return mask
+
+
+def _mask_in_networks(networks: Networks, names: Names[Cell], name: str, host: str) -> int:
+    mask = 0
+    cell = names.literals.get(name)
+    if cell is not None:
+        mask = networks.mask_for(cell, host)
+    cell = names.literals.get(WILDCARD)
+    if cell is not None and wildcard_covers(name):
+        mask |= networks.mask_for(cell, host)
+    for _, cell in names.prefixes_of(name):
+        mask |= networks.mask_for(cell, host)
+    return mask
+
+
+def _added(index: TypeIndex, binding_id: str, binding: AclBinding) -> TypeIndex | None:
+    """Return the index with the binding, None where it has it already."""
+    (_, name, pattern_type), entry = binding
+    principal, host, operation, permission_type = entry
+    group = index.patterns.get(name, pattern_type)
+    if group is None:
+        group = Map()
+    elif binding in group:
+        return None
+    else:
+        # All bindings of a group share one pattern object: a decoded request has an equal one for
+        # each.
+        binding = AclBinding(next(iter(group)).pattern, entry)
+    cells = index.principals.get(principal)
+    if cells is None:
+        cells = empty_names()
+    cell = cells.get(name, pattern_type) or 0
+    bit = ENTRY_BITS[permission_type][operation]
+    # Nearly every ACL is for all hosts: then a cell is a plain mask.
+    cell = cell | bit if isinstance(cell, int) and host == WILDCARD else with_bit(cell, host, bit)
+    return TypeIndex(
+        index.patterns.with_value(name, pattern_type, group.set(binding, binding_id)),
+        index.principals.set(principal, cells.with_value(name, pattern_type, cell)),
+    )
+
+
+def _removed(index: TypeIndex, binding: AclBinding) -> TypeIndex | None:
+    """Return the index without the binding, None where it does not have it."""
+    (_, name, pattern_type), entry = binding
+    principal, host, operation, permission_type = entry
+    group = index.patterns.get(name, pattern_type)
+    if group is None or binding not in group:
+        return None
+    group = group.delete(binding)
+    patterns = (
+        index.patterns.with_value(name, pattern_type, group)
+        if group
+        else index.patterns.without(name, pattern_type)
+    )
+    cells = index.principals[principal]
+    cell = cells.get(name, pattern_type) or 0
+    bit = ENTRY_BITS[permission_type][operation]
+    cell = cell & ~bit if isinstance(cell, int) else without_bit(cell, host, bit)
+    cells = (
+        cells.with_value(name, pattern_type, cell) if cell else cells.without(name, pattern_type)
+    )
+    principals = (
+        index.principals.set(principal, cells)
+        if cells.literals or cells.prefixes
+        else index.principals.delete(principal)
+    )
+    return TypeIndex(patterns, principals)
+
+
+# --- many changes at once
+
+_Cells = dict[str, Cell]
+_Mutation = MapMutation[AclBinding, str]
+_Groups = dict[str, tuple["ResourcePattern", _Mutation]]
+"""By name: the pattern, and its group while it is changed."""
+
+
+def apply_edits(
+    snapshot: Snapshot,
+    added: Iterable[tuple[str, AclBinding]],
+    deleted: Iterable[tuple[str, AclBinding]] = (),
+) -> Snapshot:
+    """Return the same as ``Snapshot.changed``, working on each pattern and principal once.
+
+    Changes 256 bindings of a million in about a millisecond. An id in ``deleted`` is ignored.
+    """
+    edits: dict[int, _TypeEdit] = {}
+    types = snapshot.types
+    difference = 0
+    networks: dict[str, int] = {}
+    for _, binding in deleted:
+        code = binding[0][0]
+        edit = edits.get(code)
+        if edit is None:
+            edit = edits[code] = _TypeEdit(types[code])
+        if edit.delete(binding):
+            difference -= 1
+            if "/" in binding.entry.host:
+                _count_network(networks, binding.entry.host, -1)
+    for binding_id, binding in added:
+        code = binding[0][0]
+        edit = edits.get(code)
+        if edit is None:
+            edit = edits[code] = _TypeEdit(types[code])
+        if edit.add(binding_id, binding):
+            difference += 1
+            if "/" in binding.entry.host:
+                _count_network(networks, binding.entry.host, 1)
+    indexes = list(types)
+    touched: list[ResourcePattern] = []
+    for kind, edit in edits.items():
+        indexes[kind] = edit.index()
+        touched += edit.patterns()
+    return snapshot.with_indexes(tuple(indexes), difference, touched, networks)
+
+
+class _TypeEdit:
+    """The changes of one resource type: literals and prefixes apart."""
+
+    __slots__ = ("_before", "_cells", "_groups")
+
+    def __init__(self, before: TypeIndex) -> None:
+        self._before = before
+        self._groups: tuple[_Groups, _Groups] = ({}, {})
+        self._cells: dict[str, tuple[_Cells, _Cells]] = {}
+
+    def add(self, binding_id: str, binding: AclBinding) -> bool:
+        """Create a binding; return whether it is new."""
+        pattern, entry = binding
+        _, name, pattern_type = pattern
+        kind = pattern_type is _PREFIXED
+        pattern, group = self._groups[kind].get(name) or self._group(pattern)
+        if binding in group:
+            return False
+        # A pattern is one object for all of its bindings.
+        group[AclBinding(pattern, entry)] = binding_id
+        principal, host, operation, permission_type = entry
+        cells = (self._cells.get(principal) or self._cells_of(principal))[kind]
+        cell = cells.get(name)
+        if cell is None:
+            cell = self._cell(principal, name, pattern_type)
+        cells[name] = with_bit(cell, host, ENTRY_BITS[permission_type][operation])
+        return True
+
+    def delete(self, binding: AclBinding) -> bool:
+        """Delete a binding; return whether it was there."""
+        pattern, entry = binding
+        _, name, pattern_type = pattern
+        kind = pattern_type is _PREFIXED
+        _, group = self._groups[kind].get(name) or self._group(pattern)
+        if group.pop(binding, None) is None:
+            return False
+        principal, host, operation, permission_type = entry
+        cells = (self._cells.get(principal) or self._cells_of(principal))[kind]
+        cell = cells.get(name)
+        if cell is None:
+            cell = self._cell(principal, name, pattern_type)
+        cells[name] = without_bit(cell, host, ENTRY_BITS[permission_type][operation])
+        return True
+
+    def _group(self, pattern: ResourcePattern) -> tuple[ResourcePattern, _Mutation]:
+        _, name, pattern_type = pattern
+        before = self._before.patterns.get(name, pattern_type)
+        if before is not None:
+            pattern = next(iter(before)).pattern
+        found = (pattern, (_NOTHING if before is None else before).mutate())
+        self._groups[pattern_type is _PREFIXED][name] = found
+        return found
+
+    def _cells_of(self, principal: str) -> tuple[_Cells, _Cells]:
+        found = self._cells[principal] = ({}, {})
+        return found
+
+    def _cell(self, principal: str, name: str, pattern_type: PatternType) -> Cell:
+        names = self._before.principals.get(principal)
+        return 0 if names is None else names.get(name, pattern_type) or 0
+
+    def patterns(self) -> Iterator[ResourcePattern]:
+        """Return the patterns that were looked at."""
+        for groups in self._groups:
+            for pattern, _ in groups.values():
+                yield pattern
+
+    def index(self) -> TypeIndex:
+        """Return the changed index."""
+        before = self._before
+        literals, prefixes = (
+            {name: group.finish() for name, (_, group) in groups.items()} for groups in self._groups
+        )
+        principals = {
+            principal: before.principals.get(principal, _NO_NAMES).updated(*cells)
+            for principal, cells in self._cells.items()
+        }
+        return TypeIndex(
+            before.patterns.updated(literals, prefixes),
+            update_map(before.principals, principals),
+        )
+
+
+_NOTHING: Group = Map()
+_NO_NAMES: Names[Cell] = empty_names()

@@ -1,0 +1,157 @@
+"""What the authorizer refuses to store or to search: rules and texts of the controller.
+
+The handlers refuse before that what the broker refuses: names of the cluster, empty names. What no
+answer could carry is refused wherever bindings come in, and whichever authorizer there is.
+
+Source: ``AclControlManager`` (4.3.1; hosts that may be networks: 4.4.0).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from doorkeeper.acls.model import AclOperation, AclPermissionType, PatternType, ResourceType
+from doorkeeper.acls.networks import InvalidNetwork, parse_network
+from doorkeeper.base.errors import ApiError, ErrorCode
+
+if TYPE_CHECKING:
+    from doorkeeper.acls.model import (
+        AccessControlEntry,
+        AclBinding,
+        AclBindingFilter,
+        ResourcePattern,
+    )
+
+ACLS_PER_REQUEST_MAX = 10_000
+"""How many ACLs one request may create, or delete: ``MAX_RECORDS_PER_USER_OP``."""
+
+TEXT_BYTES_MAX = 32_767
+"""The longest text of Kafka's protocol, in bytes of UTF-8."""
+
+_TYPES = frozenset(ResourceType) - {ResourceType.UNKNOWN, ResourceType.ANY}
+_OPERATIONS = frozenset(AclOperation) - {AclOperation.UNKNOWN, AclOperation.ANY}
+_PATTERN_TYPES = frozenset({PatternType.LITERAL, PatternType.PREFIXED})
+_PERMISSIONS = frozenset({AclPermissionType.DENY, AclPermissionType.ALLOW})
+
+
+def check_binding(binding: AclBinding, *, networks: bool = False) -> ApiError | None:
+    """Return why the binding cannot be stored, or None.
+
+    Whether the operation makes sense on the resource and which type the principal has is not
+    checked: a broker stores what has no effect. The host is checked where it may be a network.
+    """
+    (resource_type, name, pattern_type), (principal, host, operation, permission_type) = binding
+    # Nearly all end here, of a thousand that are created together.
+    if (
+        resource_type in _TYPES
+        and pattern_type in _PATTERN_TYPES
+        and operation in _OPERATIONS
+        and permission_type in _PERMISSIONS
+        and name
+        and ":" in principal
+    ):
+        return _host_refusal(host) if networks and (not host or "/" in host) else None
+    return _invalid(_fault(binding))
+
+
+def _host_refusal(host: str) -> ApiError | None:
+    if not host:
+        return _invalid("Host pattern cannot be null or empty")
+    try:
+        parse_network(host)
+    except InvalidNetwork as error:
+        return _invalid(f"Invalid CIDR notation '{host}': {error}")
+    return None
+
+
+def check_new(binding: AclBinding, *, networks: bool = False) -> ApiError | None:
+    """Return why no answer could carry the binding, or why it cannot be stored, or None."""
+    return unencodable(binding) or check_binding(binding, networks=networks)
+
+
+def _fault(binding: AclBinding) -> str:
+    """Return the first rule that a binding breaks."""
+    text = _pattern_fault(binding.pattern) or _entry_fault(binding.entry)
+    if text is not None:
+        return text
+    if not binding.pattern.name:
+        return "Resource name should not be empty"
+    return (
+        f"Could not parse principal from `{binding.entry.principal}` (no colon is present"
+        " separating the principal type from the principal name)"
+    )
+
+
+def _pattern_fault(pattern: ResourcePattern) -> str | None:
+    if pattern.resource_type not in _TYPES:
+        return f"Invalid resourceType {pattern.resource_type.name}"
+    if pattern.pattern_type not in _PATTERN_TYPES:
+        return f"Invalid patternType {pattern.pattern_type.name}"
+    return None
+
+
+def _entry_fault(entry: AccessControlEntry) -> str | None:
+    if entry.operation not in _OPERATIONS:
+        return f"Invalid operation {entry.operation.name}"
+    if entry.permission_type not in _PERMISSIONS:
+        return f"Invalid permissionType {entry.permission_type.name}"
+    return None
+
+
+def unencodable(given: AclBinding | AclBindingFilter) -> ApiError | None:
+    """Return why no message can carry a binding, or a filter, or None.
+
+    One such ACL in a description, and nobody could be told of any. The wire lets some in: bytes
+    that are no UTF-8 become characters of three bytes each.
+
+    Source: the ``addSize`` that Kafka's ``MessageDataGenerator`` writes.
+    """
+    (_, name, _), (principal, host, _, _) = given
+    # Nearly all end here: that what is joined fits is one question for three.
+    joined = f"{name}{principal}{host}"
+    if joined.isascii() and len(joined) <= TEXT_BYTES_MAX:
+        return None
+    texts = (("Resource name", name), ("Principal", principal), ("Host", host))
+    faults = (f"{what} {fault}" for what, text in texts if text and (fault := text_fault(text)))
+    text = next(faults, None)
+    return None if text is None else _invalid(text)
+
+
+def text_fault(text: str) -> str | None:
+    """Return why no message can carry a text, or None."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return "holds half of a surrogate pair, which is no character"
+    return f"takes {size} bytes; at most {TEXT_BYTES_MAX}" if size > TEXT_BYTES_MAX else None
+
+
+def check_filter(wanted: AclBindingFilter) -> ApiError | None:
+    """Return why nothing can be deleted by the filter, or None."""
+    pattern, entry = wanted
+    if pattern.resource_type is ResourceType.UNKNOWN or pattern.pattern_type is PatternType.UNKNOWN:
+        return _invalid("Unknown patternFilter.")
+    if (
+        entry.operation is AclOperation.UNKNOWN
+        or entry.permission_type is AclPermissionType.UNKNOWN
+    ):
+        return _invalid("Unknown entryFilter.")
+    return None
+
+
+def too_many_created() -> ApiError:
+    """Return the refusal of a whole request that would create too many ACLs."""
+    return ApiError(
+        ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation."
+    )
+
+
+def too_many_deleted() -> ApiError:
+    """Return the refusal of a whole request that would delete too many ACLs."""
+    return _invalid(
+        f"Cannot remove more than {ACLS_PER_REQUEST_MAX} acls in a single delete operation."
+    )
+
+
+def _invalid(text: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_REQUEST, text)

@@ -1,0 +1,92 @@
+"""Files of rules about ACLs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from doorkeeper.acls.formats.assertions import assertion_schema, read_assertions
+from doorkeeper.acls.formats.names import FormatError
+from testkit.checkout import ROOT
+
+RULE = {"rule": "only", "principal": "User:a", "operation": "READ", "resourceType": "TOPIC"}
+
+
+def text_of(rule: object) -> str:
+    return json.dumps({"version": 1, "rules": [rule]})
+
+
+def test_the_published_schema_is_this_one() -> None:
+    """Written by ``doorkeeper acls schema --rules > schemas/records/acl_rules.json``."""
+    published = json.loads((ROOT / "schemas" / "records" / "acl_rules.json").read_text("utf-8"))
+
+    assert published == assertion_schema()
+    jsonschema.Draft202012Validator.check_schema(published)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        RULE,
+        {**RULE, "rule": "never", "principal": ["User:a", "User:*"], "operation": ["READ", "ALL"]},
+        {**RULE, "name": "pii-", "patternType": "PREFIXED", "host": "10.0.0.0/8", "reason": "r"},
+        {**RULE, "rule": "always", "resourceType": "CLUSTER", "operation": "ALTER"},
+        {"rule": "no more than before"},
+    ],
+)
+def test_rules_that_are_read(rule: dict[str, Any]) -> None:
+    """Schema and reader accept them; each has its line."""
+    assert jsonschema.Draft202012Validator(assertion_schema()).is_valid(json.loads(text_of(rule)))
+    [(line, _)] = read_assertions(text_of(rule))
+    assert line == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({**RULE, "rule": "nver"}, "allowed: never, always, only, no more than before; did you"),
+        ({**RULE, "princpal": "User:b"}, "did you mean principal?"),
+        ({**RULE, "operation": "Raed"}, "operation: found 'Raed'"),
+        ({**RULE, "operation": "CLUSTER_ACTION"}, "no request has CLUSTER_ACTION on a TOPIC"),
+        ({**RULE, "principal": "a"}, "principalType:principalName"),
+        ({**RULE, "host": "nohost"}, "host: found 'nohost'; allowed: an address, a network"),
+        ({**RULE, "patternType": "PREFIXED"}, "missing: name"),
+        ({"rule": "never"}, "missing: principal, operation, resourceType, which never needs"),
+        ([], "expected is a record"),
+        ({"rule": "no more than before", "name": "a"}, "missing: resourceType, which name is"),
+        ({**RULE, "resourceType": ["TOPIC", "GROUP"], "name": "a"}, "a name is of one type"),
+        ({**RULE, "principal": []}, "principal: found []; expected is a text"),
+        ({**RULE, "name": "a", "patternType": 7}, "patternType: found 7; allowed: LITERAL"),
+        ({**RULE, "reason": 7}, "reason: found 7; expected is a text"),
+    ],
+)  # fmt: skip
+def test_rules_that_are_refused(rule: object, said: str) -> None:
+    """With the rule, what was found, and what is allowed."""
+    with pytest.raises(FormatError) as refused:
+        read_assertions(text_of(rule))
+
+    assert "rule 1: " in str(refused.value)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "expected is a mapping with version and rules"),
+        ("version: 2\nrules: []", "version: found 2; allowed: 1"),
+        ("version: 1\nrules: []", "rules: expected is a list of rules"),
+        ("version: 1\nruls: []", "did you mean rules?"),
+        ("a: [", "no YAML"),
+        (json.dumps({"version": 1, "rules": [RULE | {"operation": "Raed"}]}, indent=1),
+         "line 7: rule 1: operation: found 'Raed'"),
+    ],
+)  # fmt: skip
+def test_texts_that_are_no_rules(text: str, said: str) -> None:
+    """One clear line."""
+    with pytest.raises(FormatError) as refused:
+        read_assertions(text)
+
+    assert said in str(refused.value)

@@ -1,0 +1,32 @@
+"""JSON of which nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acls.formats.documents import document_of
+from doorkeeper.acls.formats.names import FormatError
+
+
+def test_a_document() -> None:
+    """It is what Python's reader makes of it."""
+    assert document_of('{"a": [1, {"b": null}], "c": "x"}') == {"a": [1, {"b": None}], "c": "x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('{"acls": [1], "acls": []}', "'acls' stands twice in one object"),
+        ('[{"operation": "READ", "operation": "WRITE"}]', "'operation' stands twice"),
+        ("[" * 200_000, "no JSON: nested too deeply"),
+        ('{"version": ' + "1" * 6000, "no JSON: "),
+        ("{\n]", "line 2: no JSON: "),
+        ("", "line 1: no JSON: "),
+    ],
+)
+def test_what_is_no_document(text: str, error: str) -> None:
+    """It is refused with one error, whatever is wrong."""
+    with pytest.raises(FormatError) as refused:
+        document_of(text)
+
+    assert str(refused.value).startswith(error)

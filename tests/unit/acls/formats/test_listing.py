@@ -1,0 +1,47 @@
+"""The text of kafka-acls.sh --list."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acls.formats import listing, records
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import AclOperation
+from testkit.acl import PREFIXED, READ, allow, deny, group, topic
+
+
+def test_old_listings() -> None:
+    """Those before 4.0, and those before prefixes were invented."""
+    text = (
+        "Current ACLs for resource `ResourcePattern(resourceType=TOPIC, name=orders,"
+        " patternType=LITERAL)`: \n"
+        " \t(principal=User:alice, host=*, operation=READ, permissionType=ALLOW) \n\n"
+        "Current ACLs for resource `Topic:PREFIXED:ord`: \n"
+        " \tUser:alice has Allow permission for operations: Read from hosts: * \n\n"
+        "Current ACLs for resource `Group:g`: \n"
+        " \tUser:bob has Deny permission for operations: All from hosts: 10.0.0.1 \n"
+    )
+
+    assert listing.read(text) == [
+        allow("alice", READ, topic("orders")),
+        allow("alice", READ, topic("ord", PREFIXED)),
+        deny("bob", AclOperation.ALL, group("g"), "10.0.0.1"),
+    ]
+
+
+def test_names_that_look_like_the_text_around_them() -> None:
+    """The longest reading is taken, so that what was written is read back."""
+    binding = allow("x, host=*, operation=READ", READ, topic("a, patternType=PREFIXED)`: b"))
+
+    assert listing.read(listing.write([binding])) == [binding]
+
+
+@pytest.mark.parametrize("text", ["", "\n \r\n", "ACLs for principal `User:alice`\n"])
+def test_a_listing_without_acls_is_none(text: str) -> None:
+    """What kafka-acls.sh leaves behind when it fails would otherwise ask for no ACLs at all."""
+    with pytest.raises(FormatError, match="no ACL in the listing") as caught:
+        listing.read(text)
+
+    _, _, rest = str(caught.value).partition("expected is ")
+    meant, _, _ = rest.partition(" in a file")
+    assert records.read_yaml(meant).bindings == records.read_json(meant).bindings == []

@@ -1,0 +1,55 @@
+"""YAML and JSON of our own."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acls.formats import records
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.model import AclOperation
+from testkit.acl import READ, allow, topic
+
+
+def test_people_write_less_than_we_do() -> None:
+    """Defaults may be left out, and operations stand together."""
+    text = (
+        "version: 1\nacls:\n"
+        "- {resourceType: topic, name: orders, principal: 'User:alice', operation: [Read, WRITE]}\n"
+    )
+
+    assert records.read_yaml(text).bindings == [
+        allow("alice", READ, topic("orders")),
+        allow("alice", AclOperation.WRITE, topic("orders")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "version: 1\nacls:\n- {name: a}\nacls:\n- {name: b}\n",
+        "version: 1\nacls:\n- resourceType: TOPIC\n  acls: 1\n  acls: 1\n",
+        'version: 1\nacls:\n- {"acls": 1, "acls": 2}\n',
+    ],
+)
+def test_a_key_of_yaml_that_stands_twice(text: str) -> None:
+    """It is refused: the first value would be lost, and ACLs with it."""
+    with pytest.raises(FormatError, match=r"line \d: no YAML: 'acls' stands twice in one mapping"):
+        records.read_yaml(text)
+
+
+def test_keys_of_yaml_that_are_merged() -> None:
+    """A record may take words from another one and put its own in their place."""
+    text = (
+        "version: 1\nacls:\n"
+        "- &a {resourceType: TOPIC, name: a, principal: 'User:a', operation: READ}\n"
+        "- {<<: *a, name: b}\n"
+    )
+
+    assert [each.pattern.name for each in records.read_yaml(text).bindings] == ["a", "b"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000 + "a", "{a: " * 50_000])
+def test_yaml_that_is_nested_too_deeply(text: str) -> None:
+    """It is refused: the loader in C would end the process."""
+    with pytest.raises(FormatError, match="line 1: no YAML: nested too deeply"):
+        records.read_yaml(text)

@@ -1,0 +1,159 @@
+"""Grants of roles, variables, and what they expand to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.records import read_yaml
+from doorkeeper.cli.acls.options import additions
+from testkit.acl import PREFIXED, READ, WRITE, allow, group, topic
+
+GRANT = "version: 1\ngrants:\n- "
+NOTHING: dict[str, Any] = {
+    "allow_principal": ("User:a",), "deny_principal": (), "allow_host": (), "deny_host": (),
+    "operation": (), "producer": False, "consumer": False, "idempotent": False, "topic": (),
+    "group": (), "transactional_id": (), "delegation_token": (), "user_principal": (),
+    "cluster": False, "resource_pattern_type": "literal",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("role", "options"),
+    [
+        ("{role: producer, topic: [t, u]", {"producer": True, "topic": ("t", "u")}),
+        ("{role: idempotent-producer, topic: t",
+         {"producer": True, "idempotent": True, "topic": ("t",)}),
+        ("{role: transactional-producer, topic: t, transactionalId: x",
+         {"producer": True, "topic": ("t",), "transactional_id": ("x",)}),
+        ("{role: consumer, topic: t, group: [g, h]",
+         {"consumer": True, "topic": ("t",), "group": ("g", "h")}),
+        ("{role: consumer, topic: t, group: g, patternType: prefixed, host: [10.0.0.1, 10.0.0.2]",
+         {"consumer": True, "topic": ("t",), "group": ("g",), "resource_pattern_type": "prefixed",
+          "allow_host": ("10.0.0.1", "10.0.0.2")}),
+    ],
+)  # fmt: skip
+def test_producers_and_consumers(role: str, options: dict[str, Any]) -> None:
+    """They get exactly the ACLs of kafka-acls.sh --producer and --consumer."""
+    found = read_yaml(f"{GRANT}{role}, principal: 'User:a'}}\n").bindings
+
+    expected = [each for rows in additions(NOTHING | options).values() for each in rows]
+    assert sorted(found) == sorted(expected)
+    assert len(set(found)) == len(found)
+
+
+def test_optional_parameters() -> None:
+    """Without a value, their ACLs are left out, or have the default."""
+    grants = f"{GRANT}{{role: connect-connector, connector: c, sink: t, principal: 'User:a'}}\n"
+    registry = f"{GRANT}{{role: schema-registry, principal: 'User:a'}}\n"
+
+    found = {each.pattern.name for each in read_yaml(grants).bindings}
+    assert found == {"t", "connect-c"}
+    assert "_schemas" in {each.pattern.name for each in read_yaml(registry).bindings}
+
+
+def test_roles_of_a_file() -> None:
+    """Parameters stand anywhere in a name; a name that ends with one has its pattern type."""
+    text = """
+version: 1
+vars: {team: pay, app: "User:pay-app"}
+x-where: &where {host: 10.0.0.1}
+roles:
+  reporter:
+    parameters: [topic]
+    optional: {group: "${team}"}
+    acls:
+      - {resourceType: TOPIC, name: "${team}-${topic}", operation: [READ]}
+      - {resourceType: GROUP, name: "report-${group}-", operation: READ, patternType: PREFIXED}
+grants:
+  - {<<: *where, role: reporter, principal: "${app}", topic: [a, {name: b, patternType: PREFIXED}]}
+acls:
+  - {resourceType: TOPIC, name: "$${team}", principal: "${app}", operation: WRITE}
+owns: {prefixes: ["${team}-", report-, "$${"]}
+"""
+
+    found = read_yaml(text)
+
+    assert found.bindings == [
+        allow("pay-app", WRITE, topic("${team}")),
+        allow("pay-app", READ, topic("pay-a"), "10.0.0.1"),
+        allow("pay-app", READ, topic("pay-b", PREFIXED), "10.0.0.1"),
+        allow("pay-app", READ, group("report-pay-", PREFIXED), "10.0.0.1"),
+    ]
+    assert found.line_of_binding(1) == 13
+    assert found.owned[0].selector.prefixes == ("pay-", "report-", "${")
+
+
+def test_without_variables_texts_are_as_they_stand() -> None:
+    """An export with such a name is read back."""
+    text = (
+        "version: 1\nacls:\n"
+        "- {resourceType: TOPIC, name: '${a}', principal: 'User:a', operation: READ}\n"
+    )
+
+    assert read_yaml(text).bindings == [allow("a", READ, topic("${a}"))]
+
+
+ROLE = "version: 1\nroles:\n  r:\n    "
+TYPO = (
+    "version: 1\nvars: {team: b}\nacls:\n"
+    "- {resourceType: TOPIC, name: '${taem}', principal: 'User:a', operation: READ}"
+)
+LONGER = (
+    ROLE + "parameters: [a]\n"
+    "    acls: [{resourceType: TOPIC, name: '${a}-x', operation: READ}]\n"
+    "grants: [{role: r, principal: 'User:a', a: {name: b, patternType: PREFIXED}}]"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (GRANT + "{role: producr}", "line 3: grant 1: role: found 'producr'; known are producer"),
+        (GRANT + "{role: producer, topics: t}", "unknown: topics; allowed: role, principal, host"),
+        (GRANT + "{role: consumer, topic: t}",
+         "line 3: grant 1: missing: principal, group, which consumer needs"),
+        (GRANT + "{role: producer, topic: 7, principal: 'User:a'}", "topic: found 7; expected is"),
+        (GRANT + "{role: producer, topic: '${x}', principal: 'User:a'}",
+         "line 3: grant 1: topic: ${x}: no such variable; known are none"),
+        (GRANT + "x", "line 3: grant 1: expected is a record with role, principal"),
+        ("version: 1\ngrants: {}", "line 2: grants: expected is a list"),
+        ("version: 1\nvars: []\nacls: []", "line 2: vars: expected is a mapping"),
+        (TYPO, "line 4: acl 1: ${taem}: no such variable; known are team; did you mean team?"),
+        ("version: 1\nroles: {producer: {acls: []}}\nacls: []", "a built-in role has this name"),
+        (ROLE + "acls: x\nacls: []", "line 4: role r: acls: expected is a list of records"),
+        (ROLE + "acls: [{resourceType: TOPIC}]\nacls: []",
+         "line 4: role r: missing: name, operation"),
+        (ROLE + "params: []\nacls: []", "line 4: role r: unknown: params"),
+        (ROLE + "parameters: [host]\n    acls: []\nacls: []", "no parameter can be called host"),
+        ("version: 1\nroles: []\nacls: []", "line 2: roles: expected is a mapping from names"),
+        ("version: 1\nroles: {r: x}\nacls: []", "line 2: role r: expected is a mapping with param"),
+        (ROLE + "parameters: a\n    acls: []\nacls: []", "line 4: role r: parameters: expected is"),
+        (ROLE + "optional: {a: 1}\n    acls: []\nacls: []", "line 4: role r: optional: expected"),
+        (ROLE + "acls: [x]\nacls: []", "role r: expected is a record with resourceType, name"),
+        (ROLE + "acls: [{resourceType: TOPIC, name: 7, operation: READ}]\nacls: []",
+         "line 4: role r: name: found 7; expected is a text"),
+        ("version: 1\naccept: {}\nacls: []", "line 2: accept: expected is a list of records"),
+        (LONGER, "line 6: grant 1: a: 'b' is PREFIXED, but the name ${a}-x goes on behind it"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_expanded(text: str, error: str) -> None:
+    """Errors have the line of the grant, and the nearest word."""
+    with pytest.raises(FormatError) as raised:
+        read_yaml(f"{text}\n")
+
+    assert error in str(raised.value)
+
+
+def test_many_aliases_in_an_error() -> None:
+    """A value that aliases make huge is shortened."""
+    lines = ["version: 1", "x-0: &a0 [z, z, z, z, z, z, z, z, z, z]"]
+    lines += [f"x-{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    row = "{resourceType: TOPIC, name: *a11, principal: 'User:a', operation: READ}"
+
+    with pytest.raises(FormatError, match=r"name: found \[\[.*expected is a text") as raised:
+        read_yaml("\n".join([*lines, "acls:", f"- {row}", ""]))
+
+    assert len(str(raised.value)) < 2000

@@ -1,0 +1,77 @@
+"""Documents of YAML are those of PyYAML, which is slow."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from doorkeeper.acls.formats import yaml_documents
+from doorkeeper.acls.formats.names import FormatError
+from doorkeeper.acls.formats.yaml_documents import document_of_yaml
+
+TEXTS = [
+    "",
+    "a",
+    "---\n[]\n...\n",
+    "a: {b: [c, 'd', \"e\\u0041\", |-\n  f]}\n".replace("|-\n  f", "g"),
+    "a: |\n  text\n  of lines\nb: >-\n  one\n  line\n",
+    "[1, 0x1F, 1.5, .inf, true, No, null, ~, '', 2026-11-28, 1_000, 0o7, 012, 12:30:45]",
+    "['1', \"true\", 'null']",
+    "{1: a}",
+    "{true: a, ~: b}",
+    "? [a]\n: b",
+    "x-a: &one {b: c}\nd: *one\ne: {<<: *one, f: g}\n",
+    "!!str 1",
+    "- !!set {a}\n",
+    "- =\n",
+    "# a comment\nk: v # another\n",
+    "\ufeffk: v\n",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_values(text: str) -> None:
+    """Of all kinds, also of those that no set of ACLs has."""
+    try:
+        wanted = yaml.safe_load(text)
+    except yaml.YAMLError:
+        with pytest.raises(FormatError):
+            document_of_yaml(text)
+        return
+
+    found = document_of_yaml(text)
+
+    assert repr(found) == repr(wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("a: 1\nb: {c: 1,\n  c: 2}\n", "line 3: no YAML: 'c' stands twice in one mapping"),
+        ("x: &x {}\na: 1\na: 2\n", "line 3: no YAML: 'a' stands twice in one mapping"),
+        ("a: [\n", "line 2: no YAML: did not find expected node content"),
+        ("[" * 101 + "]" * 101, "line 1: no YAML: nested too deeply"),
+        ("&a " + "[" * 101 + "]" * 101, "line 1: no YAML: nested too deeply"),
+        ("a: 1\n---\nb: 2\n", "no YAML: "),
+    ],
+)
+def test_what_is_refused(text: str, error: str) -> None:
+    """With its line, whichever of the two readers finds it."""
+    with pytest.raises(FormatError) as refused:
+        document_of_yaml(text)
+
+    assert str(refused.value).startswith(error) or error in str(refused.value)
+
+
+def test_usual_files_are_built_from_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slow reader is for anchors, tags and keys that are not texts."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(yaml_documents, "_loader", fail)
+
+    assert document_of_yaml("version: 1\nacls:\n- {a: b}\n- c: [d, 'e']\n") == {
+        "version": 1,
+        "acls": [{"a": "b"}, {"c": ["d", "e"]}],
+    }

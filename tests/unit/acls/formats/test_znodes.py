@@ -1,0 +1,56 @@
+"""Version 1 JSON of old brokers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from doorkeeper.acls.formats.choosing import Format, format_of, read, write
+from doorkeeper.acls.formats.names import FormatError
+from testkit.acl import PREFIXED, READ, allow, group, topic
+
+
+def test_what_old_brokers_kept() -> None:
+    """Nodes of ZooKeeper by their paths, as objects or as texts; they are not written."""
+    node = {
+        "version": 1,
+        "acls": [
+            {"principal": "User:alice", "permissionType": "Allow", "operation": "Read", "host": "*"}
+        ],
+    }
+    text = json.dumps(
+        {
+            "/kafka-acl/Topic/a%2Fb": node,
+            "/kafka-acl-extended/prefixed/Topic/ord": json.dumps(node),
+            "Group:g": node,
+        }
+    )
+
+    assert format_of(text) is Format.ZNODES
+    assert read(text) == [
+        allow("alice", READ, topic("a/b")),
+        allow("alice", READ, topic("ord", PREFIXED)),
+        allow("alice", READ, group("g")),
+    ]
+    with pytest.raises(FormatError, match="znodes is read, not written; written are yaml, json"):
+        write([], Format.ZNODES)
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ([], "expected is an object from paths of nodes"),
+        ({"orders": {}}, "'orders': expected is a path such as /kafka-acl/Topic/orders"),
+        ({"Topic:a": {"version": 2}}, '\'Topic:a\': expected is {"version": 1, "acls": [...]}'),
+        ({"Topic:a": {"version": 1, "acls": {}}}, "'Topic:a': acls: expected is a list"),
+        ({"Topic:a": {"version": 1, "acls": [7]}}, "'Topic:a': an ACL is no object"),
+        ({"Topic:a": {"version": 1, "acls": [{"host": 7}]}}, "'Topic:a': an ACL needs principal"),
+    ],
+)
+def test_what_no_broker_kept(document: object, said: str) -> None:
+    """With the path of the node, and what is expected there."""
+    with pytest.raises(FormatError) as refused:
+        read(json.dumps(document), Format.ZNODES)
+
+    assert said in str(refused.value)

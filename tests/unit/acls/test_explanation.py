@@ -1,0 +1,99 @@
+"""Why a question is answered as it is."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+
+from doorkeeper.acls.decision import Policy, Question, RuleKind, allows, explain
+from doorkeeper.acls.explanation import ANY_HOST, Bearing, Flip, apply_change, explanation
+from doorkeeper.acls.model import ResourceType
+from testkit import acl_worlds
+from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, deny, group, topic
+from testkit.acl_worlds import loaded
+
+if TYPE_CHECKING:
+    from doorkeeper.acls.model import AclBinding
+
+PLAIN = Policy()
+
+
+def asked(principal: str = "User:a", host: str = "10.0.0.1") -> Question:
+    return Question(principal, host, DESCRIBE, ResourceType.TOPIC, "orders")
+
+
+def test_every_binding_that_covers_the_resource_is_considered() -> None:
+    """Each says what it has to say; those about other resources are not there."""
+    world = [
+        allow("a", READ, topic("ord", PREFIXED)),
+        allow("a", DESCRIBE, topic("*"), "10.0.0.2"),
+        allow("b", DESCRIBE, topic("orders")),
+        deny("User:*", WRITE, topic("orders")),
+        allow("a", DESCRIBE, topic("orders")),
+    ]
+
+    found = explanation(PLAIN, loaded(*world, allow("a", READ, group("orders"))), asked())
+
+    assert found.decision == explain(PLAIN, loaded(*world), asked())._replace(
+        binding_id=found.decision.binding_id
+    )
+    assert {each.binding: each.bearing for each in found.considered} == dict(
+        zip(
+            world,
+            (
+                Bearing.IMPLIES,
+                Bearing.OTHER_HOST,
+                Bearing.OTHER_PRINCIPAL,
+                Bearing.OTHER_OPERATION,
+                Bearing.ALLOWS,
+            ),
+            strict=True,
+        )
+    )
+
+
+def test_what_turns_an_answer_round() -> None:
+    """A grant where none is; the only grant away; a denial against several; the denials away."""
+    one, other = allow("a", READ, topic("ord", PREFIXED)), allow("a", DESCRIBE, topic("*"))
+    against = deny("a", DESCRIBE, topic("*"))
+    narrow = {kind: kind("a", DESCRIBE, topic("orders"), "10.0.0.1") for kind in (allow, deny)}
+
+    def flip(*world: AclBinding) -> Flip:
+        return explanation(PLAIN, loaded(*world), asked()).flip
+
+    assert flip() == Flip(added=(narrow[allow],))
+    assert flip(one) == Flip(removed=(one,))
+    assert flip(one, other) == Flip(added=(narrow[deny],))
+    assert flip(one, against) == Flip(removed=(against,))
+    assert flip(against) == Flip(added=(narrow[allow],), removed=(against,))
+
+
+def test_an_address_that_nobody_names() -> None:
+    """The question about any host is answered by bindings for every host alone."""
+    world = loaded(allow("a", READ, topic("orders"), "10.0.0.1"))
+
+    assert not explanation(PLAIN, world, asked(host=ANY_HOST)).decision.allowed
+
+
+@settings(max_examples=50)
+@given(acl_worlds.policies, acl_worlds.worlds, acl_worlds.questions)
+def test_a_flip_flips_and_none_is_smaller(
+    policy: Policy, world: list[AclBinding], question: Question
+) -> None:
+    """It turns the answer round; no smaller number of removals does it without an addition."""
+    snapshot = loaded(*world)
+    before = allows(policy, snapshot, question)
+    found = explanation(policy, snapshot, question)
+    size = len(found.flip.added) + len(found.flip.removed)
+
+    assert found.decision.allowed is before
+    if found.decision.rule is RuleKind.SUPER_USER:
+        assert size == 0
+        return
+    after = apply_change(snapshot, found.flip.added, found.flip.removed)
+    assert allows(policy, after, question) is not before
+    for fewer in range(size):
+        for removed in combinations(dict.fromkeys(world), fewer):
+            assert allows(policy, apply_change(snapshot, removed=removed), question) is before

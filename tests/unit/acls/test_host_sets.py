@@ -1,0 +1,119 @@
+"""Hosts as sets of clients: nesting, and what several cover together."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doorkeeper.acls.host_sets import (
+    HostNode,
+    HostTable,
+    client_outside,
+    contains,
+    cover_of,
+    narrower,
+    tree_of,
+)
+from doorkeeper.acls.network_index import NO_NETWORKS
+
+OVERLAPPING = (
+    *("*", "10.0.0.0/8", "10.9.9.9/8", "10.0.0.0/16", "10.0.5.0/24", "10.0.5.7", "10.0.0.0"),
+    *("0.0.0.0/0", "0.0.0.0", "::/0", "::/127", "0:0:0:0:0:0:0:1", "::1", "10.0.0.0/33", "name"),
+)
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "inside"),
+    [
+        ("*", "10.0.0.0/8", True),
+        ("10.0.0.0/8", "*", False),
+        ("10.0.0.0/8", "10.1.2.3/8", True),
+        ("10.0.0.0/8", "10.3.0.0/16", True),
+        ("10.0.0.0/8", "10.0.0.1", True),
+        ("10.0.0.0/8", "0:0:0:0:0:0:0:1", False),
+        ("10.0.0.0/8", "11.0.0.0/8", False),
+        ("0.0.0.0/0", "0.0.0.0", False),
+        ("::/0", "::1", False),
+        ("10.0.0.0/33", "10.0.0.1", False),
+        ("10.0.0.1", "10.0.0.1/32", False),
+    ],
+)
+def test_nesting(outer: str, inner: str, inside: bool) -> None:  # noqa: FBT001  a parameter
+    """Without networks only ``*`` contains another host; two have the narrower one in common."""
+    assert contains(outer, inner, networks=True) is inside
+    assert contains(outer, inner, networks=False) is (outer == "*")
+    if inside and not contains(inner, outer, networks=True):
+        assert narrower(outer, inner, networks=True) == inner
+        assert (narrower(inner, outer, networks=False) == inner) is (outer == "*")
+
+
+@pytest.mark.parametrize(
+    ("host", "parts", "cover"),
+    [
+        ("10.0.0.0/8", ["10.0.0.0/9", "10.128.0.0/9"], ["10.0.0.0/9", "10.128.0.0/9"]),
+        ("10.0.0.0/8", ["10.0.0.0/9", "10.128.0.0/10"], None),
+        ("10.0.0.0/31", ["10.0.0.0", "10.0.0.1"], ["10.0.0.0", "10.0.0.1"]),
+        ("0.0.0.0/31", ["0.0.0.1", "x"], ["0.0.0.1"]),
+        ("::/127", ["0:0:0:0:0:0:0:0", "0:0:0:0:0:0:0:1"], None),
+        ("::/127", ["::/128", "::1/128", "::0/128"], ["::/128", "::1/128"]),
+        ("*", ["0.0.0.0/0", "::/0"], None),
+    ],
+)
+def test_covers(host: str, parts: list[str], cover: list[str] | None) -> None:
+    """Every client of the network has to be a client of some part."""
+    networks = NO_NETWORKS.changed(dict.fromkeys(parts, 1))
+
+    assert cover_of(host, networks, lambda part: part if part in parts else None) == cover
+
+
+def test_trees() -> None:
+    """Each host has a client that matches nothing within it; none where it is all taken."""
+    hosts = ["10.0.0.0/8", "10.9.9.9/8", "10.0.0.0", "10.0.0.0/30", "0.0.0.0/0", "name"]
+    halves = ["192.0.0.0/7", "192.0.0.0/8", "193.0.0.0/8"]
+
+    tree = tree_of([*hosts, *halves], networks=True)
+
+    inner = HostNode("10.0.0.0/30", "10.0.0.1", (HostNode("10.0.0.0", "10.0.0.0"),))
+    ten, both = tree[0].within
+    assert [(node.host, node.client) for node in (tree[0], both)] == [
+        ("0.0.0.0/0", "0.0.0.1"),
+        ("192.0.0.0/7", None),
+    ]
+    assert ten == HostNode("10.0.0.0/8", "10.0.0.4", (inner,))
+    assert tree_of(["10.0.0.0/8", "10.0.0.1"], networks=False) == (
+        HostNode("10.0.0.0/8", "10.0.0.0/8"),
+        HostNode("10.0.0.1", "10.0.0.1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("hosts", "client"),
+    [
+        (["10.0.0.1", "10.0.0.0/8"], "192.0.2.1"),
+        (["0.0.0.0/1", "192.0.0.0/2", "128.0.0.0/3", "::/0"], "160.0.0.0"),
+        (["0.0.0.0/0", "::/1"], "8000:0:0:0:0:0:0:0"),
+        (["0.0.0.0/0", "::/0"], "0.0.0.0"),
+        (["0.0.0.0/0", "::/0", "0.0.0.0"], None),
+    ],
+)
+def test_a_client_outside(hosts: list[str], client: str | None) -> None:
+    """It matches none of the hosts; 0.0.0.0 is in no network."""
+    assert client_outside(tree_of(hosts, networks=True)) == client
+
+
+@given(
+    hosts=st.lists(st.sampled_from(OVERLAPPING), unique=True),
+    host=st.sampled_from(OVERLAPPING),
+    matches=st.booleans(),
+)
+def test_tables(hosts: list[str], host: str, *, matches: bool) -> None:
+    """A table finds the hosts that share clients with another one, as a comparison of each does."""
+    # The other host need not be one of the index.
+    networks = NO_NETWORKS.changed(dict.fromkeys(hosts, 1)) if matches else None
+    table = HostTable(((each, each) for each in hosts), networks)
+
+    found = list(table.overlapping(host))
+
+    shared = [each for each in hosts if narrower(each, host, networks=matches) is not None]
+    assert sorted(found) == sorted(shared)

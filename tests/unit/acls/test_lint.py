@@ -1,0 +1,157 @@
+"""What is odd about a set of ACLs."""
+
+from __future__ import annotations
+
+import pytest
+
+from doorkeeper.acls.decision import Policy
+from doorkeeper.acls.lint import Finding, Severity, lint
+from doorkeeper.acls.model import (
+    CLUSTER_NAME,
+    AclBinding,
+    AclOperation,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from testkit.acl import DESCRIBE, PREFIXED, READ, WRITE, allow, cluster, deny, group, topic
+from testkit.acl_worlds import loaded
+from testkit.counted import counted_calls
+
+GROUP = allow("a", READ, group("g"))
+PLAIN = Policy()
+ALTER = AclOperation.ALTER
+BARE = AclBinding(topic("t"), allow("a", WRITE, topic("t")).entry._replace(principal="alice"))
+
+
+def found(*world: AclBinding, policy: Policy = PLAIN) -> list[Finding]:
+    return lint(policy, loaded(*world))
+
+
+@pytest.mark.parametrize(
+    ("binding", "code", "fixed"),
+    [
+        (allow("a", READ, topic("*", PREFIXED)), "W002", allow("a", READ, topic("*"))),
+        (allow("user:b", WRITE, topic("t")), "W003", allow("User:b", WRITE, topic("t"))),
+        (allow("User:", WRITE, topic("t")), "W003", None),
+        (allow(":b", WRITE, topic("t")), "W003", allow("b", WRITE, topic("t"))),
+        (BARE, "W003", allow("alice", WRITE, topic("t"))),
+        (allow("User:team-*", WRITE, topic("t")), "W004", None),
+        (allow("Group:*", WRITE, topic("t")), "W004", None),
+        (allow("b", WRITE, topic("t"), "broker.example"), "W005", None),
+        (allow("b", WRITE, topic("t"), "::1"), "W005",
+         allow("b", WRITE, topic("t"), "0:0:0:0:0:0:0:1")),
+        (allow("b", WRITE, topic("t"), "::ffff:10.0.0.1"), "W005",
+         allow("b", WRITE, topic("t"), "10.0.0.1")),
+        (allow("User:*", WRITE, topic("t")), "W006", None),
+        (allow("b", READ, topic("t")), "W007", None),
+        (allow("b", AclOperation.IDEMPOTENT_WRITE, topic("t")), "E001", None),
+        (allow("User:*", ALTER, cluster("foo")), "E007", None),
+        (deny("b", ALTER, cluster("kafka-clusters", PREFIXED)), "E007", None),
+    ],
+)  # fmt: skip
+def test_one_oddity(binding: AclBinding, code: str, fixed: AclBinding | None) -> None:
+    """It is found once, with the binding first, and the fix where there is one."""
+    (finding,) = found(GROUP, binding)
+
+    assert (finding.code, finding.bindings[0]) == (code, binding)
+    assert finding.fix.words
+    if code.startswith("E"):
+        assert (finding.severity, finding.fix.removed) == (Severity.ERROR, (binding,))
+    else:
+        assert finding.severity is Severity.WARNING
+        assert finding.fix[1:] == (((), ()) if fixed is None else ((fixed,), (binding,)))
+
+
+def test_what_is_allowed_and_denied_on_one_pattern() -> None:
+    """The ALLOW is named with the DENYs against it."""
+    allowing, denying = allow("a", READ, topic("t")), deny("a", DESCRIBE, topic("t"))
+
+    (finding,) = found(GROUP, allowing, denying)
+
+    assert (finding.code, finding.bindings) == ("W001", (allowing, denying))
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("10.0.0.0/8", None),
+        ("::/0", None),
+        ("10.0.0.0/33", "a host with a slash that is no network never matches"),
+        ("10.1.2.3/8", "the length counts: this is all of 10.0.0.0/8"),
+        ("broker.example", "hosts are compared as texts of addresses: a name or a network"),
+    ],
+)
+def test_networks_are_judged_by_the_rules_of_4_4(host: str, reason: str | None) -> None:
+    """A network with host bits matches more than it seems to; other texts match nothing."""
+    world = loaded(allow("b", WRITE, topic("t"), host)).with_network_matching(enabled=True)
+
+    reasons = [each.reason for each in lint(PLAIN, world, {"W005"})]
+
+    assert len(reasons) == (reason is not None)
+    assert all(each.startswith(reason or "") for each in reasons)
+
+
+@pytest.mark.parametrize(("matches", "host"), [(True, "10.{}.0.0/16"), (False, "10.0.0.{}")])
+def test_hosts_are_looked_up(*, matches: bool, host: str) -> None:
+    """Twice the hosts of a principal on a pattern cost twice as much, addresses and networks."""
+    costs = []
+    for size in (25, 50):
+        world = [
+            make("a", READ, topic("t"), host.format(n))
+            for n in range(size)
+            for make in (allow, deny)
+        ]
+        snapshot = loaded(*world).with_network_matching(enabled=matches)
+        with counted_calls() as calls:
+            lint(PLAIN, snapshot, {"E005", "W001", "W007"})
+        costs.append(calls.count)
+
+    assert costs[1] < 3 * costs[0]
+
+
+PRODUCER = [allow("a", each, topic("t")) for each in (WRITE, DESCRIBE, AclOperation.CREATE)]
+CONSUMER = [allow("a", READ, topic("t")), allow("a", DESCRIBE, topic("t")), GROUP]
+IDS = ResourcePattern(ResourceType.TRANSACTIONAL_ID, "x", PatternType.LITERAL)
+TRANSACTIONS = [allow("a", each, IDS) for each in (WRITE, DESCRIBE)]
+IDEMPOTENT = allow("a", AclOperation.IDEMPOTENT_WRITE, cluster(CLUSTER_NAME))
+EVERYBODY = allow("User:*", WRITE, topic("t"))
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        PRODUCER,
+        [*PRODUCER, *CONSUMER],
+        [*PRODUCER, *TRANSACTIONS],
+        [*PRODUCER, IDEMPOTENT],
+        [*(allow("User:b", each, topic("p", PREFIXED)) for each in (READ, DESCRIBE)),
+         allow("User:b", READ, group("p", PREFIXED))],
+    ],
+)  # fmt: skip
+def test_acls_of_convenience_options(world: list[AclBinding]) -> None:
+    """What kafka-acls.sh --producer and --consumer create is no finding, unless it is wanted."""
+    described = {each for each in world if each.entry.operation is DESCRIBE}
+
+    assert lint(PLAIN, loaded(*world), implied=False) == []
+    assert [each.bindings[0] for each in lint(PLAIN, loaded(*world))] == sorted(described)
+
+
+def test_a_describe_whose_read_goes() -> None:
+    """It is a finding as the READ is: with it, nothing would be left to accompany."""
+    world = [*CONSUMER, allow("a", READ, topic("*"))]
+
+    redundant = [each for each in world if each in CONSUMER and each != GROUP]
+    assert [each.bindings[0] for each in lint(PLAIN, loaded(*world), implied=False)] == redundant
+
+
+def test_accepted_findings() -> None:
+    """Accepted ACLs stay: those that are redundant only without them are no findings."""
+    narrow, wide = allow("a", READ, topic("t")), allow("a", READ, topic("*"))
+
+    def accepts(code: str, binding: AclBinding) -> bool:
+        return (code, binding) in [("E004", narrow), ("W006", EVERYBODY)]
+
+    assert lint(PLAIN, loaded(narrow, wide, GROUP), accepts=accepts) == []
+    assert [each.code for each in lint(PLAIN, loaded(EVERYBODY), {"W006"})] == ["W006"]
+    assert lint(PLAIN, loaded(EVERYBODY), {"W006"}, accepts=accepts) == []

@@ -1,0 +1,73 @@
+"""What must change so that a set becomes another one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from doorkeeper.acls.model import AclBinding, ResourceType
+from doorkeeper.acls.plan import Plan, PlanError, Selector, plan, plan_additions
+from testkit import acl_worlds
+from testkit.acl import PREFIXED, READ, allow, group, topic
+
+A, B, C = (
+    allow("a", READ, topic("team-a.orders")),
+    allow("b", READ, topic("team-b.", PREFIXED)),
+    allow("a", READ, group("team-a")),
+)
+
+
+def test_what_is_there_stays() -> None:
+    """Only the difference is planned."""
+    assert plan([A, B], [B, C]) == Plan((C,), (A,), kept=1, foreign=0)
+    assert plan([B, A], [A, B, A]) == Plan((), (), kept=2, foreign=0)
+    assert not plan([B, A], [A, B, A])
+
+
+@pytest.mark.parametrize(
+    ("owned", "removed"),
+    [
+        (Selector(), (A, B, C)),
+        (Selector(prefixes=("team-a", "x")), (A, C)),
+        (Selector(principals=frozenset({"User:b"})), (B,)),
+        (Selector(resource_types=frozenset({ResourceType.GROUP})), (C,)),
+        (Selector(prefixes=("team-b.",), principals=frozenset({"User:a"})), ()),
+    ],
+)
+def test_what_is_not_owned_is_not_touched(owned: Selector, removed: tuple[AclBinding, ...]) -> None:
+    """Nothing is wanted, so all that is owned goes; the rest is counted."""
+    assert plan([A, B, C], [], owned) == Plan((), removed, 0, 3 - len(removed))
+
+
+def test_what_is_wanted_must_be_owned() -> None:
+    """Otherwise the next plan would not see what this one made."""
+    with pytest.raises(PlanError, match=r"not owned: TOPIC 'team-b\.' for User:b;"):
+        plan([], [A, B], Selector(prefixes=("team-a",)))
+
+
+def test_where_nothing_is_owned() -> None:
+    """Only additions are planned; the other present ACLs are counted."""
+    assert plan_additions([A, B], [B, C]) == Plan((C,), (), kept=1, foreign=1)
+
+
+@settings(max_examples=40)
+@given(st.lists(acl_worlds.bindings, max_size=8), st.lists(acl_worlds.bindings, max_size=8))
+def test_a_plan_leads_where_it_says(present: list[AclBinding], wanted: list[AclBinding]) -> None:
+    """What is there, with the additions, without the removals, is what is wanted."""
+    made = plan(present, wanted)
+
+    assert (set(present) | set(made.added)) - set(made.removed) == set(wanted)
+    assert set(made.added).isdisjoint(present)
+    assert set(made.removed).isdisjoint(wanted)
+    assert list(made.added) == sorted(made.added)
+
+
+def test_all_names_begin_with_no_prefix() -> None:
+    """A LITERAL asterisk covers every name, and is nobody's who owns a beginning of names."""
+    every, asterisks = allow("a", READ, topic("*")), allow("a", READ, topic("*", PREFIXED))
+    owned = Selector(prefixes=("*",))
+
+    assert not owned.selects(every)
+    assert owned.selects(asterisks)
+    assert Selector().selects(every)

@@ -1,0 +1,67 @@
+"""How the questions of two bindings lie to each other."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from doorkeeper.acls.model import ResourceType
+from doorkeeper.acls.regions import (
+    WILD,
+    Extent,
+    NameSet,
+    Region,
+    common_names,
+    is_asked_about,
+    is_within,
+    names_of,
+    overlap,
+    region_of,
+    single,
+)
+from testkit.acl import PREFIXED, READ, allow, cluster, deny, topic
+from testkit.acl_worlds import NAMES
+
+SETS: list[NameSet] = [
+    WILD,
+    *(kind(name) for name in NAMES for kind in (single, Extent) if (kind, name) != (single, "*")),
+]
+PROBES = (*NAMES, *(f"{name}~" for name in NAMES))
+
+
+def holds(names: NameSet, name: str) -> bool:
+    if isinstance(names, Extent):
+        return names.text == name if names.is_single else name.startswith(names.text)
+    return name == "*" or not name.startswith("*")
+
+
+def test_sets_of_names() -> None:
+    """Within and common names are what asking each name gives."""
+    for one, other in product(SETS, SETS):
+        mine, theirs = ({name for name in PROBES if holds(each, name)} for each in (one, other))
+        both = common_names(one, other)
+        found = set() if both is None else {name for name in PROBES if holds(both, name)}
+
+        assert is_within(one, other) == (mine <= theirs)
+        assert found == mine & theirs
+
+
+def test_names_of_patterns() -> None:
+    """The literal asterisk is the only literal that stands for others."""
+    assert names_of(topic("a")) == single("a")
+    assert names_of(topic("*")) == WILD
+    assert names_of(topic("*", PREFIXED)) == Extent("*")
+    for pattern in (cluster("kafka-cluster"), cluster("*"), cluster("kafka", PREFIXED)):
+        assert names_of(pattern) == single("kafka-cluster")
+        assert is_asked_about(pattern)
+    for pattern in (cluster("k"), cluster("*", PREFIXED), cluster("kafka-clusters", PREFIXED)):
+        assert not is_asked_about(pattern)
+
+
+def test_an_overlap_is_the_narrower_of_each() -> None:
+    """Names, principal and host of both; nothing where one of them differs."""
+    one = region_of(allow("User:*", READ, topic("a", PREFIXED), "10.0.0.1"))
+    other = region_of(deny("alice", READ, topic("*")))
+
+    assert overlap(one, other) == Region(ResourceType.TOPIC, Extent("a"), "User:alice", "10.0.0.1")
+    assert overlap(one, region_of(deny("alice", READ, topic("b")))) is None
+    assert overlap(one, region_of(deny("alice", READ, topic("a"), "10.0.0.2"))) is None

@@ -1,0 +1,50 @@
+"""Finding many bindings; tests/property/acl/test_snapshots.py compares with a scan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from doorkeeper.acls.bulk import load
+from doorkeeper.acls.search import SLICE, find_each
+from testkit.acl import READ, allow, topic, wanted
+
+if TYPE_CHECKING:
+    from doorkeeper.acls.model import AclBindingFilter
+
+
+def steps_of(filters: list[AclBindingFilter]) -> int:
+    steps = 0
+    for _ in find_each(MANY, filters, 10_000):
+        steps += 1
+    return steps
+
+
+MANY = load(
+    (
+        str(number),
+        allow(f"user-{number % 7}", READ, topic(f"t{number}"), host=f"10.0.0.{number % 100}"),
+    )
+    for number in range(20 * SLICE)
+)
+
+
+def test_many_filters_cost_one_walk() -> None:
+    """However many compare the same fields of all ACLs: as many slices as for one of them."""
+    hosts = [wanted(host=f"10.0.1.{number}") for number in range(40)]
+
+    assert steps_of(hosts) == steps_of(hosts[:1]) == pytest.approx(20, abs=1)
+    theirs = [wanted(principal="User:user-1", host=f"10.0.1.{number}") for number in range(40)]
+    assert steps_of(theirs) == pytest.approx(3, abs=1)
+
+
+def test_finding_ends_when_it_is_too_much() -> None:
+    """The walk goes no further than one slice beyond."""
+    work = find_each(MANY, [wanted(principal=None)] * 2, SLICE)
+    next(work)
+
+    with pytest.raises(StopIteration) as end:
+        next(work)
+
+    assert end.value.value is None
