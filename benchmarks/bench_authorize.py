@@ -49,7 +49,7 @@ from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.logs.thresholds import LoggerThreshold
-from doorkeeper.request_context import AuthorizableRequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 

@@ -47,7 +47,9 @@ from doorkeeper.kinds.acls import StoredBinding  # noqa: E402  as above
 from doorkeeper.kinds.change import edit  # noqa: E402  as above
 from doorkeeper.kinds.declared import ACL  # noqa: E402  as above
 from doorkeeper.kinds.features import release_change  # noqa: E402  as above
-from doorkeeper.request_context import AuthorizableRequestContext  # noqa: E402  as above
+from doorkeeper.server.runtime.request_context import (  # noqa: E402  as above
+    AuthorizableRequestContext,
+)
 from doorkeeper.state.log import StateLog  # noqa: E402  as above
 from doorkeeper.state.memory import MemoryStore  # noqa: E402  as above
 from testkit.kafka_jars import Unavailable, jars  # noqa: E402  as above

@@ -31,7 +31,7 @@ from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.kinds.acls import StoredBinding
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.logs.thresholds import LoggerThreshold
-from doorkeeper.request_context import AuthorizableRequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from versus import worlds

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome
     from doorkeeper.api.permissions import Need
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.coordinator import Coordinator
     from doorkeeper_wire.messages.leave_group import (
         LeaveGroupRequest,

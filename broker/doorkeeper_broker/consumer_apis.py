@@ -42,7 +42,7 @@ from doorkeeper_wire.messages.consumer_group_heartbeat import (
 if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.assignors import Partitions
     from doorkeeper_broker.coordinator import Coordinator
 

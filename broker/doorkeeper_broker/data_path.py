@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome, Response
     from doorkeeper.kinds.change import Committed
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
     from doorkeeper_wire.messages.offset_commit import OffsetCommitRequest

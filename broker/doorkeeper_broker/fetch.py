@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.log import PartitionLog
     from doorkeeper_broker.records import Records
 

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.cluster.model import Topic
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.records import Records
     from doorkeeper_broker.transactions import Partition
 

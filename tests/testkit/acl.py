@@ -19,7 +19,7 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.authorizer.contract import Action
-from doorkeeper.request_context import AuthorizableRequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 READ, WRITE, DESCRIBE = AclOperation.READ, AclOperation.WRITE, AclOperation.DESCRIBE
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED

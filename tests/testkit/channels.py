@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.connection.exchange import Counts
-from doorkeeper.limits import Limits
 from doorkeeper.net.channel import Channel
 from doorkeeper.net.chunked_responses import ChunkedResponses
 from doorkeeper.net.context import PendingUpdates, ServerContext
@@ -16,6 +15,7 @@ from doorkeeper.net.large_requests import LargeRequests
 from doorkeeper.net.ledger import Ledger
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.net.peer_log import PeerLog
+from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import (
     Clock,

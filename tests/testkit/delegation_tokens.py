@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ApiError
-from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.tokens.model import SignedToken, Token, hmac_of
 from testkit.nodes import on_the_wire
 

@@ -24,9 +24,9 @@ from doorkeeper.authorizer.contract import (
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import Counts, Peer
-from doorkeeper.limits import Limits
 from doorkeeper.net import ListenerSpec, Server, new_runner
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
+from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.state.outcome import Results
 from doorkeeper_wire.headers import (
     RequestHeader,
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Services
     from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.response_cache import ResponseCache
-    from doorkeeper.metrics.requests import RequestMeter
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.metrics.requests import RequestMeter
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 # --- who decides, and who changes topics
 

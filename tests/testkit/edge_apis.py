@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.authorizer.contract import AclCreateResult
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 
 

@@ -15,7 +15,7 @@ from doorkeeper.base.errors import ApiError
 from doorkeeper.cluster.model import Broker, Group, GroupMember, Topic
 from doorkeeper.handlers import registry
 from doorkeeper.policies.guard import Policies
-from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.state.state import EMPTY
 from doorkeeper.topics.table import Topics, declared_id
 from doorkeeper.users.table import ScramUsers

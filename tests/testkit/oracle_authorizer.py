@@ -32,7 +32,7 @@ from doorkeeper.authorizer.authorizer_log import DEBUG, INFO, TRACE
 from doorkeeper.authorizer.contract import Action
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.authorizer.standard_keys import LOG_FORMAT
-from doorkeeper.request_context import AuthorizableRequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from testkit.authorizers import CollectedAuthorizerLog, decide_from
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import ORACLES, jars

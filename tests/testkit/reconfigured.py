@@ -14,7 +14,7 @@ from doorkeeper.authorizer import Reconfigurable
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.config.loading import load
 from doorkeeper.configs.operations import Alteration, AlteredResource
-from doorkeeper.request_context import RequestContext
+from doorkeeper.server.runtime.request_context import RequestContext
 from testkit.acl import request_of
 from testkit.logs import ReadableLogs, readable_logs
 from testkit.stores import NOW_MS, open_store

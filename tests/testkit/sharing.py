@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
-    from doorkeeper.metrics.hooks import StoreMeter
+    from doorkeeper.server.runtime.metrics.hooks import StoreMeter
     from doorkeeper.state.log import Plan
     from doorkeeper.storage.postgres.host_selection import Check
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.kinds.change import Change
-    from doorkeeper.metrics.hooks import StoreMeter
+    from doorkeeper.server.runtime.metrics.hooks import StoreMeter
     from doorkeeper.state.store import Lease, Store
 
 AUTHOR = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")

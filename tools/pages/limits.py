@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from doorkeeper.limits import UNLIMITED, Limits
+from doorkeeper.server.runtime.limits import UNLIMITED, Limits
 from testkit.checkout import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "limits.md"
@@ -12,7 +12,7 @@ PAGE = ROOT / "docs" / "reference" / "limits.md"
 HEAD = """\
 # Limits
 
-What the server's edge bears, and why. Made from `server/doorkeeper/limits.py` by
+What the server's edge bears, and why. Made from `server/doorkeeper/server/runtime/limits.py` by
 `make generate`; `make check` keeps it current.
 
 On each connection one change is under way at a time; the requests behind it wait, and the server

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.metrics.table import METRICS
+from doorkeeper.server.runtime.metrics.table import METRICS
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
-    from doorkeeper.metrics.table import Metric
+    from doorkeeper.server.runtime.metrics.table import Metric
 
 PAGE = ROOT / "docs" / "reference" / "metrics.md"
 
@@ -18,7 +18,7 @@ HEAD = """\
 
 What `/metrics` gives on the operations port (`doorkeeper.http.listener`; see
 [operations-port.md](operations-port.md)), in the order in which it is given. Made from
-`server/doorkeeper/metrics/table.py` by `make generate`; `make check` keeps it
+`server/doorkeeper/server/runtime/metrics/table.py` by `make generate`; `make check` keeps it
 current. Tests compare it with what a server gives and with the dashboard in
 `docker/grafana/`.
 

@@ -9,7 +9,7 @@ from doorkeeper.base.errors import answer_of
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome, Response
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 Refuse = Callable[[Any, int, BaseException], "Response | None"]
 """From a request, its version and an error to the response: the broker's ``getErrorResponse``."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from doorkeeper.cluster.model import Broker, Group, Topic
     from doorkeeper.config.settings import Settings
     from doorkeeper.configs.operations import AlteredResource
-    from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results
     from doorkeeper.state.state import State

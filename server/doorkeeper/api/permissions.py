@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 OPERATIONS_NOT_COMPUTED = -(2**31)
 """The mask of a resource that was not requested, or must not be disclosed."""

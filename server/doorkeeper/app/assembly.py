@@ -56,12 +56,12 @@ from doorkeeper.construction.policies import policies_of
 from doorkeeper.construction.stores import check_release, open_store, utc_ms
 from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.kinds.declared import CREDENTIAL
-from doorkeeper.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
-from doorkeeper.metrics.requests import RequestMeter
-from doorkeeper.metrics.series import Meters
 from doorkeeper.net import BindError, Server
 from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.policies.guard import Policies
+from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
+from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.updates.tokens import DelegationTokens

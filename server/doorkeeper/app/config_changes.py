@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from doorkeeper.kinds.change import Change, Committed, Origin
     from doorkeeper.kinds.table import Table
     from doorkeeper.logs.pipeline import Logger
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.log import StateLog
 
 ALL_BROKERS = ""

@@ -22,8 +22,8 @@ from doorkeeper.construction.clusters import clusters_of
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.listeners import ServerSecurity
 from doorkeeper.construction.policies import policies_of
-from doorkeeper.logger import NoLog
 from doorkeeper.logs.command_log import command_logs
+from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.database import connect_readonly
 from doorkeeper.storage.files import DATABASE_NAME

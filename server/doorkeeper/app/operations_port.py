@@ -16,7 +16,7 @@ from doorkeeper.http.heartbeat import Heartbeat
 from doorkeeper.http.history_pages import HistoryPages
 from doorkeeper.http.pages import Pages
 from doorkeeper.http.port import HttpPort
-from doorkeeper.metrics import table
+from doorkeeper.server.runtime.metrics import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from doorkeeper.connection.exchange import Counts
     from doorkeeper.construction.history import StoreHistory
     from doorkeeper.http.checks import Check
-    from doorkeeper.limits import Limits
-    from doorkeeper.logger import Logger
-    from doorkeeper.metrics.hooks import SightedStore
-    from doorkeeper.metrics.series import Meters
     from doorkeeper.net import Server
+    from doorkeeper.server.runtime.limits import Limits
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.hooks import SightedStore
+    from doorkeeper.server.runtime.metrics.series import Meters
     from doorkeeper.state.log import StateLog
 
 

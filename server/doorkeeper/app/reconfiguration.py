@@ -18,7 +18,7 @@ from doorkeeper.config.naming import find_key, is_for_plug_ins
 from doorkeeper.construction.listeners import limits_of
 from doorkeeper.net import BindError
 from doorkeeper.net.server import resolved_overrides
-from doorkeeper.runtime.threads import beside
+from doorkeeper.server.runtime.threads import beside
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

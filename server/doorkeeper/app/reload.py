@@ -19,7 +19,7 @@ from doorkeeper.construction.authorizer import locate
 from doorkeeper.construction.catalogs import reload_declarations
 from doorkeeper.construction.clusters import clusters_of
 from doorkeeper.construction.errors import StartError
-from doorkeeper.runtime.turns import run_in_turns
+from doorkeeper.server.runtime.turns import run_in_turns
 from doorkeeper.topics.table import let_go
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from doorkeeper.connection.exchange import Login as ConnectionLogin
     from doorkeeper.kinds.change import Change, Edit, Origin
     from doorkeeper.kinds.kind import Kind
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 SET, DELETED = "set", "deleted"
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit.queue import Queue
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.connection.exchange import Login
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 # About 5 MB. A request with more topics has one event for each of them anyway.
 ENTRIES_MAX: Final = 10_000

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit.files import AuditFolder
     from doorkeeper.audit.options import AuditOptions
     from doorkeeper.audit.queue import Batch, Queue, Waiter
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 # About half a megabyte of lines.
 CHUNK_EVENTS: Final = 1000

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.authn.contract import AuthenticationContext
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 # Shorter parts of a token (between its dots) occur in any text.
 PART_CHARACTERS_MIN: Final = 8

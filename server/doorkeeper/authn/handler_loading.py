@@ -17,7 +17,7 @@ from doorkeeper.config.plug_ins import UnusableClass, import_named, missing_meth
 
 if TYPE_CHECKING:
     from doorkeeper.authn.provider import MechanismSettings
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 KEY: Final = "sasl.server.callback.handler.class"
 TIMEOUT_KEY: Final = "doorkeeper.sasl.check.timeout.ms"

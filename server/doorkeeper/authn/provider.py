@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism
     from doorkeeper.base.credentials import ScramCredential, TokenLogin
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 
 class Sources(NamedTuple):

@@ -43,7 +43,7 @@ from doorkeeper.authorizer.contract import (
 )
 from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.request_context import AuthorizableRequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 if TYPE_CHECKING:
     from doorkeeper.authorizer.loading import authorizer_class

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 CONTRACT_VERSION = (1, 2)
 """The version of the contract: (incompatible changes, compatible additions)."""

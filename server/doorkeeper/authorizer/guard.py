@@ -34,7 +34,7 @@ from doorkeeper.authorizer.contract import (
 from doorkeeper.authorizer.result_checks import is_binding, is_create_result, is_delete_result
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.runtime.threads import beside
+from doorkeeper.server.runtime.threads import beside
 from doorkeeper.state.outcome import Results
 from doorkeeper_wire.api_keys import API_NAMES
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     )
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.authorizer.contract import Action, AuthorizerServerInfo, Endpoint, Eventually
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
     Decisions = tuple[AuthorizableRequestContext, Sequence[Action], Sequence[AuthorizationResult]]
     OnDecision = Callable[

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.authorizer.contract import Action
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
     Form = Callable[["AuthorizableRequestContext", "Action", "Decision"], str]
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper.authorizer.contract import Action, AuthorizerServerInfo, Endpoint, Eventually
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 _LOG = logging.getLogger("doorkeeper.authorizer")
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.guard import RecordedDecision
     from doorkeeper.authorizer.standard import StandardAuthorizer
     from doorkeeper.base.slices import Slices
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 LINES_MAX: Final = 100
 """Denials of one large request that the authorizer log has one by one; about 40 kB."""

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
     from doorkeeper.kinds.acls import StoredBinding
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.state.state import State
 
 T = TypeVar("T")

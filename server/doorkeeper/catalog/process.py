@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.catalog.errors import CatalogError, CatalogProblem
 from doorkeeper.catalog.lines import Unfinished, catalog_from
-from doorkeeper.runtime.threads import beside
-from doorkeeper.runtime.turns import run_in_turns
+from doorkeeper.server.runtime.threads import beside
+from doorkeeper.server.runtime.turns import run_in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

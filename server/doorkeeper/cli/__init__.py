@@ -61,9 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
             doorkeeper.main(arguments, prog_name="doorkeeper")
     except SystemExit as end:
-        if "doorkeeper.runtime.threads" in sys.modules:
+        if "doorkeeper.server.runtime.threads" in sys.modules:
             # A plug-in's thread that never ends must not keep the process alive.
-            from doorkeeper.runtime.threads import leave_threads_behind  # noqa: PLC0415  imported then
+            from doorkeeper.server.runtime.threads import (  # noqa: PLC0415  imported then
+                leave_threads_behind,
+            )
 
             leave_threads_behind(end.code)
         raise

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.api.node import AuthorizerUpdates
     from doorkeeper.clusters.fleet import ClusterFleet
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results
 

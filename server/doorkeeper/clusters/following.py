@@ -16,7 +16,7 @@ from doorkeeper.client.metadata_log import BEGIN, MetadataLog
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.clusters.drift import known_bindings
 from doorkeeper.clusters.log_acls import LogAcls
-from doorkeeper.runtime.turns import run_in_turns
+from doorkeeper.server.runtime.turns import run_in_turns
 from doorkeeper_wire.errors import Malformed
 
 if TYPE_CHECKING:

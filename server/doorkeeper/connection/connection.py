@@ -67,7 +67,7 @@ from doorkeeper.connection.unreadable import (
 )
 from doorkeeper.descriptions.rows import Description
 from doorkeeper.kinds.features import release_of
-from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.one_request import RequestAuthorizer
     from doorkeeper.connection.exchange import Advance, AnyBytes, Peer
     from doorkeeper.connection.response_cache import ResponseCache
-    from doorkeeper.limits import Limits
+    from doorkeeper.server.runtime.limits import Limits
     from doorkeeper_wire.headers import RequestHeader
 
 API_VERSIONS: Final = int(ApiKey.API_VERSIONS)

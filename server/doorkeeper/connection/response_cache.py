@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from doorkeeper.connection.client_limits import ClientLimits
     from doorkeeper.connection.exchange import Peer, Version
     from doorkeeper.connection.session import Session
-    from doorkeeper.limits import Limits
+    from doorkeeper.server.runtime.limits import Limits
 
 CACHED_APIS: Final = frozenset(
     map(int, (ApiKey.METADATA, ApiKey.DESCRIBE_GROUPS, ApiKey.API_VERSIONS, ApiKey.DESCRIBE_ACLS))

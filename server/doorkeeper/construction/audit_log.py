@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.config.audit import AuditSettings
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 
 def open_audit_log(

@@ -19,7 +19,7 @@ from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.config.plug_ins import UnusableClass
 from doorkeeper.construction.errors import StartError
 from doorkeeper.logs.authorizer_file import AuthorizerFile
-from doorkeeper.runtime.threads import threads_of_others
+from doorkeeper.server.runtime.threads import threads_of_others
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.base.entry import Entry
     from doorkeeper.config.settings import Settings
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.state.log import StateLog
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.base.slices import parts
 from doorkeeper.construction.errors import StartError
-from doorkeeper.runtime.threads import beside
-from doorkeeper.runtime.turns import run_in_turns
+from doorkeeper.server.runtime.threads import beside
+from doorkeeper.server.runtime.turns import run_in_turns
 from doorkeeper.topics.table import EMPTY
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from doorkeeper.clusters.events import ClusterEvent
     from doorkeeper.clusters.fleet import ClusterFleet
     from doorkeeper.config.settings import Settings
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.state.log import StateLog
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.change import Change, Committed
     from doorkeeper.kinds.table import Table
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
 

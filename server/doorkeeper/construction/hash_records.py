@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from doorkeeper.history.verification import RecordedHash
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.storage.portable import Portable
 
     ReadHistory = Callable[[Callable[[Portable], Awaitable[Any]]], Awaitable[Any]]

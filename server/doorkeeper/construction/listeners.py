@@ -17,8 +17,8 @@ from doorkeeper.authn.principals import principal_builder_of
 from doorkeeper.authn.provider import Provider
 from doorkeeper.config.naming import is_for_plug_ins
 from doorkeeper.construction.errors import StartError
-from doorkeeper.limits import Limits
 from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
+from doorkeeper.server.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.listeners import Listener
     from doorkeeper.config.mechanisms import MechanismSettings
     from doorkeeper.config.settings import Settings
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 REFRESH_INTERVAL_S: Final = 5.0
 """Interval of checks for changed files, such as renewed certificates."""

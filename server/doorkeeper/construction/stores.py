@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.declared import StoredFeature
-    from doorkeeper.logger import Logger
-    from doorkeeper.metrics.hooks import StoreMeter
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.hooks import StoreMeter
     from doorkeeper.state.store import Store
 
 NS_PER_MS: Final = 1_000_000

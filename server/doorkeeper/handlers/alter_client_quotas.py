@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.base.errors import ApiError
     from doorkeeper.quotas.table import Entity
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 
 (_ALTER_CONFIGS,) = needs(49)

@@ -32,7 +32,7 @@ from doorkeeper_wire.messages.alter_configs import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 # Loggers are unknown here: only IncrementalAlterConfigs alters them (KIP-412).
 _NEEDS = needs_by_type(33, TOPIC, BROKER, CLIENT_METRICS, GROUP)

@@ -33,7 +33,7 @@ from doorkeeper_wire.messages.api_versions import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 _SOFTWARE_TEXT = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 

@@ -37,7 +37,7 @@ from doorkeeper_wire.messages.consumer_group_describe import (
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
     from doorkeeper.cluster.model import Group, GroupMember
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(69)
 

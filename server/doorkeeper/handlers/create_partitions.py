@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.cluster.model import Broker
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 
 (_ALTER,) = needs(37)

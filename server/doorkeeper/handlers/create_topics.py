@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from doorkeeper.cluster.model import Broker
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.declared import StoredTopic
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBindingFilter
     from doorkeeper.api.node import Node, Services
     from doorkeeper.authorizer.contract import AclDeleteResult
-    from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.state.outcome import Results
 
 (_ALTER,) = needs(31)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node
     from doorkeeper.api.records import RecordReads
     from doorkeeper.cluster.model import Topic
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DELETE,) = needs(21)
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.cluster.model import Topic
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.outcome import Results
 
 _DELETE_ON_CLUSTER, _DESCRIBE, _DELETE = needs(20)

@@ -26,7 +26,7 @@ from doorkeeper_wire.messages.describe_acls import DescribeAclsRequest, Describe
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Response
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(29)
 

@@ -26,7 +26,7 @@ from doorkeeper_wire.messages.describe_client_quotas import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE_CONFIGS,) = needs(48)
 

@@ -33,7 +33,7 @@ from doorkeeper_wire.messages.describe_cluster import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 _ALTER, _DESCRIBE = needs(60)
 

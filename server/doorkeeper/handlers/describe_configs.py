@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from doorkeeper.cluster.model import Topic
     from doorkeeper.config.settings import DescribedKey, Settings
     from doorkeeper.configs.topic import TopicConfig
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
     Rows = Iterable[DescribeConfigsResourceResult]
 

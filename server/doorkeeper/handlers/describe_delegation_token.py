@@ -32,7 +32,7 @@ from doorkeeper_wire.messages.describe_delegation_token import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.tokens.model import Token
 
 _DESCRIBE, _DESCRIBE_TOKENS = needs(41)

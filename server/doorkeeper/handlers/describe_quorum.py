@@ -33,7 +33,7 @@ from doorkeeper_wire.messages.describe_quorum import Node as Voter
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(55)
 

@@ -21,7 +21,7 @@ from doorkeeper_wire.messages.describe_transactions import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _DESCRIBE_TOPIC = needs(65)
 

@@ -27,7 +27,7 @@ from doorkeeper_wire.messages.describe_user_scram_credentials import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(50)
 

@@ -31,7 +31,7 @@ from doorkeeper_wire.messages.elect_leaders import (
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
     from doorkeeper.cluster.model import Topic
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(43)
 

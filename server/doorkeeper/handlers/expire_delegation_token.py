@@ -27,7 +27,7 @@ from doorkeeper_wire.messages.expire_delegation_token import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 
 def handle(request: ExpireDelegationTokenRequest, context: RequestContext, node: Node) -> Outcome:

@@ -31,7 +31,7 @@ from doorkeeper_wire.messages.find_coordinator import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
 _DESCRIBE_GROUP, _DESCRIBE_TRANSACTION, _CLUSTER_ACTION = needs(10)

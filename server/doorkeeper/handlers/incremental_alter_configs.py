@@ -44,7 +44,7 @@ from doorkeeper_wire.messages.incremental_alter_configs import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 _NEEDS = needs_by_type(44, TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP)
 

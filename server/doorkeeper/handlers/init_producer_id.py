@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 _WRITE_ID, _, _IDEMPOTENT_WRITE, _WRITE_ANY_TOPIC = needs(22)
 

@@ -19,7 +19,7 @@ from doorkeeper_wire.messages.join_group import JoinGroupRequest, JoinGroupRespo
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_READ,) = needs(11)
 

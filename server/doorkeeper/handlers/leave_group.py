@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node
     from doorkeeper.cluster.model import GroupMember
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_READ,) = needs(13)
 

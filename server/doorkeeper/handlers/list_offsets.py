@@ -38,7 +38,7 @@ from doorkeeper_wire.messages.list_offsets import (
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
     from doorkeeper.api.records import LogReads, RecordReads
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_DESCRIBE,) = needs(2)
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.cluster.model import Topic
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 _READ_GROUP, _READ = needs(8)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node
     from doorkeeper.api.records import RecordReads
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 _CLUSTER_ACTION, _DESCRIBE = needs(23)
 

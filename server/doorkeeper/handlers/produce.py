@@ -38,7 +38,7 @@ from doorkeeper_wire.messages.produce import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_wire.messages.produce import TopicProduceData
 
 _TRANSACTION, _WRITE = needs(0)

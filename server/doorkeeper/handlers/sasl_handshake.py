@@ -19,7 +19,7 @@ from doorkeeper_wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHa
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 
 def handle(

@@ -22,7 +22,7 @@ from doorkeeper_wire.messages.share_group_describe import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE, _ = needs(77)
 

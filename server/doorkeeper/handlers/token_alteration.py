@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from doorkeeper.api.node import Node, Outcome, Response, Services
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.outcome import Results
     from doorkeeper.tokens.model import Expiration, Renewal, SignedToken, TokenWish
 

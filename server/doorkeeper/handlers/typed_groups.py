@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Response
     from doorkeeper.api.permissions import Need
     from doorkeeper.cluster.model import Group
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 
 class FoundGroup(NamedTuple):

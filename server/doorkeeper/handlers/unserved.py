@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node
     from doorkeeper.api.permissions import Need
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_wire.interpreted import Declared, Field, Values
 
 ROWS: Final[dict[int, dict[str, str]]] = {

@@ -28,7 +28,7 @@ from doorkeeper_wire.messages.update_features import (
 
 if TYPE_CHECKING:
     from doorkeeper.api.node import Node
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 (_ALTER,) = needs(57)
 

@@ -15,14 +15,14 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.utils import floatToGoString
 
-from doorkeeper.metrics.series import Distribution
-from doorkeeper.metrics.table import MetricKind
+from doorkeeper.server.runtime.metrics.series import Distribution
+from doorkeeper.server.runtime.metrics.table import MetricKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from doorkeeper.metrics.series import Family, Meters
-    from doorkeeper.metrics.table import Metric
+    from doorkeeper.server.runtime.metrics.series import Family, Meters
+    from doorkeeper.server.runtime.metrics.table import Metric
 
 TOTAL: Final = "_total"
 

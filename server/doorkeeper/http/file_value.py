@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 T = TypeVar("T")
 

@@ -21,12 +21,12 @@ from doorkeeper.http.answers import Page, PageRequest
 from doorkeeper.http.connection import OneRequest
 from doorkeeper.http.credentials import read_credentials
 from doorkeeper.http.file_value import FileValue
-from doorkeeper.limits import Limits
 from doorkeeper.net.addresses import BindError, connection_id, java_host_address
 from doorkeeper.net.admission import Admission
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.options import ListenerSpec
+from doorkeeper.server.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from doorkeeper.config.http import HttpSettings
     from doorkeeper.http.credentials import Credentials
     from doorkeeper.http.pages import Pages
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 LIMITS: Final = Limits(
     # Probes and scrapers are few; each connection is gone after one request, or ten seconds.

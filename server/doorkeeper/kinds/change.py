@@ -10,7 +10,7 @@ from doorkeeper.kinds.kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 
 class Edit(NamedTuple):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclOperation, ResourcePattern, ResourceType
     from doorkeeper.authorizer.contract import Action
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 
 class LearningAuthorizer(StandardAuthorizer):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclOperation, ResourceType
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 _NS_PER_S: Final = 1_000_000_000
 

@@ -18,10 +18,10 @@ server             all of it: bind, open, drain
 loops              uvloop where it is installed, else asyncio
 """
 
-from doorkeeper.logger import Logger
 from doorkeeper.net.addresses import BindError
 from doorkeeper.net.loops import LOOPS, new_runner
 from doorkeeper.net.options import ListenerSpec
 from doorkeeper.net.server import Server
+from doorkeeper.server.runtime.logger import Logger
 
 __all__ = ["LOOPS", "BindError", "ListenerSpec", "Logger", "Server", "new_runner"]

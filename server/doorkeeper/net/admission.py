@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.limits import Limits
     from doorkeeper.net.options import ListenerSpec
+    from doorkeeper.server.runtime.limits import Limits
 
 
 class Admission:

@@ -36,11 +36,11 @@ from doorkeeper.connection.exchange import (
     Refused,
 )
 from doorkeeper.connection.large_request import LargeRequest
-from doorkeeper.metrics.requests import Waited
 from doorkeeper.net.connection_log import log_end, log_events, log_failures, log_refusal
 from doorkeeper.net.context import Accepted
 from doorkeeper.net.request_log import DEBUG
 from doorkeeper.net.transports import is_encrypted, peer_certificates
+from doorkeeper.server.runtime.metrics.requests import Waited
 from doorkeeper.state.outcome import Results
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.guard import GuardedAuthorizer
     from doorkeeper.base.errors import ApiError
     from doorkeeper.connection.exchange import Login
-    from doorkeeper.limits import Limits
-    from doorkeeper.logger import Logger
-    from doorkeeper.metrics.requests import RequestMeter
     from doorkeeper.net.chunked_responses import ChunkedResponses
     from doorkeeper.net.fair_queue import FairQueue
     from doorkeeper.net.large_requests import LargeRequests
     from doorkeeper.net.ledger import Ledger
     from doorkeeper.net.peer_log import PeerLog
     from doorkeeper.net.request_log import RequestLog
+    from doorkeeper.server.runtime.limits import Limits
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.metrics.requests import RequestMeter
 
 
 class Accepted(asyncio.Protocol, ABC):

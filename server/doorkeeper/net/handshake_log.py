@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 LINES_MAX: Final = 10
 WINDOW_S: Final = 10.0

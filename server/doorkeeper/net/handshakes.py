@@ -17,9 +17,9 @@ from doorkeeper.net.handshake_log import HandshakeLog
 from doorkeeper.tls.alerts import alert_sender
 
 if TYPE_CHECKING:
-    from doorkeeper.limits import Limits
-    from doorkeeper.logger import Logger
     from doorkeeper.net.context import Accepted
+    from doorkeeper.server.runtime.limits import Limits
+    from doorkeeper.server.runtime.logger import Logger
 
 LINGER_BYTES: Final = 65536
 """The size of reads whose data is discarded."""

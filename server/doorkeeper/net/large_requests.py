@@ -11,8 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from doorkeeper.runtime.threads import OnLoop
-from doorkeeper.runtime.turns import run_in_turns
+from doorkeeper.server.runtime.threads import OnLoop
+from doorkeeper.server.runtime.turns import run_in_turns
 
 if TYPE_CHECKING:
     import asyncio

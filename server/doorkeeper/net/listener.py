@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from ssl import SSLContext
 
-    from doorkeeper.logger import Logger
     from doorkeeper.net.admission import Admission
     from doorkeeper.net.context import Accepted
     from doorkeeper.net.fair_queue import FairQueue
     from doorkeeper.net.options import ListenerSpec
+    from doorkeeper.server.runtime.logger import Logger
 
 OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """Errors of ``accept`` when the process or the machine is out of resources."""

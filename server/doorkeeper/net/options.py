@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
 from doorkeeper.base.value import Value, hidden
-from doorkeeper.limits import UNLIMITED
+from doorkeeper.server.runtime.limits import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

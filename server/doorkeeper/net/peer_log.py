@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import asyncio
 
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 LINES_MAX: Final = 100
 WINDOW_S: Final = 10.0

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import open_store
 from doorkeeper.kinds.change import SERVER
-from doorkeeper.logger import NoLog
-from doorkeeper.metrics.hooks import AuditMeter
+from doorkeeper.server.runtime.logger import NoLog
+from doorkeeper.server.runtime.metrics.hooks import AuditMeter
 from doorkeeper.state.log import StateLog
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.state.state import State
 
 CHECK_S: Final = 1.0

@@ -22,7 +22,7 @@ from doorkeeper.kinds.acls import bindings_from
 from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.kinds.declared import ACL
 from doorkeeper.kinds.kind import Item
-from doorkeeper.metrics.hooks import StoreMeter
+from doorkeeper.server.runtime.metrics.hooks import StoreMeter
 from doorkeeper.state.store import Lease, StorageError, Store, StoreIdentity, StoreReplaced
 from doorkeeper.storage import creating, digest, schema
 from doorkeeper.storage.cluster_id import check_form

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.acls.model import PatternType, Principal, ResourcePattern
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
-from doorkeeper.request_context import AuthorizableRequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 if TYPE_CHECKING:
     from doorkeeper.acls.decision import Question

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.authorizer.guard import GuardedAuthorizer, RecordedDecision
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 _ANY: Final = "*"
 

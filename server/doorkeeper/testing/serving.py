@@ -26,7 +26,7 @@ from doorkeeper.connection.connection import Connection
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import initial_rows
 from doorkeeper.kinds.change import Author, Origin
-from doorkeeper.runtime.threads import leave_threads_behind
+from doorkeeper.server.runtime.threads import leave_threads_behind
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.sqlite import SqliteStore

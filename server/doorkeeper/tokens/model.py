@@ -20,7 +20,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
 
 USER: Final = "User"
 """The only type of principals that may renew a token."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from doorkeeper.groups.plans import Committer
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.declared import StoredOffset
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.state import State
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from doorkeeper.kinds.change import Change
     from doorkeeper.quotas.alteration import QuotaAlteration
     from doorkeeper.quotas.table import Entity
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.state import State
 
 

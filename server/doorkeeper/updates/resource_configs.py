@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.configs.operations import AlteredResource
     from doorkeeper.kinds.change import Change
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
     from doorkeeper.topics.alteration import ConfigPolicy

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from doorkeeper.config.settings import Settings
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.table import Table
-    from doorkeeper.logger import Logger
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
     from doorkeeper.tokens.model import TokenWish

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Services
     from doorkeeper.base.slices import Slices
     from doorkeeper.kinds.change import Change
-    from doorkeeper.request_context import RequestContext
+    from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.state.state import State
     from doorkeeper.users.alteration import CredentialDeletion, CredentialUpsertion
 

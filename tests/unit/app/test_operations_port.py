@@ -10,9 +10,9 @@ from doorkeeper.app.operations_port import OperationsPort, Parts, check_files, c
 from doorkeeper.config.http import HttpSettings
 from doorkeeper.construction.errors import StartError
 from doorkeeper.http.checks import Readiness
-from doorkeeper.limits import Limits
-from doorkeeper.metrics.hooks import StoreStatus
-from doorkeeper.metrics.series import Meters
+from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.runtime.metrics.hooks import StoreStatus
+from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.state.state import EMPTY
 from testkit.edge import Log
 

@@ -26,7 +26,7 @@ from testkit.acl import READ, WRITE, allow, group, request_of, topic
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping, Sequence
 
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 
 class Plugin(Authorizer):

@@ -15,14 +15,14 @@ from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.one_request import ACTIONS_MAX, LINES_MAX, LoopAuthorizer, reads_of
 from doorkeeper.base.slices import SLICE_ITEMS, run_to_end
-from doorkeeper.runtime.threads import OnLoop
+from doorkeeper.server.runtime.threads import OnLoop
 from testkit.acl import DESCRIBE, READ, allow, request_of, topic
 from testkit.authorizers import CollectedAuthorizerLog, decide_from, started
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 ALLOWED, DENIED = AuthorizationResult.ALLOWED, AuthorizationResult.DENIED
 MALLORY = request_of("mallory", api_key=3)

@@ -13,7 +13,7 @@ from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.kinds.change import SERVER as BY_SERVER
 from doorkeeper.kinds.features import release_change
-from doorkeeper.request_context import AuthorizableRequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from testkit.acl import READ, allow, deny, topic

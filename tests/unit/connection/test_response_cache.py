@@ -13,8 +13,8 @@ from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Closed, Counts, SideEffects
 from doorkeeper.connection.response_cache import CacheEntry, CacheKey, ResponseCache
 from doorkeeper.connection.session import SessionState
-from doorkeeper.limits import Limits
 from doorkeeper.net.options import UNAUTHENTICATED
+from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.edge import answer, connection, create, describe, versions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.connection.exchange import Refused
-from doorkeeper.limits import Limits
+from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.interpreted import decode, encode
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from doorkeeper_wire.unserved import UNSERVED

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from doorkeeper.metrics.table import METRICS, MetricKind
+from doorkeeper.server.runtime.metrics.table import METRICS, MetricKind
 from pages import dashboard
 from testkit.checkout import ROOT
 from testkit.promql import query
@@ -16,7 +16,7 @@ from testkit.promql import query
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.metrics.table import Metric
+    from doorkeeper.server.runtime.metrics.table import Metric
 
 ALERTS = ROOT / "docker" / "prometheus" / "alerts.yaml"
 OF_PROMETHEUS = {"up"}

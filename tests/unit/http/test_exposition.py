@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.http.exposition import Exposition
-from doorkeeper.metrics import table
-from doorkeeper.metrics.series import Meters
+from doorkeeper.server.runtime.metrics import table
+from doorkeeper.server.runtime.metrics.series import Meters
 from testkit.http_port import reply_of
 
 OK = b"HTTP/1.1 200 OK\r\n\r\n"

@@ -12,7 +12,7 @@ from doorkeeper.api.node import DelayedResponse
 from doorkeeper.authorizer.contract import DecisionPending
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.undecided import undecided
-from doorkeeper.limits import Limits
+from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit import edge_apis

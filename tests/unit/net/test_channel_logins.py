@@ -16,9 +16,9 @@ from doorkeeper.authn.contract import (
     Success,
 )
 from doorkeeper.authn.principals import DefaultPrincipalBuilder
-from doorkeeper.limits import Limits
 from doorkeeper.net.channel import UNAUTHENTICATED_BYTES
 from doorkeeper.net.options import ConnectionSecurity
+from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.sasl_authenticate import SaslAuthenticateResponse
 from testkit.channels import World
 from testkit.edge import LOGIN, answer, authenticate, bare, describe, handshake, plain, until

@@ -10,11 +10,11 @@ import pytest
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.base.slices import SLICE_S
 from doorkeeper.connection.response_cache import ResponseCache
-from doorkeeper.limits import Limits
-from doorkeeper.metrics import table
-from doorkeeper.metrics.requests import RequestMeter
-from doorkeeper.metrics.series import Meters
 from doorkeeper.net.chunked_responses import ChunkedResponses
+from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.runtime.metrics import table
+from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper_wire.errors import Unencodable
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 from testkit.channels import PendingAuthorizer, Transport, World

@@ -9,10 +9,10 @@ import pytest
 
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.limits import Limits
 from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.net.options import UNAUTHENTICATED, ConnectionSecurity
 from doorkeeper.net.request_log import DEBUG
+from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.create_acls import CreateAclsResponse
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.limits import Limits
 from doorkeeper.net.addresses import BindError, bound_socket, connection_id, java_host_address
 from doorkeeper.net.admission import Admission
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.options import ListenerSpec
+from doorkeeper.server.runtime.limits import Limits
 from doorkeeper_wire.messages.api_versions import ApiVersionsResponse
 from testkit.edge import LOOP_KINDS, edge, run, until, versions
 from testkit.load import scaled

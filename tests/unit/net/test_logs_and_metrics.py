@@ -10,16 +10,16 @@ from doorkeeper.api.node import UpdateOperation
 from doorkeeper.authorizer.contract import AclCreateResult
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.connection.exchange import LogEvent, Login
-from doorkeeper.limits import Limits
 from doorkeeper.logs.thresholds import LoggerThreshold
-from doorkeeper.metrics import table
-from doorkeeper.metrics.requests import RequestMeter
-from doorkeeper.metrics.series import Meters
 from doorkeeper.net import handshake_log, peer_log
 from doorkeeper.net.connection_log import log_events
 from doorkeeper.net.handshake_log import HandshakeLog
 from doorkeeper.net.peer_log import PeerLog
 from doorkeeper.net.request_log import DEBUG, RequestLog
+from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.runtime.metrics import table
+from doorkeeper.server.runtime.metrics.requests import RequestMeter
+from doorkeeper.server.runtime.metrics.series import Meters
 from testkit.channels import PendingAuthorizer, World
 from testkit.edge import (
     Log,

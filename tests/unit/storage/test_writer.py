@@ -14,9 +14,9 @@ from structlog.testing import capture_logs
 
 from doorkeeper.kinds.change import edit
 from doorkeeper.kinds.declared import ACL, CONFIG
-from doorkeeper.metrics import table
-from doorkeeper.metrics.hooks import StoreMeter
-from doorkeeper.metrics.series import Meters
+from doorkeeper.server.runtime.metrics import table
+from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+from doorkeeper.server.runtime.metrics.series import Meters
 from doorkeeper.state.store import LogEntry, StorageError
 from testkit.load import scaled
 from testkit.stores import (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.authorizer.contract import Action
-    from doorkeeper.request_context import AuthorizableRequestContext
+    from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
 
 QUESTION = Question("User:a", "10.0.0.7", AclOperation.READ, ResourceType.TOPIC, "t")
 

@@ -6,7 +6,7 @@ import pytest
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.tokens.model import (
     TIME_MAX,
     Expiration,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Awaitable
 
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 FETCH_S: Final = 10.0
 """The timeout of a fetch, for which a client with a new key may have to wait."""

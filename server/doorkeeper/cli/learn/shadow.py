@@ -15,7 +15,7 @@ from doorkeeper.base.errors import ApiError
 from doorkeeper.cluster.model import Topic
 from doorkeeper.handlers import registry
 from doorkeeper.handlers.unserved import api_of
-from doorkeeper.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.topics.table import EMPTY
 from doorkeeper_wire.messages.delete_topics import DeleteTopicsRequest
 

@@ -10,7 +10,7 @@ from doorkeeper.state.store import StoreReplaced
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 _FIRST_S: Final = 0.05
 _LONGEST_S: Final = 5.0

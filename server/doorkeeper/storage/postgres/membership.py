@@ -29,7 +29,7 @@ from doorkeeper.storage.postgres.schema import VERSION
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
     Connect = Callable[[], Awaitable[asyncpg.Connection]]
 

@@ -22,7 +22,7 @@ from doorkeeper.storage.postgres.health import reason
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
     Connect = Callable[[], Awaitable[asyncpg.Connection]]
 

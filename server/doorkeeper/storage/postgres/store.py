@@ -27,7 +27,7 @@ import asyncpg
 import structlog
 
 from doorkeeper.kinds.change import NO_CHANGE
-from doorkeeper.metrics.hooks import StoreMeter
+from doorkeeper.server.runtime.metrics.hooks import StoreMeter
 from doorkeeper.state.store import (
     Lease,
     LogReader,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.kinds.change import Change
     from doorkeeper.kinds.kind import Kind
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.state.store import (
         LogEntry,
         Logged,

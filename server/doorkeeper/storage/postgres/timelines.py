@@ -15,7 +15,7 @@ import asyncpg
 from doorkeeper.state.store import StoreReplaced
 
 if TYPE_CHECKING:
-    from doorkeeper.logger import Logger
+    from doorkeeper.server.runtime.logger import Logger
 
 # Not that of the last checkpoint, which a promotion does not wait for.
 _TIMELINE: Final = """

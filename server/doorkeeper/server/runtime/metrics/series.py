@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
-from doorkeeper.metrics.table import METRIC_FAULTS, METRICS, Metric, MetricKind
+from doorkeeper.server.runtime.metrics.table import METRIC_FAULTS, METRICS, Metric, MetricKind
 
 S = TypeVar("S")
 

@@ -7,7 +7,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from doorkeeper.runtime.threads import beside, threads_of_others
+from doorkeeper.server.runtime.threads import beside, threads_of_others
 from testkit.load import scaled
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.metrics import table
-from doorkeeper.metrics.series import Distribution, Histogram, Meters
+from doorkeeper.server.runtime.metrics import table
+from doorkeeper.server.runtime.metrics.series import Distribution, Histogram, Meters
 
 if TYPE_CHECKING:
-    from doorkeeper.metrics.series import Labels
+    from doorkeeper.server.runtime.metrics.series import Labels
 
 
 def values_of(meters: Meters, metric: table.Metric) -> dict[Labels, float | Distribution]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from doorkeeper.metrics import table
-from doorkeeper.metrics.series import Meters
+from doorkeeper.server.runtime.metrics import table
+from doorkeeper.server.runtime.metrics.series import Meters
 
 if TYPE_CHECKING:
     from collections.abc import Callable

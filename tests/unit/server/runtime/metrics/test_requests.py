@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.metrics import table
-from doorkeeper.metrics.requests import (
-    RequestMeter,
-    Waited,
-    api_name,
-    error_name,
-)
-from doorkeeper.metrics.series import Histogram, Meters
+from doorkeeper.server.runtime.metrics import table
+from doorkeeper.server.runtime.metrics.requests import RequestMeter, Waited, api_name, error_name
+from doorkeeper.server.runtime.metrics.series import Histogram, Meters
 
 
 def test_requests_are_counted_by_api_and_error() -> None:

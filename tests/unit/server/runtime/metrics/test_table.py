@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from doorkeeper.metrics.table import METRICS, MetricKind
+from doorkeeper.server.runtime.metrics.table import METRICS, MetricKind
 
 
 def test_names_are_unique_and_say_their_type() -> None:
