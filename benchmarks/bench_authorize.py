@@ -46,10 +46,10 @@ from doorkeeper.authorizer.contract import (
 )
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL
 from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 

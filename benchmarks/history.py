@@ -37,9 +37,9 @@ from doorkeeper.acls.model import (
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import CHANGE, state_at
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Author, Edit
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Author, Edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage import schema
 from doorkeeper.storage.files import DATABASE_NAME

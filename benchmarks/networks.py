@@ -43,13 +43,13 @@ from doorkeeper.authorizer.contract import (  # noqa: E402  as above
     Endpoint,
 )
 from doorkeeper.authorizer.standard import StandardAuthorizer  # noqa: E402  as above
-from doorkeeper.kinds.acls import StoredBinding  # noqa: E402  as above
-from doorkeeper.kinds.change import edit  # noqa: E402  as above
-from doorkeeper.kinds.declared import ACL  # noqa: E402  as above
-from doorkeeper.kinds.features import release_change  # noqa: E402  as above
 from doorkeeper.server.runtime.request_context import (  # noqa: E402  as above
     AuthorizableRequestContext,
 )
+from doorkeeper.server.schema.acls import StoredBinding  # noqa: E402  as above
+from doorkeeper.server.schema.change import edit  # noqa: E402  as above
+from doorkeeper.server.schema.declared import ACL  # noqa: E402  as above
+from doorkeeper.server.schema.features import release_change  # noqa: E402  as above
 from doorkeeper.state.log import StateLog  # noqa: E402  as above
 from doorkeeper.state.memory import MemoryStore  # noqa: E402  as above
 from testkit.kafka_jars import Unavailable, jars  # noqa: E402  as above

@@ -31,9 +31,9 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.sqlite import SqliteStore
 from doorkeeper_wire.headers import RequestHeader, encode_request

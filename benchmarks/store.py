@@ -35,9 +35,9 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Author, Change, edit
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Author, Change, edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.creating import create
 from doorkeeper.storage.database import connect

@@ -28,10 +28,10 @@ from doorkeeper.authorizer.contract import (
     Endpoint,
 )
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.declared import ACL
 from doorkeeper.logs.thresholds import LoggerThreshold
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from versus import worlds
@@ -39,7 +39,7 @@ from versus import worlds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.kind import Kind
     from testkit.kafka_jars import Jars
 
 QUESTIONS = 20_000

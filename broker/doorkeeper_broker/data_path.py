@@ -16,7 +16,7 @@ from doorkeeper.handlers import (
     offset_fetch,
     offset_for_leader_epoch,
 )
-from doorkeeper.kinds.declared import TOPIC
+from doorkeeper.server.schema.declared import TOPIC
 from doorkeeper_broker import fetch
 from doorkeeper_broker.classic_apis import ClassicApis
 from doorkeeper_broker.classic_group import ClassicGroup
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome, Response
-    from doorkeeper.kinds.change import Committed
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Committed
     from doorkeeper.state.log import StateLog
     from doorkeeper_wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
     from doorkeeper_wire.messages.offset_commit import OffsetCommitRequest

@@ -28,8 +28,8 @@ from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.groups.plans import METADATA_MAX, Committer, check_committer
 from doorkeeper.groups.table import partition_text
 from doorkeeper.handlers import init_producer_id
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import OFFSET, StoredOffset
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import OFFSET, StoredOffset
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
 from doorkeeper.topics.names import INTERNAL_TOPICS

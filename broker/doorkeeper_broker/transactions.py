@@ -17,7 +17,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from doorkeeper.kinds.declared import StoredOffset
+    from doorkeeper.server.schema.declared import StoredOffset
 
 EMPTY: Final = "Empty"
 ONGOING: Final = "Ongoing"

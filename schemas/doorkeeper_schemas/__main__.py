@@ -47,7 +47,7 @@ def generated(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     operations = operations_source(root / "schemas/operations.yaml", apis)
     yield _file(ROOT / "server/doorkeeper/api/operations.py", operations)
     declared = declared_state_source(read_states(root / "schemas/state"))
-    yield _file(ROOT / "server/doorkeeper/kinds/declared.py", declared)
+    yield _file(ROOT / "server/doorkeeper/server/schema/declared.py", declared)
     yield from _records(root)
 
 

@@ -204,7 +204,7 @@ def declared_state_source(kinds: Iterable[StateKind]) -> str:
         '"""Every kind of state, and the rows that stores keep of it."""\n\n'
         "from __future__ import annotations\n\n"
         f"{needs_mapping}from typing import Final, NamedTuple\n\n"
-        f"{imports}from doorkeeper.kinds.kind import Column, Kind\n\n\n"
+        f"{imports}from doorkeeper.server.schema.kind import Column, Kind\n\n\n"
         f"{rows}\n\n{constants}\n"
         "KINDS: Final[Mapping[str, Kind]] = "
         f"{{each.name: each for each in ({names},)}}\n"

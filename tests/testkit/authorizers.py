@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Edit, edit
-from doorkeeper.kinds.declared import ACL
 from doorkeeper.logs.thresholds import LoggerThreshold
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Edit, edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.state.store import Lease, StorageError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.store import LogEntry, Store
 
 CLIENTS = Endpoint("CLIENTS", "PLAINTEXT", "localhost", 9092)

@@ -21,9 +21,9 @@ from doorkeeper.clusters.config import ClusterConfig, EnforcementLimits, Mode
 from doorkeeper.clusters.descriptions import Descriptions
 from doorkeeper.clusters.remote import ClusterError, SentBatch
 from doorkeeper.clusters.synchronization import ClusterSynchronization
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import SERVER, Committed, edit
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import SERVER, Committed, edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.state import EMPTY, apply
 from testkit.descriptions import answer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CONFIG, CREDENTIAL, TOKEN, TOPIC
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CONFIG, CREDENTIAL, TOKEN, TOPIC
 from doorkeeper.storage.portable import COLUMNS, Header, Portable, Position, Row
 from testkit.stores import adding, config, credential, fill, removing, token, topic
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
 
 ODD = credential("odd\0\ufdd0")
 

@@ -8,14 +8,14 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from doorkeeper.kinds.change import Author
+from doorkeeper.server.schema.change import Author
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.postgres import creating, rows
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
     from doorkeeper.config.shared_store import SharedStore
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.store import StoredState
     from testkit.postgres import Database
 

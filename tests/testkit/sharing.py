@@ -14,7 +14,7 @@ import asyncpg
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.search import find
 from doorkeeper.authorizer.plans import plan_creation, plan_deletion
-from doorkeeper.kinds.change import Origin
+from doorkeeper.server.schema.change import Origin
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.store import PostgresStore

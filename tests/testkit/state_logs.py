@@ -7,8 +7,8 @@ import uuid
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from doorkeeper.kinds.change import SERVER, Author, edit
-from doorkeeper.kinds.declared import CONFIG, KINDS, StoredConfig
+from doorkeeper.server.schema.change import SERVER, Author, edit
+from doorkeeper.server.schema.declared import CONFIG, KINDS, StoredConfig
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import (
     Lease,
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
     from uuid import UUID
 
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.kind import Kind
     from doorkeeper.state.log import Plan
     from doorkeeper.state.state import State
 

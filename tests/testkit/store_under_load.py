@@ -16,12 +16,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doorkeeper.kinds.change import Origin
+from doorkeeper.server.schema.change import Origin
 from doorkeeper.state.log import StateLog
 from testkit.stores import AUTHOR, adding, open_store, removing
 
 if TYPE_CHECKING:
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
 
 SUBMITTERS = 16
 

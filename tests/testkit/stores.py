@@ -21,9 +21,15 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import ACL, StoredConfig, StoredCredential, StoredToken, StoredTopic
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import (
+    ACL,
+    StoredConfig,
+    StoredCredential,
+    StoredToken,
+    StoredTopic,
+)
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage import digest, schema
 from doorkeeper.storage.files import DATABASE_NAME
@@ -34,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.kinds.change import Change
     from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.store import Lease, Store
 
 AUTHOR = Author("User:admin", "192.0.2.7", "PLAINTEXT", "adminclient-1")

@@ -55,13 +55,13 @@ from doorkeeper.construction.listeners import ServerSecurity, limits_of, options
 from doorkeeper.construction.policies import policies_of
 from doorkeeper.construction.stores import check_release, open_store, utc_ms
 from doorkeeper.descriptions.rows import AclRows
-from doorkeeper.kinds.declared import CREDENTIAL
 from doorkeeper.net import BindError, Server
 from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.policies.guard import Policies
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
 from doorkeeper.server.runtime.metrics.requests import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
+from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.updates.tokens import DelegationTokens
@@ -77,10 +77,10 @@ if TYPE_CHECKING:
     from doorkeeper.catalog.loading import Catalog
     from doorkeeper.config.settings import Settings
     from doorkeeper.connection.exchange import Version
-    from doorkeeper.kinds.change import Committed
     from doorkeeper.logs.authorizer_file import AuthorizerFile
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net.options import ConnectionSecurity
+    from doorkeeper.server.schema.change import Committed
     from doorkeeper.state.store import Store
     from doorkeeper.storage.postgres.membership import Membership
 

@@ -16,10 +16,10 @@ from doorkeeper.config.loading import resolve
 from doorkeeper.config.naming import LISTENER_PREFIX
 from doorkeeper.configs.broker import alter_values, check_replicas
 from doorkeeper.construction.errors import StartError
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CONFIG, StoredConfig
 from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType
 from doorkeeper.policies.guard import Policies
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CONFIG, StoredConfig
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
 from doorkeeper.updates.resource_configs import alter_resource
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from doorkeeper.app.reconfiguration import Reconfiguration, Usable
     from doorkeeper.config.settings import Settings
     from doorkeeper.configs.operations import AlteredResource
-    from doorkeeper.kinds.change import Change, Committed, Origin
-    from doorkeeper.kinds.table import Table
     from doorkeeper.logs.pipeline import Logger
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Change, Committed, Origin
+    from doorkeeper.server.schema.table import Table
     from doorkeeper.state.log import StateLog
 
 ALL_BROKERS = ""

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from doorkeeper.audit.writer import Clocks
     from doorkeeper.clusters.events import ClusterEvent
     from doorkeeper.connection.exchange import Login
-    from doorkeeper.kinds.change import Change, Committed, Origin
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+    from doorkeeper.server.schema.change import Change, Committed, Origin
 
 CLOSE_TIMEOUT_S: Final = 10.0
 """How long the end of the process waits for an unresponsive disk."""

@@ -15,9 +15,9 @@ from doorkeeper.acls.decision import Question, explain
 from doorkeeper.audit.events import Binding, Decision, Item, Login
 from doorkeeper.audit.events import Change as ChangeEvent
 from doorkeeper.authorizer.contract import AclDeleteResult
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper_wire.api_keys import API_NAMES
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from doorkeeper.audit.events import Event
     from doorkeeper.authorizer.contract import Action
     from doorkeeper.connection.exchange import Login as ConnectionLogin
-    from doorkeeper.kinds.change import Change, Edit, Origin
-    from doorkeeper.kinds.kind import Kind
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+    from doorkeeper.server.schema.change import Change, Edit, Origin
+    from doorkeeper.server.schema.kind import Kind
 
 SET, DELETED = "set", "deleted"
 

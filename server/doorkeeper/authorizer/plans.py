@@ -18,16 +18,16 @@ from doorkeeper.acls.operations import SUPPORTED_OPERATIONS, effects
 from doorkeeper.acls.search import find_each
 from doorkeeper.acls.validation import ACLS_PER_REQUEST_MAX, too_many_created, too_many_deleted
 from doorkeeper.base.slices import SLICE_ITEMS, parts
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Edit
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Edit
+from doorkeeper.server.schema.declared import ACL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.base.slices import Slices
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.state import State
 
 # Three times as fast as a named tuple's own constructor, which is a Python function.

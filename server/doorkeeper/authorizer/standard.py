@@ -44,7 +44,7 @@ from doorkeeper.authorizer.standard_keys import (
     read_policy,
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.log import StateLog, origin_of
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.state.outcome import not_stored
@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
-    from doorkeeper.kinds.acls import StoredBinding
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+    from doorkeeper.server.schema.acls import StoredBinding
     from doorkeeper.state.state import State
 
 T = TypeVar("T")

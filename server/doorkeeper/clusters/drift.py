@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.acls.model import ANY_BINDING
 from doorkeeper.acls.search import find
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.declared import ACL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.plan import SelectorUnion
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.kinds.change import Committed
+    from doorkeeper.server.schema.change import Committed
     from doorkeeper.state.state import State
 
     Bindings = frozenset[AclBinding]

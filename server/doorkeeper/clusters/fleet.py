@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.clusters.drift import binding_text
 from doorkeeper.clusters.synchronization import ClusterSynchronization
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.declared import ACL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.events import ClusterEvent
-    from doorkeeper.kinds.change import Committed
+    from doorkeeper.server.schema.change import Committed
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
 

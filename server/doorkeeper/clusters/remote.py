@@ -18,7 +18,7 @@ from doorkeeper.client.open_by_default import is_open_by_default
 from doorkeeper.client.properties import CommandConfigError
 from doorkeeper.clusters.descriptions import Descriptions
 from doorkeeper.clusters.drift import NO_BINDINGS, binding_text
-from doorkeeper.kinds.features import has_networks
+from doorkeeper.server.schema.features import has_networks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence

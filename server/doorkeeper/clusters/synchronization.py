@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from doorkeeper.clusters.drift import Bindings
     from doorkeeper.clusters.enforcement import Hold
     from doorkeeper.clusters.remote import SentBatch
-    from doorkeeper.kinds.change import Committed
+    from doorkeeper.server.schema.change import Committed
     from doorkeeper.state.state import State
     from doorkeeper.state.store import NamedLease
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from doorkeeper.base.key import Key
 from doorkeeper.base.values import KeyType, at_least, not_blank, off_or_at_least, one_of
-from doorkeeper.kinds.features import LEVELS
+from doorkeeper.server.schema.features import LEVELS
 
 STORE: Final = (
     Key(

@@ -17,14 +17,14 @@ from doorkeeper.configs.client_metrics import check_client_metrics
 from doorkeeper.configs.group import check_group
 from doorkeeper.configs.operations import GROUP, ConfigOperation
 from doorkeeper.configs.topic import InvalidConfig
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import RESOURCE_CONFIG, StoredResourceConfig
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from doorkeeper.configs.operations import Alteration, AlteredResource
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
 
 
 class ResourceConfigs:

@@ -66,8 +66,8 @@ from doorkeeper.connection.unreadable import (
     unsupported_version,
 )
 from doorkeeper.descriptions.rows import Description
-from doorkeeper.kinds.features import release_of
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
+from doorkeeper.server.schema.features import release_of
 from doorkeeper_wire.api_keys import ApiKey
 from doorkeeper_wire.errors import InvalidFrame, Malformed, Unencodable, UnknownApi
 from doorkeeper_wire.framing import FrameBuffer

@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.authorizer.standard_keys import POLICY_DEFAULTS
-from doorkeeper.kinds.change import SERVER, edit
-from doorkeeper.kinds.declared import SETTING, StoredSetting
+from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.schema.declared import SETTING, StoredSetting
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Iterable, Mapping
 
     from doorkeeper.config.settings import Settings
-    from doorkeeper.kinds.change import Change, Committed
-    from doorkeeper.kinds.table import Table
     from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.schema.change import Change, Committed
+    from doorkeeper.server.schema.table import Table
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
 

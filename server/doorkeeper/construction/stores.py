@@ -7,8 +7,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.construction.errors import StartError
-from doorkeeper.kinds.change import NO_CHANGE
-from doorkeeper.kinds.features import NEWEST, release_change, release_of
+from doorkeeper.server.schema.change import NO_CHANGE
+from doorkeeper.server.schema.features import NEWEST, release_change, release_of
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME, prepare_folder
 from doorkeeper.storage.identity import IDENTITY_NAME
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doorkeeper.config.settings import Settings
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.declared import StoredFeature
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredFeature
     from doorkeeper.state.store import Store
 
 NS_PER_MS: Final = 1_000_000

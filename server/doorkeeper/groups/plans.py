@@ -18,8 +18,8 @@ from doorkeeper.groups.table import (
     row_without_partition,
     size_of,
 )
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import OFFSET
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import OFFSET
 from doorkeeper_wire.consumer_protocol import decode_subscription
 from doorkeeper_wire.errors import Malformed
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from doorkeeper.base.slices import Slices
     from doorkeeper.cluster.model import Group, GroupMember
     from doorkeeper.groups.table import Offsets
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.declared import StoredOffset
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredOffset
 
 METADATA_MAX: Final = 4096
 """UTF-16 code units of the text of an offset: the default of ``offset.metadata.max.bytes``."""

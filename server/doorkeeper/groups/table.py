@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 import immutables
 
 from doorkeeper.cluster.model import Group
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import OFFSET, StoredOffset
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import OFFSET, StoredOffset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from doorkeeper.cluster.model import Topic
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
 
 K = TypeVar("K")
 

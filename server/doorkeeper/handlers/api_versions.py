@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.api.declaration import declare
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
-from doorkeeper.kinds.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
+from doorkeeper.server.schema.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
 from doorkeeper_wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,

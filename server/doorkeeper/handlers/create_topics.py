@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.cluster.model import Broker
     from doorkeeper.config.settings import Settings
-    from doorkeeper.kinds.declared import StoredTopic
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper.state.outcome import Results
 
 _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CONFIGS = needs(19)

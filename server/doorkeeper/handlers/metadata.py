@@ -66,8 +66,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.cluster.model import Broker, Topic
-    from doorkeeper.kinds.declared import StoredTopic
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper.state.outcome import Results
 
 _DESCRIBE, _DESCRIBE_ALL, _CREATE_ON_CLUSTER, _CREATE, _DESCRIBE_CLUSTER = needs(3)

@@ -28,7 +28,7 @@ from doorkeeper.api.permissions import allowed_names, is_allowed, needs
 from doorkeeper.base.errors import ApiError, ErrorCode, answer_of
 from doorkeeper.groups.plans import Committer
 from doorkeeper.groups.table import partition_text
-from doorkeeper.kinds.declared import StoredOffset
+from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper.state.outcome import Results
 from doorkeeper.updates.groups import commit_offsets
 from doorkeeper_wire.messages.offset_commit import (

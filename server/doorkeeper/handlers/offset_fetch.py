@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node
     from doorkeeper.cluster.model import Topic
-    from doorkeeper.kinds.declared import StoredOffset
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.declared import StoredOffset
 
 _DESCRIBE_GROUP, _DESCRIBE, _DESCRIBE_ALL = needs(9)
 

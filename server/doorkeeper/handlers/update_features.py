@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.api.declaration import declare, refuse_as
 from doorkeeper.api.permissions import needs, require_on_cluster
 from doorkeeper.base.errors import DEFAULT_MESSAGES, ApiError, ErrorCode
-from doorkeeper.kinds.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
+from doorkeeper.server.schema.features import LOWEST_LEVEL, METADATA_VERSION, metadata_level
 from doorkeeper_wire.messages.update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.history.moments import Moment, time_text
-from doorkeeper.kinds.acls import bindings_from
-from doorkeeper.kinds.declared import ACL
-from doorkeeper.kinds.kind import Item
+from doorkeeper.server.schema.acls import bindings_from
+from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.schema.kind import Item
 from doorkeeper.state.loading import load_snapshot, state_without_acls, with_acls
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.portable import BASE, LOG
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.kind import Kind
     from doorkeeper.state.state import State
     from doorkeeper.storage.portable import Portable
 

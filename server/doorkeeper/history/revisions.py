@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from doorkeeper.acls.formats.records import records
 from doorkeeper.history.moments import time_text
 from doorkeeper.history.reading import WINDOW
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Author
-from doorkeeper.kinds.declared import KINDS
-from doorkeeper.kinds.kind import Item
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Author
+from doorkeeper.server.schema.declared import KINDS
+from doorkeeper.server.schema.kind import Item
 from doorkeeper.storage.portable import COLUMNS, LOG
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.acls.plan import Plan
 from doorkeeper.history.reading import BeforeHistory
 from doorkeeper.history.revisions import read_revisions
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.declared import ACL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

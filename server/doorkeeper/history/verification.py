@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from doorkeeper.history.revisions import revisions_of
-from doorkeeper.kinds.kind import Item
+from doorkeeper.server.schema.kind import Item
 from doorkeeper.storage.portable import LOG
 from doorkeeper.storage.rows import revision_hash
 

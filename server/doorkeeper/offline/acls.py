@@ -32,10 +32,10 @@ from doorkeeper.construction.authorizer import (
     start_authorizer,
 )
 from doorkeeper.construction.errors import StartError
-from doorkeeper.kinds.change import Edit
-from doorkeeper.kinds.declared import ACL
 from doorkeeper.logs.command_log import command_logs
 from doorkeeper.offline.log import OfflineAuditLog, offline_log
+from doorkeeper.server.schema.change import Edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.store import StorageError, StoreInUse
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
     from doorkeeper.config.settings import Settings
-    from doorkeeper.kinds.change import Committed
+    from doorkeeper.server.schema.change import Committed
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results
     from doorkeeper.state.state import State

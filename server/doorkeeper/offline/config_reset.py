@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.kinds.change import Author, Origin, edit
-from doorkeeper.kinds.declared import CONFIG, StoredConfig
 from doorkeeper.offline.log import audit_log_output, offline_log, submit
+from doorkeeper.server.schema.change import Author, Origin, edit
+from doorkeeper.server.schema.declared import CONFIG, StoredConfig
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import open_store
-from doorkeeper.kinds.change import SERVER
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter
+from doorkeeper.server.schema.change import SERVER
 from doorkeeper.state.log import StateLog
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit.audit_log import AuditLog
     from doorkeeper.config.audit import AuditSettings
     from doorkeeper.config.settings import Settings
-    from doorkeeper.kinds.change import Committed, Origin
+    from doorkeeper.server.schema.change import Committed, Origin
     from doorkeeper.state.log import Plan
 
 _HINT: Final = "ask it (--bootstrap-server), or give the command a node.id that no server has"

@@ -11,16 +11,16 @@ from doorkeeper.acls.necessity import without_effect
 from doorkeeper.acls.networks import network_of
 from doorkeeper.app.config_changes import dynamic_values
 from doorkeeper.config.loading import with_stored_values
-from doorkeeper.kinds.change import Author, Origin
-from doorkeeper.kinds.features import (
+from doorkeeper.offline.log import audit_log_output, offline_log
+from doorkeeper.offline.repository import policy_of
+from doorkeeper.server.schema.change import Author, Origin
+from doorkeeper.server.schema.features import (
     LEVELS,
     has_networks,
     metadata_level,
     release_change,
     release_of,
 )
-from doorkeeper.offline.log import audit_log_output, offline_log
-from doorkeeper.offline.repository import policy_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.config.settings import Settings
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.state import State
 
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper store release"))

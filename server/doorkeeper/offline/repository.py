@@ -28,14 +28,14 @@ from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import open_store
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import state_at
-from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
-from doorkeeper.kinds.features import has_networks, metadata_level
 from doorkeeper.offline.acls import open_acls
 from doorkeeper.offline.stores import open_backup, open_for_reading, place_of
 from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
+from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
+from doorkeeper.server.schema.features import has_networks, metadata_level
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.reading import StoredRows, read_acls

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.construction.stores import identity_file_of, initial_rows
 from doorkeeper.history.verification import verify
-from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.offline.stores import DataFolder, open_for_reading, place_of
+from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage import checking
 from doorkeeper.storage.identity import ExpectedStore, read_expected_store, replace_identity_file
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.config.settings import Settings
     from doorkeeper.config.shared_store import SharedStore
-    from doorkeeper.kinds.change import Change
     from doorkeeper.offline.stores import Place
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.storage.portable import Header
     from doorkeeper.storage.transfer import Progress
 

@@ -11,16 +11,16 @@ from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.credentials import base_36, credential_of
-from doorkeeper.kinds.change import Author, Origin, edit
-from doorkeeper.kinds.declared import CREDENTIAL, StoredCredential
 from doorkeeper.offline.log import audit_log_output, offline_log, submit
+from doorkeeper.server.schema.change import Author, Origin, edit
+from doorkeeper.server.schema.declared import CREDENTIAL, StoredCredential
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from doorkeeper.config.settings import Settings
-    from doorkeeper.kinds.change import Change
     from doorkeeper.offline.log import OfflineAuditLog
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.log import Plan, StateLog
     from doorkeeper.state.state import State
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_ITEMS
-from doorkeeper.kinds.declared import StoredQuota
 from doorkeeper.quotas.table import ENTITY_TYPES, IP, entity_text, refusal
+from doorkeeper.server.schema.declared import StoredQuota
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

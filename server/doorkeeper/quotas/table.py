@@ -18,7 +18,7 @@ from doorkeeper.base.errors import ApiError, ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from doorkeeper.kinds.declared import StoredQuota
+    from doorkeeper.server.schema.declared import StoredQuota
 
 Entity = tuple[tuple[str, str | None], ...]
 """The parts of an entity, type and name, in the order of a broker's responses."""

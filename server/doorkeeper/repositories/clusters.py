@@ -13,7 +13,6 @@ from doorkeeper.client.config import ClientConfig
 from doorkeeper.client.errors import ClientError
 from doorkeeper.client.identity import identity_of
 from doorkeeper.client.open_by_default import is_open_by_default
-from doorkeeper.kinds.features import has_networks
 from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.repository import (
@@ -22,6 +21,7 @@ from doorkeeper.repositories.repository import (
     AclSession,
     known_bindings,
 )
+from doorkeeper.server.schema.features import has_networks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence

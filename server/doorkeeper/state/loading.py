@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from doorkeeper.acls.bulk import load
 from doorkeeper.base.garbage_collection import collection_paused
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL, KINDS
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL, KINDS
 from doorkeeper.state.state import EMPTY, State, apply_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.kinds.acls import StoredBinding
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.acls import StoredBinding
+    from doorkeeper.server.schema.kind import Kind
 
 T = TypeVar("T")
 

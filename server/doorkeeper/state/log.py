@@ -29,10 +29,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from doorkeeper.base.slices import SLICE_S
-from doorkeeper.kinds.change import SERVER, Author, Change, Committed, Origin
-from doorkeeper.kinds.declared import ACL, KINDS
 from doorkeeper.server.runtime.logger import NO_LOG
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
+from doorkeeper.server.schema.change import SERVER, Author, Change, Committed, Origin
+from doorkeeper.server.schema.declared import ACL, KINDS
 from doorkeeper.state.age import watch_age
 from doorkeeper.state.loading import load_snapshot, state_without_acls, with_acls
 from doorkeeper.state.state import State, apply
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.base.slices import Slices
-    from doorkeeper.kinds.kind import Kind
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+    from doorkeeper.server.schema.kind import Kind
     from doorkeeper.state.store import Lease, LogReader, Store
     from doorkeeper.topics.table import Layer
 

@@ -10,7 +10,7 @@ from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreUnavailabl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from doorkeeper.kinds.change import Committed, Origin
+    from doorkeeper.server.schema.change import Committed, Origin
     from doorkeeper.state.log import Plan, StateLog
 
 UNCHANGED = "Nothing was changed"

@@ -15,7 +15,8 @@ from doorkeeper.base.garbage_collection import frozen_allocations
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.configs.resources import ResourceConfigs
 from doorkeeper.groups.table import Offsets
-from doorkeeper.kinds.declared import (
+from doorkeeper.quotas.table import ClientQuotas
+from doorkeeper.server.schema.declared import (
     ACL,
     KINDS,
     StoredConfig,
@@ -23,9 +24,8 @@ from doorkeeper.kinds.declared import (
     StoredSetting,
     StoredToken,
 )
-from doorkeeper.kinds.features import has_networks, metadata_level
-from doorkeeper.kinds.table import Table
-from doorkeeper.quotas.table import ClientQuotas
+from doorkeeper.server.schema.features import has_networks, metadata_level
+from doorkeeper.server.schema.table import Table
 from doorkeeper.topics.table import Topics
 from doorkeeper.users.table import ScramUsers
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.base.slices import Slices
     from doorkeeper.cluster.model import Group, Member
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.kind import Kind
 
 # About a millisecond of work for ACLs.
 ROWS_PER_SLICE: Final = 256

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from doorkeeper.kinds.change import Edit
+from doorkeeper.server.schema.change import Edit
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from doorkeeper.base.slices import Slices
-    from doorkeeper.kinds.change import Author, Change
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.change import Author, Change
+    from doorkeeper.server.schema.kind import Kind
 
 
 class StorageError(Exception):

@@ -17,7 +17,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.storage.portable import BASE, ITEM, LOG
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.base.version import __version__
-from doorkeeper.kinds.change import NO_CHANGE
+from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.storage import digest, schema
 from doorkeeper.storage.rows import initial_items
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
 
 
 def create(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
+from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
 from doorkeeper.storage import digest, schema
 from doorkeeper.storage.database import connect_readonly, sqlite_errors
 from doorkeeper.storage.sqlite import read_rows
@@ -13,8 +13,8 @@ from doorkeeper.storage.sqlite import read_rows
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.kinds.acls import StoredBinding
-    from doorkeeper.kinds.declared import StoredConfig, StoredFeature
+    from doorkeeper.server.schema.acls import StoredBinding
+    from doorkeeper.server.schema.declared import StoredConfig, StoredFeature
 
 
 class StoredRows(NamedTuple):

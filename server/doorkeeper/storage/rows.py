@@ -28,8 +28,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.base.slices import SLICE_ITEMS
-from doorkeeper.kinds.declared import ACL
-from doorkeeper.kinds.kind import Item
+from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.schema.kind import Item
 from doorkeeper.storage.cells import MARK, encode
 from doorkeeper.storage.digest import row_digest, text_of
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import apsw
 
     from doorkeeper.base.slices import Slices
-    from doorkeeper.kinds.change import Author, Change
+    from doorkeeper.server.schema.change import Author, Change
     from doorkeeper.state.store import LogEntry
 
 Cell = str | int | None

@@ -18,11 +18,11 @@ import structlog
 
 from doorkeeper.base.garbage_collection import collection_paused
 from doorkeeper.base.uuids import random_uuid
-from doorkeeper.kinds.acls import bindings_from
-from doorkeeper.kinds.change import NO_CHANGE
-from doorkeeper.kinds.declared import ACL
-from doorkeeper.kinds.kind import Item
 from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+from doorkeeper.server.schema.acls import bindings_from
+from doorkeeper.server.schema.change import NO_CHANGE
+from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.schema.kind import Item
 from doorkeeper.state.store import Lease, StorageError, Store, StoreIdentity, StoreReplaced
 from doorkeeper.storage import creating, digest, schema
 from doorkeeper.storage.cluster_id import check_form
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from doorkeeper.base.slices import Slices
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.kind import Kind
     from doorkeeper.state.store import LogEntry, Logged, StoredState
     from doorkeeper.storage.rows import LogWrite, Statement
 

@@ -25,8 +25,8 @@ from doorkeeper.testing.user_options import users_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.declared import StoredCredential, StoredTopic
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredCredential, StoredTopic
     from doorkeeper.testing.options import Groups, Topics
 
 T = TypeVar("T")
@@ -190,9 +190,9 @@ def keys_of(
 def initial_change(config: Configuration, credentials: Iterable[StoredCredential]) -> Change:
     """Return the change that fills an empty store with the initial state."""
     from doorkeeper.authorizer.plans import BindingIds  # noqa: PLC0415
-    from doorkeeper.kinds.acls import StoredBinding  # noqa: PLC0415
-    from doorkeeper.kinds.change import edit  # noqa: PLC0415
-    from doorkeeper.kinds.declared import ACL, CREDENTIAL, TOPIC  # noqa: PLC0415
+    from doorkeeper.server.schema.acls import StoredBinding  # noqa: PLC0415
+    from doorkeeper.server.schema.change import edit  # noqa: PLC0415
+    from doorkeeper.server.schema.declared import ACL, CREDENTIAL, TOPIC  # noqa: PLC0415
 
     new_id = BindingIds()
     bindings = [StoredBinding(new_id(), each) for each in dict.fromkeys(config.bindings)]
@@ -208,7 +208,7 @@ def credentials_of(config: Configuration) -> list[StoredCredential]:
     if not config.authenticates:
         return []
     from doorkeeper.base.credentials import DIGESTS, credential_of  # noqa: PLC0415
-    from doorkeeper.kinds.declared import StoredCredential  # noqa: PLC0415
+    from doorkeeper.server.schema.declared import StoredCredential  # noqa: PLC0415
 
     return [
         StoredCredential(
@@ -226,7 +226,7 @@ def _stored_topics(config: Configuration) -> list[StoredTopic]:
     if not config.topics:
         return []
     from doorkeeper.catalog.loading import load_document  # noqa: PLC0415  it imports YAML
-    from doorkeeper.kinds.declared import StoredTopic  # noqa: PLC0415
+    from doorkeeper.server.schema.declared import StoredTopic  # noqa: PLC0415
 
     catalog = load_document({"topics": config.topics}, "topics of the test")
     return [

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from doorkeeper.app.assembly import Assembly
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.config.settings import Settings
-    from doorkeeper.kinds.change import Change
     from doorkeeper.learning.recorder import Recorder
     from doorkeeper.logs.pipeline import Logs
     from doorkeeper.offline.acls import OfflineAcls
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.testing.answers import Answer
     from doorkeeper.testing.denials import Denial, Denials
     from doorkeeper.testing.faults import LocalFaults

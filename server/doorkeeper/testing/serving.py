@@ -25,8 +25,8 @@ from doorkeeper.config.loading import load_values
 from doorkeeper.connection.connection import Connection
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import initial_rows
-from doorkeeper.kinds.change import Author, Origin
 from doorkeeper.server.runtime.threads import leave_threads_behind
+from doorkeeper.server.schema.change import Author, Origin
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.sqlite import SqliteStore
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from doorkeeper.connection.exchange import Peer
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.testing.configuration import Configuration
 
 _FAILED: Final = 1

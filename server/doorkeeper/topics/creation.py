@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.configs.topic import InvalidConfig, check_configs
-from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType, TopicCreation
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.topics.names import INTERNAL_TOPICS, reason_invalid
 from doorkeeper.topics.placement import assignments
 from doorkeeper.topics.table import text_of

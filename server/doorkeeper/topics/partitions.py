@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import TOPIC
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import TOPIC
 from doorkeeper.topics.creation import PARTITIONS_PER_REQUEST_MAX, check_any_lives, check_replicas
 from doorkeeper.topics.placement import assignments
 from doorkeeper.topics.table import row_of, text_of
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.cluster.model import Broker, Topic
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.declared import StoredTopic
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper.topics.creation import ExistingTopics
 
 

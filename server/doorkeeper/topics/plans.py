@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import TOPIC
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import TOPIC
 from doorkeeper.topics.alteration import altered_topic
 from doorkeeper.topics.table import row_of
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.configs.operations import AlteredResource
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.declared import StoredTopic
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper.topics.alteration import ConfigPolicy
     from doorkeeper.topics.table import Topics
 

@@ -13,7 +13,7 @@ import immutables
 
 from doorkeeper.base.slices import parts
 from doorkeeper.cluster.model import Topic
-from doorkeeper.kinds.declared import StoredTopic
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.topics.names import INTERNAL_TOPICS, collision_key
 
 if TYPE_CHECKING:

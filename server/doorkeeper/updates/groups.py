@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from doorkeeper.base.errors import ErrorCode
     from doorkeeper.base.slices import Slices
     from doorkeeper.groups.plans import Committer
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.declared import StoredOffset
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredOffset
     from doorkeeper.state.state import State
 
 

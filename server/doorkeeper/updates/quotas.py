@@ -6,10 +6,10 @@ import asyncio
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import QUOTA
 from doorkeeper.quotas.alteration import plan_quotas
 from doorkeeper.quotas.table import IP
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import QUOTA
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Services
     from doorkeeper.base.errors import ApiError
     from doorkeeper.base.slices import Slices
-    from doorkeeper.kinds.change import Change
     from doorkeeper.quotas.alteration import QuotaAlteration
     from doorkeeper.quotas.table import Entity
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.state import State
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.configs.operations import AlteredResource
-    from doorkeeper.kinds.change import Change
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
     from doorkeeper.topics.alteration import ConfigPolicy

@@ -18,8 +18,8 @@ from doorkeeper.acls.model import Principal
 from doorkeeper.base.credentials import TokenLogin
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.uuids import random_uuid
-from doorkeeper.kinds.change import SERVER, edit
-from doorkeeper.kinds.declared import TOKEN, StoredToken
+from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.schema.declared import TOKEN, StoredToken
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
 from doorkeeper.state.store import StorageError
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from doorkeeper.config.settings import Settings
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.table import Table
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.table import Table
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
     from doorkeeper.tokens.model import TokenWish

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from doorkeeper.api.node import Services
     from doorkeeper.cluster.model import Broker
     from doorkeeper.configs.operations import AlteredResource
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.declared import StoredTopic
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
     from doorkeeper.topics.alteration import ConfigPolicy

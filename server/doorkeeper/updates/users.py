@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CREDENTIAL
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.state.log import origin_of
 from doorkeeper.state.outcome import Results, commit
 from doorkeeper.users.alteration import judge, row_of, users_in
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Services
     from doorkeeper.base.slices import Slices
-    from doorkeeper.kinds.change import Change
     from doorkeeper.server.runtime.request_context import RequestContext
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.state import State
     from doorkeeper.users.alteration import CredentialDeletion, CredentialUpsertion
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.base.credentials import ITERATIONS_MAX, ITERATIONS_MIN, salted_credential_of
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.kinds.declared import StoredCredential
+from doorkeeper.server.schema.declared import StoredCredential
 from doorkeeper.users.table import MECHANISM_NAMES
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from doorkeeper.base.credentials import ITERATIONS_MIN, ScramCredential
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from doorkeeper.kinds.declared import StoredCredential
+    from doorkeeper.server.schema.declared import StoredCredential
 
 # Kafka's codes of the mechanisms. Source: org.apache.kafka.clients.admin.ScramMechanism.
 MECHANISM_CODES: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}

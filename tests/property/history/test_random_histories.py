@@ -19,9 +19,9 @@ from doorkeeper.acls.search import find
 from doorkeeper.history.moments import Moment
 from doorkeeper.history.reading import BeforeHistory, revision_at, rows_at, state_of
 from doorkeeper.history.verification import verify
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Edit
-from doorkeeper.kinds.declared import (
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Edit
+from doorkeeper.server.schema.declared import (
     ACL,
     KINDS,
     StoredConfig,
@@ -34,7 +34,7 @@ from doorkeeper.kinds.declared import (
     StoredToken,
     StoredTopic,
 )
-from doorkeeper.kinds.kind import Item
+from doorkeeper.server.schema.kind import Item
 from doorkeeper.state.state import EMPTY, apply_at_once
 from doorkeeper.storage.backup import backup, restore
 from doorkeeper.storage.checking import findings
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.kind import Kind
     from doorkeeper.storage.portable import Portable
     from testkit.postgres import Database
 

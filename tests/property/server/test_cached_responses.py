@@ -18,8 +18,8 @@ from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Counts, Peer
 from doorkeeper.connection.response_cache import CACHED_APIS, ResponseCache
 from doorkeeper.handlers import registry
-from doorkeeper.kinds.declared import StoredTopic
 from doorkeeper.server.runtime.limits import Limits
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.updates.topics import change_topics
 from doorkeeper.updates.users import alter_credentials
 from doorkeeper.users.alteration import CredentialUpsertion

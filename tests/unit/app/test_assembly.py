@@ -11,7 +11,7 @@ import pytest
 from doorkeeper.app.assembly import Assembly
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.construction.errors import StartError
-from doorkeeper.kinds.features import metadata_level
+from doorkeeper.server.schema.features import metadata_level
 from testkit.logs import readable_logs
 from testkit.settings import settings_of
 from testkit.stores import NOW_MS, adding, fill, open_store

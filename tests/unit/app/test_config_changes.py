@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.kinds.change import SERVER, edit
-from doorkeeper.kinds.declared import CONFIG
+from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.schema.declared import CONFIG
 from doorkeeper.state.log import StateLog
 from testkit.load import scaled
 from testkit.reconfigured import DELETE, PLUGIN, SET, Capricious, running
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from doorkeeper.kinds.declared import StoredConfig
+    from doorkeeper.server.schema.declared import StoredConfig
     from testkit.reconfigured import Running
 
 MOOD = "com.example.mood"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.app.node import LiveNode
 from doorkeeper.cluster.model import Broker, Member
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CREDENTIAL
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from testkit.nodes import HandTokens, a_group

@@ -10,9 +10,9 @@ from doorkeeper.audit.audit_log import AuditLog
 from doorkeeper.audit.options import Sync
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Committed, edit
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Committed, edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.log import origin_of
 from testkit.acl import allow, request_of
 from testkit.trails import LOGIN, Disk, Log, Meter, Time, lines_in, options

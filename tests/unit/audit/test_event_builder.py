@@ -27,9 +27,9 @@ from doorkeeper.authorizer.contract import (
     Action,
 )
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import SERVER, Edit, edit
-from doorkeeper.kinds.declared import (
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import SERVER, Edit, edit
+from doorkeeper.server.schema.declared import (
     ACL,
     CONFIG,
     CREDENTIAL,

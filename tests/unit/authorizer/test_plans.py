@@ -21,9 +21,9 @@ from doorkeeper.acls.model import (
 from doorkeeper.authorizer.plans import BindingIds, hints, plan_creation, plan_deletion
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Change, Edit
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Change, Edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.state import EMPTY
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, group, topic, user, wanted
 

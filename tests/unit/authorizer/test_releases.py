@@ -11,9 +11,9 @@ from doorkeeper.acls.model import (
 )
 from doorkeeper.authorizer.contract import Action, AuthorizationResult
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.kinds.change import SERVER as BY_SERVER
-from doorkeeper.kinds.features import release_change
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext
+from doorkeeper.server.schema.change import SERVER as BY_SERVER
+from doorkeeper.server.schema.features import release_change
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from testkit.acl import READ, allow, deny, topic

@@ -22,8 +22,8 @@ from doorkeeper.authorizer.contract import (
 )
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.kinds.change import Author
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.change import Author
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.state.store import StorageError
 from testkit.acl import (

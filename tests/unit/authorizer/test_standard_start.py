@@ -11,8 +11,8 @@ import pytest
 from doorkeeper.authorizer.contract import AuthorizationResult
 from doorkeeper.authorizer.standard import AuthorizerNotReady, StandardAuthorizer
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.state.store import StorageError
@@ -23,7 +23,7 @@ from testkit.load import scaled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.kind import Kind
 
 A = allow("alice", READ, topic("a"))
 READS = [to(READ, topic("a"))]

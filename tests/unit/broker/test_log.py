@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.kinds.declared import StoredOffset
+from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_broker.batches import marker
 from doorkeeper_broker.log import Memory, PartitionLog
 from doorkeeper_broker.transactions import EPOCH_MAX, Ending, Producer, Transactions

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
 from doorkeeper.config.loading import STANDARD_AUTHORIZER
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CONFIG
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CONFIG
 from testkit.stores import config, fill
 
 if TYPE_CHECKING:

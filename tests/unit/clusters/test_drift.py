@@ -9,9 +9,9 @@ import pytest
 from doorkeeper.acls.plan import Selector, SelectorUnion
 from doorkeeper.clusters import drift as drift_module
 from doorkeeper.clusters.drift import DesiredBindings, DesiredChange, DriftRecord, common, compare
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import SERVER, Committed, edit
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import SERVER, Committed, edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.state import EMPTY, apply
 from testkit.acl import READ, allow, topic
 

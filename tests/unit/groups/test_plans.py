@@ -18,8 +18,8 @@ from doorkeeper.groups.plans import (
     plan_group_deletion,
 )
 from doorkeeper.groups.table import Offsets, all_groups, row_without_partition, size_of
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import OFFSET, StoredOffset
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import OFFSET, StoredOffset
 from doorkeeper_wire.consumer_protocol import ConsumerProtocolSubscription, encode_subscription
 from testkit.nodes import a_group
 

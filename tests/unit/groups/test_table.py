@@ -17,8 +17,8 @@ from doorkeeper.groups.table import (
     size_of,
     topic_of,
 )
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import OFFSET, StoredOffset
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import OFFSET, StoredOffset
 from testkit.nodes import a_group
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from doorkeeper.handlers import api_versions, registry, sasl_authenticate, sasl_handshake
-from doorkeeper.kinds.features import release_change
+from doorkeeper.server.schema.features import release_change
 from doorkeeper.state.state import apply_at_once
 from doorkeeper_wire.messages.api_versions import ApiVersionsRequest
 from doorkeeper_wire.messages.sasl_authenticate import (

@@ -15,7 +15,7 @@ from doorkeeper.handlers import (
     unregister_broker,
     update_features,
 )
-from doorkeeper.kinds.features import release_change
+from doorkeeper.server.schema.features import release_change
 from doorkeeper.state.state import EMPTY, apply_at_once
 from doorkeeper_wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest
 from doorkeeper_wire.messages.describe_quorum import (

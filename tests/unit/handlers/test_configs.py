@@ -9,8 +9,8 @@ import pytest
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.configs.topic import TOPIC_CONFIGS
 from doorkeeper.handlers import describe_configs, list_config_resources
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import RESOURCE_CONFIG, StoredResourceConfig
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
 from doorkeeper.state.state import apply_at_once
 from doorkeeper_wire.messages.describe_configs import (
     DescribeConfigsRequest,

@@ -16,8 +16,8 @@ from doorkeeper.handlers import (
     describe_client_quotas,
     describe_user_scram_credentials,
 )
-from doorkeeper.kinds.declared import StoredQuota
 from doorkeeper.quotas.table import ClientQuotas, entity_of, entity_text
+from doorkeeper.server.schema.declared import StoredQuota
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.state.state import EMPTY

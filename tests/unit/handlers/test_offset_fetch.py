@@ -10,7 +10,7 @@ import pytest
 from doorkeeper.groups.table import Offsets
 from doorkeeper.handlers import offset_fetch
 from doorkeeper.handlers.offset_fetch import API
-from doorkeeper.kinds.declared import StoredOffset
+from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,

@@ -11,7 +11,7 @@ from doorkeeper.api.node import Update
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.groups.plans import Committer
 from doorkeeper.handlers import offset_commit, offset_delete
-from doorkeeper.kinds.declared import StoredOffset
+from doorkeeper.server.schema.declared import StoredOffset
 from doorkeeper_wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,

@@ -16,8 +16,8 @@ from doorkeeper.history.verification import (
     RecordedHash,
     verify,
 )
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CREDENTIAL
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.state.state import EMPTY, apply_at_once
 from doorkeeper.storage.portable_embedded import reading
 from doorkeeper.storage.upkeep import prune

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.offline.config_reset import forget
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CONFIG
 from testkit.settings import settings_of
 from testkit.stores import adding, config, fill, numbers_in, query
 from testkit.trails import lines_in

@@ -11,8 +11,8 @@ import pytest
 from doorkeeper.audit.files import AuditFolder
 from doorkeeper.audit.names import open_name
 from doorkeeper.construction.errors import StartError
-from doorkeeper.kinds.change import SERVER
 from doorkeeper.offline.log import audit_log_output, offline_log, submit
+from doorkeeper.server.schema.change import SERVER
 from testkit.settings import settings_of
 from testkit.stores import adding, numbers_in, open_store
 from testkit.trails import Disk, line_of, lines_in

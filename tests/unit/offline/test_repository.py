@@ -9,11 +9,11 @@ import pytest
 
 from doorkeeper.acls.decision import Policy
 from doorkeeper.acls.model import ANY_BINDING, exactly
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CONFIG
 from doorkeeper.offline.repository import StoreRepository
 from doorkeeper.repositories.addresses import parse_address
 from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CONFIG
 from testkit.settings import settings_of
 from testkit.stores import adding, binding, config, fill, open_store
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doorkeeper.base.errors import ApiError
-from doorkeeper.kinds.declared import StoredQuota
 from doorkeeper.quotas.table import (
     ClientQuotas,
     Entity,
@@ -19,6 +18,7 @@ from doorkeeper.quotas.table import (
     entity_text,
     quota_filter,
 )
+from doorkeeper.server.schema.declared import StoredQuota
 
 EXACT, DEFAULT, SPECIFIED = range(3)
 ALICE, BOB, ANY_USER = (entity_of([("user", name)]) for name in ("alice", "bob", None))

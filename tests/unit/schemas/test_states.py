@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.kinds.kind import Item
+from doorkeeper.server.schema.kind import Item
 from doorkeeper_schemas.reading import SchemaError
 from doorkeeper_schemas.states import StateKind, declared_state_source, read_states
 

@@ -9,8 +9,8 @@ import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import SLICE_S
-from doorkeeper.kinds.change import SERVER, Committed, Origin, edit
-from doorkeeper.kinds.declared import CONFIG
+from doorkeeper.server.schema.change import SERVER, Committed, Origin, edit
+from doorkeeper.server.schema.declared import CONFIG
 from doorkeeper.state import log as module
 from doorkeeper.state.state import apply, apply_at_once
 from doorkeeper.state.store import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from doorkeeper.base.slices import Slices
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.state import State
 
 

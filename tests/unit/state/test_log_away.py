@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from doorkeeper.kinds.change import SERVER
+from doorkeeper.server.schema.change import SERVER
 from doorkeeper.state.store import (
     OutcomeUnknown,
     StoreReplaced,

@@ -6,8 +6,8 @@ import uuid
 from typing import Any
 
 from doorkeeper.cluster.model import Member, Topic
-from doorkeeper.kinds.change import SERVER, Committed, edit
-from doorkeeper.kinds.declared import CONFIG, CREDENTIAL, StoredCredential
+from doorkeeper.server.schema.change import SERVER, Committed, edit
+from doorkeeper.server.schema.declared import CONFIG, CREDENTIAL, StoredCredential
 from doorkeeper.state.store import (
     LogEntry,
 )

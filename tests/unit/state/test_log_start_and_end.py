@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import SERVER, edit
-from doorkeeper.kinds.declared import ACL, CONFIG
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.schema.declared import ACL, CONFIG
 from doorkeeper.state import log as module
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import (
@@ -37,8 +37,8 @@ from testkit.state_logs import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.kind import Kind
     from doorkeeper.state.state import State
 
 ACLS = [StoredBinding(name, allow("alice", READ, topic(name))) for name in "abc"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.kinds.change import SERVER
+from doorkeeper.server.schema.change import SERVER
 from doorkeeper.state.store import StoreUnavailable
 from testkit.loop_clock import time_by_hand
 from testkit.state_logs import alone, keys_of, outcomes, setting, sharing, submit, turns

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.cluster.model import Member
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import (
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import (
     ACL,
     CONFIG,
     CREDENTIAL,
@@ -30,15 +30,15 @@ from doorkeeper.kinds.declared import (
     StoredToken,
     StoredTopic,
 )
-from doorkeeper.kinds.features import release_change
-from doorkeeper.kinds.kind import Kind
+from doorkeeper.server.schema.features import release_change
+from doorkeeper.server.schema.kind import Kind
 from doorkeeper.state.state import EMPTY, ROWS_PER_SLICE, State, apply, apply_at_once, check_fields
 from doorkeeper.topics.table import Topics
 from testkit.acl import READ, allow, topic
 from testkit.state_logs import keys_of, row
 
 if TYPE_CHECKING:
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
 
 A, B = (StoredBinding(name, allow("alice", READ, topic(name))) for name in "ab")
 EVERYTHING: Change = {

@@ -8,8 +8,8 @@ import apsw
 import pytest
 
 from doorkeeper.history.verification import verify
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CONFIG, TOPIC
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CONFIG, TOPIC
 from doorkeeper.storage import creating, schema
 from doorkeeper.storage.portable import Base
 from doorkeeper.storage.portable_embedded import reading

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.storage.database import check_integrity, connect_readonly
 from doorkeeper.storage.files import DATABASE_NAME
 from testkit.stores import binding, open_store, query

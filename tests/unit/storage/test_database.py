@@ -9,8 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CREDENTIAL
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.database import (
     check_integrity,

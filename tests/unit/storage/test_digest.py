@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL
 from doorkeeper.state.store import StateDiffers, StorageError
 from doorkeeper.storage import digest
 from doorkeeper.storage.backup import accept_rows, backup, restore
@@ -32,7 +32,7 @@ from testkit.stores import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
 
 CHANGES = (
     adding(1, 2, 3),

@@ -12,7 +12,7 @@ import apsw
 import pytest
 from structlog.testing import capture_logs
 
-from doorkeeper.kinds.change import SERVER
+from doorkeeper.server.schema.change import SERVER
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.store import StorageError, StoreReplaced
 from doorkeeper.storage import sqlite

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import CONFIG
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import CONFIG
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.reading import read_acls

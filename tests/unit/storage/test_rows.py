@@ -18,9 +18,9 @@ from doorkeeper.acls.model import (
     ResourceType,
 )
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Edit, edit
-from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL, TOKEN, TOPIC
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Edit, edit
+from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, TOKEN, TOPIC
 from doorkeeper.state.store import LogEntry, StorageError
 from doorkeeper.storage.rows import MANY, ROWS_FULL, SHARED_ROWS_MAX, log_statements
 from doorkeeper.storage.sqlite import read_rows
@@ -42,8 +42,8 @@ from testkit.stores import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.kind import Kind
 
 
 @pytest.fixture

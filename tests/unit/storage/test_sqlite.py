@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL, CREDENTIAL, KINDS, TOKEN, TOPIC
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL, CREDENTIAL, KINDS, TOKEN, TOPIC
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.files import DATABASE_NAME, LOCK_NAME
 from doorkeeper.storage.identity import IDENTITY_NAME

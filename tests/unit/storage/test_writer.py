@@ -12,11 +12,11 @@ import apsw
 import pytest
 from structlog.testing import capture_logs
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL, CONFIG
 from doorkeeper.server.runtime.metrics import table
 from doorkeeper.server.runtime.metrics.hooks import StoreMeter
 from doorkeeper.server.runtime.metrics.series import Meters
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL, CONFIG
 from doorkeeper.state.store import LogEntry, StorageError
 from testkit.load import scaled
 from testkit.stores import (

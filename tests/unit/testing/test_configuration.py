@@ -10,7 +10,7 @@ import pytest
 from doorkeeper.base.entry import Entry
 from doorkeeper.config.dynamic_values import DynamicValues
 from doorkeeper.config.loading import resolve
-from doorkeeper.kinds.declared import ACL, CREDENTIAL, TOPIC
+from doorkeeper.server.schema.declared import ACL, CREDENTIAL, TOPIC
 from doorkeeper.testing.configuration import (
     Configuration,
     configuration_of,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base.errors import ErrorCode
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import TOPIC
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import TOPIC
 from doorkeeper.topics.partitions import WantedPartitions, plan_partitions
 from doorkeeper.topics.table import Topics, row_of
 from testkit.nodes import a_topic, brokers_of

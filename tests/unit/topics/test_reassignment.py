@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import TOPIC
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import TOPIC
 from doorkeeper.topics.reassignment import Reassignment, plan_reassignments
 from doorkeeper.topics.table import Topics, row_of
 from testkit.nodes import a_topic, brokers_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doorkeeper.base.slices import SLICE_ITEMS, run_to_end
 from doorkeeper.cluster.model import Topic
-from doorkeeper.kinds.declared import StoredTopic
+from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.topics.table import (
     EMPTY,
     Topics,

@@ -9,7 +9,7 @@ import pytest
 from doorkeeper.base.errors import ApiError
 from doorkeeper.groups.plans import Committer
 from doorkeeper.groups.table import all_groups
-from doorkeeper.kinds.declared import StoredOffset, StoredTopic
+from doorkeeper.server.schema.declared import StoredOffset, StoredTopic
 from doorkeeper.updates.groups import commit_offsets, delete_groups, delete_offsets
 from doorkeeper.updates.topics import change_topics
 from testkit.memory_logs import LogServices, memory_log

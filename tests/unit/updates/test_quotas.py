@@ -12,10 +12,10 @@ import pytest
 
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.slices import run_to_end
-from doorkeeper.kinds.declared import QUOTA, StoredQuota
 from doorkeeper.quotas.alteration import QuotaAlteration, QuotaPlan, plan_quotas
 from doorkeeper.quotas.table import ClientQuotas, Entity, entity_of, entity_text
 from doorkeeper.server.runtime.request_context import RequestContext
+from doorkeeper.server.schema.declared import QUOTA, StoredQuota
 from doorkeeper.state.log import StateLog
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.updates.quotas import alter_quotas, is_address

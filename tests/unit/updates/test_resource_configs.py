@@ -9,10 +9,10 @@ import pytest
 from doorkeeper.base.errors import ApiError
 from doorkeeper.config.settings import default_of
 from doorkeeper.configs.operations import Alteration, AlteredResource
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import RESOURCE_CONFIG, StoredResourceConfig
 from doorkeeper.policies.contract import ConfigAlteration, ConfigResourceType, PolicyViolation
 from doorkeeper.policies.guard import Policies
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import RESOURCE_CONFIG, StoredResourceConfig
 from doorkeeper.state.memory import MemoryStore
 from doorkeeper.updates.resource_configs import alter_resource
 from testkit.memory_logs import memory_log

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from doorkeeper.base.credentials import TokenLogin
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.handlers.create_delegation_token import API
-from doorkeeper.kinds.change import SERVER, edit
-from doorkeeper.kinds.declared import TOKEN, StoredToken
+from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.schema.declared import TOKEN, StoredToken
 from doorkeeper.state.store import StorageError
 from doorkeeper.tokens.model import (
     Expiration,

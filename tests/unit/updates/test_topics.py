@@ -10,9 +10,9 @@ import pytest
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.cluster.model import Topic
 from doorkeeper.configs.operations import Alteration, AlteredResource
-from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import TOPIC, StoredTopic
 from doorkeeper.policies.guard import Policies
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import TOPIC, StoredTopic
 from doorkeeper.state.store import StorageError
 from doorkeeper.topics.plans import plan_alteration, plan_topics
 from doorkeeper.topics.table import EMPTY, Topics

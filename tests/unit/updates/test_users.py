@@ -9,8 +9,8 @@ import pytest
 
 from doorkeeper.base.credentials import credential_of
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import CREDENTIAL
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import CREDENTIAL
 from doorkeeper.state.store import StorageError
 from doorkeeper.updates.users import alter_credentials
 from doorkeeper.users.alteration import RECORDS_MAX, CredentialDeletion, CredentialUpsertion, judge

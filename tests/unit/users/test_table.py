@@ -10,7 +10,7 @@ from doorkeeper.users.table import MECHANISM_CODES, ScramUsers
 from testkit.stores import credential
 
 if TYPE_CHECKING:
-    from doorkeeper.kinds.declared import StoredCredential
+    from doorkeeper.server.schema.declared import StoredCredential
 
 OF_256 = credential("alice")
 OF_512 = credential("alice", "SCRAM-SHA-512", 8192)

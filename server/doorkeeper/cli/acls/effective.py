@@ -29,7 +29,7 @@ from doorkeeper.cli.acls.question_options import (
     release_option,
 )
 from doorkeeper.cli.terminal import paint, printable
-from doorkeeper.kinds.features import LEVELS, has_networks
+from doorkeeper.server.schema.features import LEVELS, has_networks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -73,9 +73,9 @@ from doorkeeper.cli.completion import files
 from doorkeeper.cli.inspection import Examined, inspects
 from doorkeeper.cli.options import output_option
 from doorkeeper.cli.terminal import fail, paint, printable, say, show, show_json
-from doorkeeper.kinds.features import LEVELS, NEWEST, OLDEST, has_networks
 from doorkeeper.repositories.addresses import Address, AddressKind
 from doorkeeper.repositories.errors import RepositoryError
+from doorkeeper.server.schema.features import LEVELS, NEWEST, OLDEST, has_networks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

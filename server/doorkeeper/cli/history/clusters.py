@@ -20,9 +20,9 @@ from doorkeeper.audit.tailing import Tail
 from doorkeeper.cli.completion import files
 from doorkeeper.cli.terminal import fail, paint, printable
 from doorkeeper.history.moments import time_text
-from doorkeeper.kinds.declared import ACL
 from doorkeeper.offline.stores import settings_at
 from doorkeeper.repositories.addresses import AddressKind
+from doorkeeper.server.schema.declared import ACL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -33,9 +33,9 @@ from doorkeeper.history.reading import revision_at
 from doorkeeper.history.revisions import RevisionFilter, read_page, read_revisions
 from doorkeeper.history.verification import RecordedHash, recorded_hashes
 from doorkeeper.history.verification import verify as verify_chain
-from doorkeeper.kinds.declared import KINDS
 from doorkeeper.offline.stores import open_history
 from doorkeeper.repositories.addresses import STORES, Address, AddressKind
+from doorkeeper.server.schema.declared import KINDS
 from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:

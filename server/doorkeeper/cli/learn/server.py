@@ -22,11 +22,11 @@ from doorkeeper.cli.learn.shadow import Shadow
 from doorkeeper.cli.learn.tap import Tap
 from doorkeeper.config.loading import load_values
 from doorkeeper.construction.stores import initial_rows
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL
 from doorkeeper.learning.recorder import Recorder
 from doorkeeper.net import new_runner
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.memory import MemoryStore
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.options import config_option, load_or_fail
 from doorkeeper.cli.terminal import fail, printable, show
 from doorkeeper.construction.errors import StartError
-from doorkeeper.kinds.features import LEVELS
 from doorkeeper.offline.release import change_release
+from doorkeeper.server.schema.features import LEVELS
 from doorkeeper.state.store import StorageError
 
 if TYPE_CHECKING:

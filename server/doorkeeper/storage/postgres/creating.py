@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.uuids import random_uuid
 from doorkeeper.base.version import __version__
-from doorkeeper.kinds.change import NO_CHANGE
+from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.cells import encode
 from doorkeeper.storage.postgres import digest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import asyncpg
 
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
 
 _LOCK: Final = 0x446F6F72
 """``Door``: the key of the advisory lock for the creation."""

@@ -13,10 +13,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.base.garbage_collection import collection_paused
-from doorkeeper.kinds.acls import bindings_from
-from doorkeeper.kinds.change import Author
-from doorkeeper.kinds.declared import ACL, KINDS
-from doorkeeper.kinds.kind import Item
+from doorkeeper.server.schema.acls import bindings_from
+from doorkeeper.server.schema.change import Author
+from doorkeeper.server.schema.declared import ACL, KINDS
+from doorkeeper.server.schema.kind import Item
 from doorkeeper.state.store import Logged, StorageError, StoredState, change_from
 from doorkeeper.storage.cells import decode, encode
 from doorkeeper.storage.postgres import digest
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import asyncpg
 
-    from doorkeeper.kinds.kind import Kind
+    from doorkeeper.server.schema.kind import Kind
     from doorkeeper.state.store import LogEntry
 
 _COLUMNS: Final = {

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 import asyncpg
 import structlog
 
-from doorkeeper.kinds.change import NO_CHANGE
 from doorkeeper.server.runtime.metrics.hooks import StoreMeter
+from doorkeeper.server.schema.change import NO_CHANGE
 from doorkeeper.state.store import (
     Lease,
     LogReader,
@@ -63,9 +63,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
-    from doorkeeper.kinds.change import Change
-    from doorkeeper.kinds.kind import Kind
     from doorkeeper.server.runtime.logger import Logger
+    from doorkeeper.server.schema.change import Change
+    from doorkeeper.server.schema.kind import Kind
     from doorkeeper.state.store import (
         LogEntry,
         Logged,

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from doorkeeper.acls.model import AclOperation, ResourcePattern, ResourceType
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL
-from doorkeeper.kinds.features import release_change
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL
+from doorkeeper.server.schema.features import release_change
 from doorkeeper.testing import DoorkeeperServer
 from testkit.acl import LITERAL, READ, allow, topic
 from testkit.stores import adding, fill

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL, TOPIC
 from doorkeeper.repositories.clusters import ClusterRepository
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL, TOPIC
 from testkit.acl import READ, WRITE, allow
 from testkit.acl import topic as topic_pattern
 from testkit.stores import fill, query, topic

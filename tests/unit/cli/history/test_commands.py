@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import ACL, TOPIC
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import ACL, TOPIC
 from doorkeeper.state.store import LogEntry
 from doorkeeper.storage.backup import backup
 from doorkeeper.storage.files import DATABASE_NAME

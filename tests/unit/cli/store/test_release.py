@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from doorkeeper.acls.model import AclOperation
 from doorkeeper.cli.acls.printing import row
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL, FEATURE
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL, FEATURE
 from testkit.acl import PREFIXED, READ, WRITE, allow, deny, topic
 from testkit.stores import adding, fill, open_store
 

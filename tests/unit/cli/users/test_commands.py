@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.kinds.declared import CREDENTIAL
+from doorkeeper.server.schema.declared import CREDENTIAL
 from testkit.stores import open_store
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import apsw
 import pytest
 
 from doorkeeper.acls.formats.names import binding_of
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import ACL
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.store import LogEntry
 from doorkeeper_pipeline.errors import Unreadable
 from doorkeeper_pipeline.sources import acl_sets, change_log

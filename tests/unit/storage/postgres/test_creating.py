@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import TOKEN
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import TOKEN
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.creating import prepare

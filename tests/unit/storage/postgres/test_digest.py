@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import ACL, CONFIG, CREDENTIAL
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL
 from doorkeeper.state.store import StateDiffers
 from doorkeeper.storage.postgres import digest
 from doorkeeper.storage.postgres.portable import reading

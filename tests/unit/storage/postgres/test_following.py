@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 import structlog
 
-from doorkeeper.kinds.declared import KINDS
+from doorkeeper.server.schema.declared import KINDS
 from doorkeeper.state.store import LogReader, StoredState, StoreIdentity
 from doorkeeper.storage.postgres.health import BackOff
 from doorkeeper.storage.postgres.store import PRUNE_EVERY_S, PostgresStore

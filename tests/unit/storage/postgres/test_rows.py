@@ -9,8 +9,8 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import (
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import (
     ACL,
     CONFIG,
     CREDENTIAL,
@@ -34,7 +34,7 @@ from testkit.shared_stores import NODE_ID, read_state, write
 from testkit.stores import AUTHOR, adding, binding, config, credential, removing, token, topic
 
 if TYPE_CHECKING:
-    from doorkeeper.kinds.acls import StoredBinding
+    from doorkeeper.server.schema.acls import StoredBinding
     from testkit.postgres import Database
 
 pytestmark = pytest.mark.interop

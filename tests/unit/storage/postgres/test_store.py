@@ -10,8 +10,8 @@ import asyncpg
 import pytest
 
 from doorkeeper.acls.model import ANY_BINDING
-from doorkeeper.kinds.change import SERVER, edit
-from doorkeeper.kinds.declared import CONFIG, StoredConfig
+from doorkeeper.server.schema.change import SERVER, edit
+from doorkeeper.server.schema.declared import CONFIG, StoredConfig
 from doorkeeper.state.store import OutcomeUnknown, StorageError, StoreUnavailable
 from doorkeeper.storage.postgres import rows
 from testkit.acl import READ, allow, topic
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from doorkeeper.base.slices import Slices
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
     from doorkeeper.state.state import State
     from testkit.postgres import Database
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.kinds.change import Author, edit
-from doorkeeper.kinds.declared import TOPIC
+from doorkeeper.server.schema.change import Author, edit
+from doorkeeper.server.schema.declared import TOPIC
 from doorkeeper.storage.portable import BASE, LOG
 from doorkeeper.storage.postgres import rows
 from doorkeeper.storage.postgres.portable import reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from doorkeeper.kinds.kind import Kind
+from doorkeeper.server.schema.kind import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

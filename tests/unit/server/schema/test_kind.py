@@ -18,9 +18,16 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.kinds.acls import StoredBinding, bindings_from
-from doorkeeper.kinds.declared import ACL, CREDENTIAL, KINDS, TOPIC, StoredCredential, StoredTopic
-from doorkeeper.kinds.kind import Column, Item, Kind, key_text
+from doorkeeper.server.schema.acls import StoredBinding, bindings_from
+from doorkeeper.server.schema.declared import (
+    ACL,
+    CREDENTIAL,
+    KINDS,
+    TOPIC,
+    StoredCredential,
+    StoredTopic,
+)
+from doorkeeper.server.schema.kind import Column, Item, Kind, key_text
 from testkit.acl import READ, allow, topic
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)

@@ -14,7 +14,7 @@ from doorkeeper.acls.model import (
     ResourcePattern,
     ResourceType,
 )
-from doorkeeper.kinds.kind import Codec, Item
+from doorkeeper.server.schema.kind import Codec, Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.kinds.change import edit
-from doorkeeper.kinds.declared import FEATURE, StoredFeature
+from doorkeeper.server.schema.change import edit
+from doorkeeper.server.schema.declared import FEATURE, StoredFeature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from doorkeeper.kinds.change import Change
+    from doorkeeper.server.schema.change import Change
 
 METADATA_VERSION: Final = "metadata.version"
 

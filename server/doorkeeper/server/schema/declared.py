@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from doorkeeper.kinds.acls import CODEC as ACL_CODEC
-from doorkeeper.kinds.acls import StoredBinding
-from doorkeeper.kinds.kind import Column, Kind
+from doorkeeper.server.schema.acls import CODEC as ACL_CODEC
+from doorkeeper.server.schema.acls import StoredBinding
+from doorkeeper.server.schema.kind import Column, Kind
 
 
 class StoredConfig(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper.kinds.change import SERVER, Edit
+from doorkeeper.server.schema.change import SERVER, Edit
 from doorkeeper.state.log import origin_of
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorkeeper.kinds.declared import StoredConfig
-from doorkeeper.kinds.table import Table
+from doorkeeper.server.schema.declared import StoredConfig
+from doorkeeper.server.schema.table import Table
 
 ROWS = st.builds(
     StoredConfig, st.sampled_from(["", "1"]), st.sampled_from("abc"), st.sampled_from("xy")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.kinds.declared import StoredFeature
-from doorkeeper.kinds.features import has_networks, metadata_level, release_of
+from doorkeeper.server.schema.declared import StoredFeature
+from doorkeeper.server.schema.features import has_networks, metadata_level, release_of
 
 
 @pytest.mark.parametrize(
