@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from doorkeeper.config.keys import KEYS
+from doorkeeper.server.config.keys import KEYS
 from testkit.checkout import ROOT
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import VERSIONS, jars

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import Node, Outcome
     from doorkeeper.cluster.model import Topic
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper_broker.batches import Batch
     from doorkeeper_broker.records import Records

@@ -25,7 +25,7 @@ from click.testing import CliRunner
 from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.users_file_changes import set_user
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.config.loading import load
+from doorkeeper.server.config.loading import load
 from doorkeeper_wire.messages.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,

@@ -15,7 +15,7 @@ from doorkeeper.authn.ssl_rules import NoMatchingRule, SslRules
 from doorkeeper.base import jaas
 from doorkeeper.base.distinguished_name import NotDer, name_of, subject_of
 from doorkeeper.base.tls import pem
-from doorkeeper.config import jaas_file
+from doorkeeper.server.config import jaas_file
 from testkit.certificates import crl_pem, world
 from testkit.fuzzing import fuzz
 
@@ -161,7 +161,7 @@ JAAS_SEEDS = (
 )
 JAAS_MODULES = (
     "doorkeeper.base.jaas",
-    "doorkeeper.config.jaas_file",
+    "doorkeeper.server.config.jaas_file",
     "doorkeeper.base.jaas_tokens",
 )
 SECRET = "\x01hush\x01"

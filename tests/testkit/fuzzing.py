@@ -8,13 +8,13 @@ A target is a function of a test file's top level that takes bytes and raises no
 
     @pytest.mark.slow
     def test_sections() -> None:
-        fuzz(sections, [b"A { b.C required; };"], modules=["doorkeeper.config.jaas_file"])
+        fuzz(sections, [b"A { b.C required; };"], modules=["doorkeeper.server.config.jaas_file"])
 
 ``modules`` are those whose branches lead the fuzzer. To search for longer, by hand, with a folder
 that keeps what was found:
 
     PYTHONPATH=tests .venv/bin/python -m testkit.fuzzing tests/fuzz/test_rules.py sections \
-        doorkeeper.config.jaas_file -- -max_total_time=600 corpus/
+        doorkeeper.server.config.jaas_file -- -max_total_time=600 corpus/
 """
 
 from __future__ import annotations

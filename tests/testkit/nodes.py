@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from doorkeeper.api.declaration import Api
     from doorkeeper.api.node import ApiRange, AuthorizerReads
     from doorkeeper.authorizer.contract import Authorizer
-    from doorkeeper.config.settings import Settings
     from doorkeeper.descriptions.rows import AclRows
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.tokens.model import SignedToken
 
 CLUSTER = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)

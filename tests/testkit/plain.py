@@ -17,7 +17,7 @@ from doorkeeper.net.options import ConnectionSecurity
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.config.listeners import Listener
+    from doorkeeper.server.config.listeners import Listener
 
 USERS = {"alice": "alice-secret", "bob": "bob-secret"}
 

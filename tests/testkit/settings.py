@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.config.loading import Loaded, load
+from doorkeeper.server.config.loading import Loaded, load
 
 if TYPE_CHECKING:
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 
 def loaded_from(text: str, *overrides: str) -> Loaded:

@@ -14,7 +14,7 @@ from doorkeeper.storage.postgres import creating, rows
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:
-    from doorkeeper.config.shared_store import SharedStore
+    from doorkeeper.server.config.shared_store import SharedStore
     from doorkeeper.server.schema.change import Change
     from doorkeeper.state.store import StoredState
     from testkit.postgres import Database

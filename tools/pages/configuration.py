@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doorkeeper.base.key import Applies, Scope
-from doorkeeper.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS
+from doorkeeper.server.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
+from doorkeeper.server.config.keys import KEYS
 from testkit.checkout import ROOT
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ HEAD = """\
 # Configuration
 
 Doorkeeper reads a `server.properties` with Kafka's own keys and a few of its own. Made from
-`server/doorkeeper/config/keys.py` by `make generate`; `make check` keeps it
+`server/doorkeeper/server/config/keys.py` by `make generate`; `make check` keeps it
 current. `examples/server.properties` is a file to begin with; `doorkeeper config
 check FILE` prints every error and warning of one.
 

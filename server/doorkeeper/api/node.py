@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     )
     from doorkeeper.authorizer.contract import Action, AuthorizationResult
     from doorkeeper.cluster.model import Broker, Group, Topic
-    from doorkeeper.config.settings import Settings
     from doorkeeper.configs.operations import AlteredResource
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results

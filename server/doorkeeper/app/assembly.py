@@ -32,7 +32,6 @@ from doorkeeper.authorizer.awaitables import forget
 from doorkeeper.authorizer.contract import Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.base.version import __version__
-from doorkeeper.config.loading import with_stored_values
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.response_cache import ResponseCache
 from doorkeeper.construction.audit_log import open_audit_log, watch
@@ -58,6 +57,7 @@ from doorkeeper.descriptions.rows import AclRows
 from doorkeeper.net import BindError, Server
 from doorkeeper.net.request_log import LOGGER_NAME, RequestLog
 from doorkeeper.policies.guard import Policies
+from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.runtime.metrics.hooks import AuditMeter, ReloadMeter, StoreMeter
 from doorkeeper.server.runtime.metrics.requests import RequestMeter
 from doorkeeper.server.runtime.metrics.series import Meters
@@ -75,11 +75,11 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.base.credentials import ScramCredential
     from doorkeeper.catalog.loading import Catalog
-    from doorkeeper.config.settings import Settings
     from doorkeeper.connection.exchange import Version
     from doorkeeper.logs.authorizer_file import AuthorizerFile
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net.options import ConnectionSecurity
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.state.store import Store
     from doorkeeper.storage.postgres.membership import Membership

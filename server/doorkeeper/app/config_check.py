@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Final
 from doorkeeper.authn.provider import Sources
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.credentials import ITERATIONS_MIN
-from doorkeeper.config.loading import STANDARD_AUTHORIZER, Loaded, load
-from doorkeeper.config.naming import LISTENER_PREFIX
 from doorkeeper.construction.authorizer import check_authorizer, locate
 from doorkeeper.construction.catalogs import catalog_of
 from doorkeeper.construction.clusters import clusters_of
@@ -23,6 +21,8 @@ from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.listeners import ServerSecurity
 from doorkeeper.construction.policies import policies_of
 from doorkeeper.logs.command_log import command_logs
+from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, Loaded, load
+from doorkeeper.server.config.naming import LISTENER_PREFIX
 from doorkeeper.server.runtime.logger import NoLog
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.database import connect_readonly
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from doorkeeper.base.entry import Entry
-    from doorkeeper.config.listeners import Listener
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.listeners import Listener
+    from doorkeeper.server.config.settings import Settings
 
 
 def check_configuration(file: Path | None, overrides: Sequence[str]) -> Loaded:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import AclDescriber, ApiRange, AuthorizerReads
     from doorkeeper.cluster.model import Group
-    from doorkeeper.config.listeners import Listener
-    from doorkeeper.config.settings import Settings
     from doorkeeper.logs.pipeline import Logger
+    from doorkeeper.server.config.listeners import Listener
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.state import State
     from doorkeeper.storage.postgres.membership import Membership

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from doorkeeper.config.loading import Loaded
     from doorkeeper.logs.pipeline import Logger
+    from doorkeeper.server.config.loading import Loaded
 
 STDOUT = 1
 STDERR = 2

@@ -13,11 +13,11 @@ from doorkeeper.authorizer.reconfigurable import Reconfigurable
 from doorkeeper.authorizer.standard_keys import ALLOW_EVERYONE, LOG_FORMAT, SUPER_USERS
 from doorkeeper.base.errors import AuthorizerFault
 from doorkeeper.base.key import Applies
-from doorkeeper.config.loading import resolve
-from doorkeeper.config.naming import find_key, is_for_plug_ins
 from doorkeeper.construction.listeners import limits_of
 from doorkeeper.net import BindError
 from doorkeeper.net.server import resolved_overrides
+from doorkeeper.server.config.loading import resolve
+from doorkeeper.server.config.naming import find_key, is_for_plug_ins
 from doorkeeper.server.runtime.threads import beside
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from doorkeeper.app.node import LiveNode
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.base.entry import Entry
-    from doorkeeper.config.settings import Settings
     from doorkeeper.construction.listeners import ListenerSecurity, ServerSecurity
     from doorkeeper.logs.pipeline import Logger, Logs
     from doorkeeper.net import Server
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.updates.tokens import DelegationTokens
 
 # Keys that apply without a restart if the authorizer supports them.

@@ -14,11 +14,11 @@ from doorkeeper.app.config_check import catalog_file_of, without_duplicates
 from doorkeeper.app.reconfiguration import changed_keys
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.base.errors import AuthorizerFault
-from doorkeeper.config.loading import load
 from doorkeeper.construction.authorizer import locate
 from doorkeeper.construction.catalogs import reload_declarations
 from doorkeeper.construction.clusters import clusters_of
 from doorkeeper.construction.errors import StartError
+from doorkeeper.server.config.loading import load
 from doorkeeper.server.runtime.turns import run_in_turns
 from doorkeeper.topics.table import let_go
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from doorkeeper.base.entry import Entry
     from doorkeeper.base.slices import Slices
     from doorkeeper.clusters.config import ClusterConfig
-    from doorkeeper.config.settings import Settings
     from doorkeeper.construction.catalogs import Declared
     from doorkeeper.logs.pipeline import Logger
+    from doorkeeper.server.config.settings import Settings
 
 
 async def reload(file: Path | None, overrides: Sequence[str], assembly: Assembly) -> None:

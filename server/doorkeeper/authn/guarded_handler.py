@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeGuard, TypeVar
 from doorkeeper.authn.fair_semaphore import FairSemaphore
 from doorkeeper.authn.handlers_contract import CallbackHandler, TokenRefused, ValidatedToken
 from doorkeeper.base.credentials import ScramCredential
-from doorkeeper.config.plug_ins import one_line
+from doorkeeper.server.config.plug_ins import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from doorkeeper.authn.guarded_handler import GuardedHandler
 from doorkeeper.authn.handlers_contract import CallbackHandler
 from doorkeeper.authn.prefixes import configs_of
-from doorkeeper.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
+from doorkeeper.server.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
 
 if TYPE_CHECKING:
     from doorkeeper.authn.provider import MechanismSettings

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 from doorkeeper.acls.model import ANONYMOUS, Principal
 from doorkeeper.authn.prefixes import configs_of
-from doorkeeper.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
+from doorkeeper.server.config.plug_ins import UnusableClass, import_named, missing_methods, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,7 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.config.mechanisms import MechanismSettings as MechanismSettings  # noqa: PLC0414  its users look here
+from doorkeeper.server.config.mechanisms import (
+    MechanismSettings as MechanismSettings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

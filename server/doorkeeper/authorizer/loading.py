@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING
 from doorkeeper.authorizer.contract import Authorizer
 from doorkeeper.authorizer.older import has_older_interface, wrap
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.config.plug_ins import UnusableClass, import_named, missing_methods, wrong_methods
+from doorkeeper.server.config.plug_ins import (
+    UnusableClass,
+    import_named,
+    missing_methods,
+    wrong_methods,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

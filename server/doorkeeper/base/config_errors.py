@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.base.entry import Entry, Problem
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 
 class ConfigError(Exception):

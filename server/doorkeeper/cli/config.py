@@ -12,7 +12,7 @@ from doorkeeper.cli.files import write_whole
 from doorkeeper.cli.options import array_option, config_option, load_or_fail, override_option
 from doorkeeper.cli.sample_files import SAMPLE_CONFIGURATION, sample_file
 from doorkeeper.cli.terminal import fail, printable
-from doorkeeper.config.origins import origins_of
+from doorkeeper.server.config.origins import origins_of
 
 NS_PER_MS = 1_000_000
 

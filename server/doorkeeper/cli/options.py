@@ -16,7 +16,7 @@ from doorkeeper.cli.terminal import fail
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from doorkeeper.config.loading import Loaded
+    from doorkeeper.server.config.loading import Loaded
 
 Command = TypeVar("Command", bound="Callable[..., Any] | click.Command")
 
@@ -146,7 +146,7 @@ def load_or_fail(file: Path | None, overrides: Sequence[str]) -> Loaded:
     from doorkeeper.base.config_errors import (  # noqa: PLC0415  as the next, which is heavy
         ConfigError,
     )
-    from doorkeeper.config.loading import load  # noqa: PLC0415
+    from doorkeeper.server.config.loading import load  # noqa: PLC0415
 
     try:
         return load(file, overrides)

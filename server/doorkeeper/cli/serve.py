@@ -9,7 +9,7 @@ import click
 from doorkeeper.base.config_errors import ConfigError
 from doorkeeper.cli.options import config_option, override_option
 from doorkeeper.cli.terminal import fail
-from doorkeeper.config.loading import load
+from doorkeeper.server.config.loading import load
 
 if TYPE_CHECKING:
     from pathlib import Path

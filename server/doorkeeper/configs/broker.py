@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 from doorkeeper.base.errors import ApiError, ErrorCode
 from doorkeeper.base.key import Applies
 from doorkeeper.base.values import KeyType
-from doorkeeper.config.kafka_dynamic_keys import (
+from doorkeeper.configs.operations import OF_LISTS, ConfigOperation, edit_list
+from doorkeeper.configs.topic import TOPIC_CONFIGS, InvalidConfig, check_value
+from doorkeeper.server.config.kafka_dynamic_keys import (
     DYNAMIC,
     OF_LISTENERS_OF_ALL,
     PER_BROKER,
     PER_LISTENER,
 )
-from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import LISTENER_PREFIX, find_key
-from doorkeeper.config.settings import default_of, meaning_of
-from doorkeeper.configs.operations import OF_LISTS, ConfigOperation, edit_list
-from doorkeeper.configs.topic import TOPIC_CONFIGS, InvalidConfig, check_value
+from doorkeeper.server.config.kafka_keys import WITHOUT_EFFECT
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import LISTENER_PREFIX, find_key
+from doorkeeper.server.config.settings import default_of, meaning_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

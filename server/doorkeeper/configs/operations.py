@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.config.dynamic_values import DynamicValues
+    from doorkeeper.server.config.dynamic_values import DynamicValues
 
 
 class ConfigOperation(IntEnum):

@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.values import INT_MAX, LONG_MAX, KeyType
-from doorkeeper.config.settings import ConfigSource, Synonym
+from doorkeeper.server.config.settings import ConfigSource, Synonym
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from doorkeeper.base.errors import ApiError, ErrorCode
-from doorkeeper.config.client_rules import ClientSoftware, rule_for
 from doorkeeper.connection.exchange import LogEvent
+from doorkeeper.server.config.client_rules import ClientSoftware, rule_for
 from doorkeeper_wire.messages.delete_acls import DeleteAclsResponse
 from doorkeeper_wire.messages.describe_acls import DescribeAclsResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from doorkeeper.config.client_rules import ClientRule
-    from doorkeeper.config.settings import Settings
     from doorkeeper.connection.exchange import Counts, Login
+    from doorkeeper.server.config.client_rules import ClientRule
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper_wire.messages.delete_acls import DeleteAclsFilterResult
     from doorkeeper_wire.messages.describe_acls import DescribeAclsResource
 

@@ -30,7 +30,6 @@ from doorkeeper.authn.contract import AuthenticationContext
 from doorkeeper.authorizer.contract import DecisionPending
 from doorkeeper.authorizer.one_request import reads_of
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.config.plug_ins import one_line
 from doorkeeper.connection.client_limits import HOLDS_ACLS, ClientLimits
 from doorkeeper.connection.exchange import (
     Authenticating,
@@ -66,6 +65,7 @@ from doorkeeper.connection.unreadable import (
     unsupported_version,
 )
 from doorkeeper.descriptions.rows import Description
+from doorkeeper.server.config.plug_ins import one_line
 from doorkeeper.server.runtime.request_context import AuthorizableRequestContext, RequestContext
 from doorkeeper.server.schema.features import release_of
 from doorkeeper_wire.api_keys import ApiKey

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import Principal
     from doorkeeper.authorizer.guard import RecordedDecision
-    from doorkeeper.config.client_rules import ClientSoftware
     from doorkeeper.connection.client_limits import ClientLimits
     from doorkeeper.connection.exchange import Peer, Version
     from doorkeeper.connection.session import Session
+    from doorkeeper.server.config.client_rules import ClientSoftware
     from doorkeeper.server.runtime.limits import Limits
 
 CACHED_APIS: Final = frozenset(

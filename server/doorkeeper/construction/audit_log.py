@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from doorkeeper.audit.audit_log import AuditLog, Meter
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.authorizer.guard import GuardedAuthorizer
-    from doorkeeper.config.audit import AuditSettings
+    from doorkeeper.server.config.audit import AuditSettings
     from doorkeeper.server.runtime.logger import Logger
 
 

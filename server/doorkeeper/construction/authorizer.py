@@ -16,9 +16,9 @@ from doorkeeper.authorizer.contract import AuthorizerServerInfo, Endpoint
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
-from doorkeeper.config.plug_ins import UnusableClass
 from doorkeeper.construction.errors import StartError
 from doorkeeper.logs.authorizer_file import AuthorizerFile
+from doorkeeper.server.config.plug_ins import UnusableClass
 from doorkeeper.server.runtime.threads import threads_of_others
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doorkeeper.authorizer.authorizer_log import AuthorizerLog
     from doorkeeper.authorizer.contract import Authorizer
     from doorkeeper.base.entry import Entry
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.state.log import StateLog
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from doorkeeper.clusters.config import ClusterConfig
     from doorkeeper.clusters.events import ClusterEvent
     from doorkeeper.clusters.fleet import ClusterFleet
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.state.log import StateLog
 

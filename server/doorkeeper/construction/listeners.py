@@ -15,9 +15,9 @@ from doorkeeper.authn.mechanisms import provider_of
 from doorkeeper.authn.principals import KEY as BUILDER_KEY
 from doorkeeper.authn.principals import principal_builder_of
 from doorkeeper.authn.provider import Provider
-from doorkeeper.config.naming import is_for_plug_ins
 from doorkeeper.construction.errors import StartError
 from doorkeeper.net.options import ConnectionSecurity, ListenerSpec
+from doorkeeper.server.config.naming import is_for_plug_ins
 from doorkeeper.server.runtime.limits import Limits
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from doorkeeper.authn.contract import AuthenticationContext, Mechanism, PrincipalBuilder
     from doorkeeper.authn.provider import Sources
-    from doorkeeper.config.listeners import Listener
-    from doorkeeper.config.mechanisms import MechanismSettings
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.listeners import Listener
+    from doorkeeper.server.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
 
 REFRESH_INTERVAL_S: Final = 5.0

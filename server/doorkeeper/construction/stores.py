@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.metrics.hooks import StoreMeter
     from doorkeeper.server.schema.change import Change

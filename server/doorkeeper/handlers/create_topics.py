@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node, Outcome, Services
     from doorkeeper.cluster.model import Broker
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.declared import StoredTopic
     from doorkeeper.state.outcome import Results

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.api.node import Node
     from doorkeeper.cluster.model import Topic
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.request_context import RequestContext
 
 _DESCRIBE_NAMED, _DESCRIBE_ALL = needs(75)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
-from doorkeeper.config.http import LISTENER, is_loopback
 from doorkeeper.http.answers import Page, PageRequest
 from doorkeeper.http.connection import OneRequest
 from doorkeeper.http.credentials import read_credentials
@@ -26,14 +25,15 @@ from doorkeeper.net.admission import Admission
 from doorkeeper.net.fair_queue import FairQueue
 from doorkeeper.net.listener import Listener
 from doorkeeper.net.options import ListenerSpec
+from doorkeeper.server.config.http import LISTENER, is_loopback
 from doorkeeper.server.runtime.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from doorkeeper.config.http import HttpSettings
     from doorkeeper.http.credentials import Credentials
     from doorkeeper.http.pages import Pages
+    from doorkeeper.server.config.http import HttpSettings
     from doorkeeper.server.runtime.logger import Logger
 
 LIMITS: Final = Limits(

@@ -20,13 +20,13 @@ import structlog.dev  # noqa: E402
 for _name in _hidden:
     del sys.modules[_name]
 
-from doorkeeper.config.levels import LEVELS  # noqa: E402
 from doorkeeper.logs.line_writer import LineWriter  # noqa: E402
 from doorkeeper.logs.rendering import renderer_of  # noqa: E402
 from doorkeeper.logs.secrets import hide  # noqa: E402
 from doorkeeper.logs.shortening import shorten  # noqa: E402
 from doorkeeper.logs.standard_library import Bridge  # noqa: E402
 from doorkeeper.logs.thresholds import LoggerThreshold, Thresholds  # noqa: E402
+from doorkeeper.server.config.levels import LEVELS  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from doorkeeper.config.keys import KEYS
+from doorkeeper.server.config.keys import KEYS
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, WrappedLogger

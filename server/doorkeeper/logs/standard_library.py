@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Protocol
 
-from doorkeeper.config.levels import LEVELS, ROOT
+from doorkeeper.server.config.levels import LEVELS, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.config.levels import LEVELS, ROOT
+from doorkeeper.server.config.levels import LEVELS, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

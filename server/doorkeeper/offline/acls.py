@@ -21,8 +21,6 @@ from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import KeepsInStore, StandardAuthorizer
 from doorkeeper.authorizer.standard_keys import read_policy
 from doorkeeper.base.errors import ApiError, AuthorizerFault, ErrorCode
-from doorkeeper.config.audit import AuditSettings
-from doorkeeper.config.loading import with_stored_values
 from doorkeeper.construction.authorizer import (
     authorizer_of,
     close,
@@ -34,6 +32,8 @@ from doorkeeper.construction.authorizer import (
 from doorkeeper.construction.errors import StartError
 from doorkeeper.logs.command_log import command_logs
 from doorkeeper.offline.log import OfflineAuditLog, offline_log
+from doorkeeper.server.config.audit import AuditSettings
+from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.schema.change import Edit
 from doorkeeper.server.schema.declared import ACL
 from doorkeeper.state.store import StorageError, StoreInUse
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.decision import Policy
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.authorizer.contract import AclCreateResult, AclDeleteResult, Authorizer
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Committed
     from doorkeeper.state.log import StateLog
     from doorkeeper.state.outcome import Results

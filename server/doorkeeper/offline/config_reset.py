@@ -12,7 +12,7 @@ from doorkeeper.server.schema.declared import CONFIG, StoredConfig
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.state.state import State
 
 ORIGIN: Final = Origin(Author("Server:doorkeeper", "", "", "doorkeeper config reset"))

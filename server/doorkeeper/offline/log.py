@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from doorkeeper.audit.audit_log import AuditLog
-    from doorkeeper.config.audit import AuditSettings
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.audit import AuditSettings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Committed, Origin
     from doorkeeper.state.log import Plan
 

@@ -10,9 +10,9 @@ from doorkeeper.acls.model import AclPermissionType
 from doorkeeper.acls.necessity import without_effect
 from doorkeeper.acls.networks import network_of
 from doorkeeper.app.config_changes import dynamic_values
-from doorkeeper.config.loading import with_stored_values
 from doorkeeper.offline.log import audit_log_output, offline_log
 from doorkeeper.offline.repository import policy_of
+from doorkeeper.server.config.loading import with_stored_values
 from doorkeeper.server.schema.change import Author, Origin
 from doorkeeper.server.schema.features import (
     LEVELS,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.snapshot import Snapshot
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Change
     from doorkeeper.state.state import State
 

@@ -21,8 +21,6 @@ from doorkeeper.authorizer.loading import KEY, authorizer_class
 from doorkeeper.authorizer.standard import StandardAuthorizer
 from doorkeeper.authorizer.standard_keys import POLICY_DEFAULTS, read_policy
 from doorkeeper.base.errors import AuthorizerFault
-from doorkeeper.config.loading import with_stored_values
-from doorkeeper.config.plug_ins import UnusableClass
 from doorkeeper.construction.decision_settings import settings_of
 from doorkeeper.construction.errors import StartError
 from doorkeeper.construction.stores import open_store
@@ -34,6 +32,8 @@ from doorkeeper.repositories.addresses import AddressKind
 from doorkeeper.repositories.errors import RepositoryError
 from doorkeeper.repositories.files import matching
 from doorkeeper.repositories.repository import AclContents, AclRepository, AclSession
+from doorkeeper.server.config.loading import with_stored_values
+from doorkeeper.server.config.plug_ins import UnusableClass
 from doorkeeper.server.schema.declared import ACL, CONFIG, CREDENTIAL, FEATURE, TOPIC
 from doorkeeper.server.schema.features import has_networks, metadata_level
 from doorkeeper.state.store import StorageError
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding, AclBindingFilter
     from doorkeeper.acls.plan import Plan
     from doorkeeper.base.errors import ApiError
-    from doorkeeper.config.settings import Settings
     from doorkeeper.offline.acls import OfflineAcls
     from doorkeeper.repositories.addresses import Address
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.state.state import State
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from doorkeeper.config.settings import Settings
-    from doorkeeper.config.shared_store import SharedStore
     from doorkeeper.offline.stores import Place
+    from doorkeeper.server.config.settings import Settings
+    from doorkeeper.server.config.shared_store import SharedStore
     from doorkeeper.server.schema.change import Change
     from doorkeeper.storage.portable import Header
     from doorkeeper.storage.transfer import Progress

@@ -6,17 +6,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from doorkeeper.config.loading import load
-from doorkeeper.config.shared_store import SharedStore
 from doorkeeper.construction.stores import identity_file_of
 from doorkeeper.repositories.addresses import AddressKind
+from doorkeeper.server.config.loading import load
+from doorkeeper.server.config.shared_store import SharedStore
 from doorkeeper.storage.identity import IDENTITY_NAME
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from doorkeeper.config.settings import Settings
     from doorkeeper.repositories.addresses import Address
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.storage.portable import Portable
 
 

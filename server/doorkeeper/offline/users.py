@@ -18,8 +18,8 @@ from doorkeeper.server.schema.declared import CREDENTIAL, StoredCredential
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from doorkeeper.config.settings import Settings
     from doorkeeper.offline.log import OfflineAuditLog
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Change
     from doorkeeper.state.log import Plan, StateLog
     from doorkeeper.state.state import State

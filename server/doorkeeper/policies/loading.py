@@ -10,14 +10,14 @@ from __future__ import annotations
 from inspect import isabstract
 from typing import TYPE_CHECKING, Final
 
-from doorkeeper.config.plug_ins import (
+from doorkeeper.policies.contract import AlterConfigPolicy, CreateTopicPolicy
+from doorkeeper.server.config.plug_ins import (
     UnusableClass,
     import_named,
     missing_methods,
     one_line,
     wrong_methods,
 )
-from doorkeeper.policies.contract import AlterConfigPolicy, CreateTopicPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from doorkeeper.acls.snapshot import Snapshot
     from doorkeeper.app.assembly import Assembly
     from doorkeeper.authorizer.contract import Authorizer
-    from doorkeeper.config.settings import Settings
     from doorkeeper.learning.recorder import Recorder
     from doorkeeper.logs.pipeline import Logs
     from doorkeeper.offline.acls import OfflineAcls
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.schema.change import Change
     from doorkeeper.testing.answers import Answer
     from doorkeeper.testing.denials import Denial, Denials
@@ -306,7 +306,7 @@ class DoorkeeperServer(AnyServer):
         return self._thread.run(work)
 
     def _settings(self) -> Settings:
-        from doorkeeper.config.loading import load_values  # noqa: PLC0415
+        from doorkeeper.server.config.loading import load_values  # noqa: PLC0415
 
         return load_values(self._keys(), "the test's").settings
 

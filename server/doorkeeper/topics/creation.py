@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from doorkeeper.cluster.model import Broker, Topic
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 
 # A request for more partitions is rejected as a whole.

@@ -37,7 +37,7 @@ from doorkeeper.tokens.model import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
     from doorkeeper.server.runtime.logger import Logger
     from doorkeeper.server.runtime.request_context import RequestContext
     from doorkeeper.server.schema.change import Change

@@ -11,17 +11,17 @@ import pytest
 
 from doorkeeper.base import jaas
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.config import jaas_file
-from doorkeeper.config.kafka_dynamic_keys import (
+from doorkeeper.server.config import jaas_file
+from doorkeeper.server.config.kafka_dynamic_keys import (
     DYNAMIC,
     OF_LISTENERS_OF_ALL,
     PER_BROKER,
     PER_LISTENER,
 )
-from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import is_without_effect
-from doorkeeper.config.sasl import MODULES
+from doorkeeper.server.config.kafka_keys import WITHOUT_EFFECT
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import is_without_effect
+from doorkeeper.server.config.sasl import MODULES
 from testkit.java_lines import JavaLines
 from testkit.kafka_jars import VERSIONS, jars
 from testkit.or_skip import or_skip

@@ -14,7 +14,7 @@ import pytest
 
 from doorkeeper.authn.gssapi import LOGIN_MODULE, GssapiProvider
 from doorkeeper.base.jaas import LoginModule
-from doorkeeper.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.mechanisms import MechanismSettings
 from testkit import kerberos
 from testkit.frame_recorder import FrameRecorder
 from testkit.kafka_broker import free_port

@@ -13,11 +13,11 @@ from doorkeeper.authorizer.awaitables import as_future
 from doorkeeper.base.entry import Entry
 from doorkeeper.base.slices import run_to_end
 from doorkeeper.cluster.model import Group
-from doorkeeper.config.loading import resolve
 from doorkeeper.connection.connection import Connection
 from doorkeeper.connection.exchange import ChunkedResponse, Counts, Peer
 from doorkeeper.connection.response_cache import CACHED_APIS, ResponseCache
 from doorkeeper.handlers import registry
+from doorkeeper.server.config.loading import resolve
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.schema.declared import StoredTopic
 from doorkeeper.updates.topics import change_topics

@@ -10,8 +10,8 @@ from doorkeeper.app.config_check import (
     check_configuration,
     problems_of,
 )
-from doorkeeper.config.loading import STANDARD_AUTHORIZER
 from doorkeeper.construction.errors import StartError
+from doorkeeper.server.config.loading import STANDARD_AUTHORIZER
 from doorkeeper.testing import DoorkeeperProcess
 from testkit.settings import settings_of
 from testkit.synchronized import store_id_of

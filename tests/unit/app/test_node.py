@@ -17,7 +17,7 @@ from testkit.stores import credential
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 TEXT = """
 node.id=7

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from doorkeeper.app.operations_port import OperationsPort, Parts, check_files, checks_of
-from doorkeeper.config.http import HttpSettings
 from doorkeeper.construction.errors import StartError
 from doorkeeper.http.checks import Readiness
+from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.server.runtime.limits import Limits
 from doorkeeper.server.runtime.metrics.hooks import StoreStatus
 from doorkeeper.server.runtime.metrics.series import Meters

@@ -25,7 +25,7 @@ from doorkeeper.authn.gssapi import (
     login_of,
 )
 from doorkeeper.base.jaas import LoginModule
-from doorkeeper.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.mechanisms import MechanismSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,7 @@ from doorkeeper.authorizer import loading
 from doorkeeper.authorizer.loading import authorizer_class
 from doorkeeper.authorizer.older import OlderAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.config.plug_ins import UnusableClass
+from doorkeeper.server.config.plug_ins import UnusableClass
 
 if TYPE_CHECKING:
     from pathlib import Path

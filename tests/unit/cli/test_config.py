@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from doorkeeper.cli.commands import doorkeeper
-from doorkeeper.config.loading import STANDARD_AUTHORIZER
+from doorkeeper.server.config.loading import STANDARD_AUTHORIZER
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import CONFIG
 from testkit.stores import config, fill

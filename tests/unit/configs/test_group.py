@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from doorkeeper.config.settings import default_of
 from doorkeeper.configs.group import GROUP_CONFIGS, check_group
 from doorkeeper.configs.topic import InvalidConfig
+from doorkeeper.server.config.settings import default_of
 
 
 def number(key: str) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base.values import KeyType
-from doorkeeper.config.settings import ConfigSource, Synonym
 from doorkeeper.configs.topic import (
     TOPIC_CONFIGS,
     InvalidConfig,
@@ -13,6 +12,7 @@ from doorkeeper.configs.topic import (
     display,
     effective,
 )
+from doorkeeper.server.config.settings import ConfigSource, Synonym
 
 
 def test_all_settings_are_there_and_sorted() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from doorkeeper.authorizer.guard import GuardedAuthorizer
 from doorkeeper.authorizer.standard import StandardAuthorizer
-from doorkeeper.config.audit import AuditSettings
 from doorkeeper.construction.audit_log import open_audit_log, watch
 from doorkeeper.construction.errors import StartError
+from doorkeeper.server.config.audit import AuditSettings
 from testkit.acl import READ, request_of, to, topic
 from testkit.plugins import InMemory
 from testkit.trails import Log, Meter, lines_in

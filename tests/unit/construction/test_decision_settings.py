@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from doorkeeper.config.loading import load
 from doorkeeper.construction.decision_settings import first_settings, other_settings, settings_of
+from doorkeeper.server.config.loading import load
 from doorkeeper.server.schema.declared import StoredSetting
 from doorkeeper.state.state import EMPTY, apply_at_once
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 import apsw
 import pytest
 
-from doorkeeper.config.http import HttpSettings
 from doorkeeper.http import history_pages
 from doorkeeper.http import port as http_port
 from doorkeeper.http.answers import Page, PageRequest
@@ -18,6 +17,7 @@ from doorkeeper.http.checks import Readiness
 from doorkeeper.http.history_pages import HistoryPages
 from doorkeeper.http.pages import Pages
 from doorkeeper.http.port import HttpPort
+from doorkeeper.server.config.http import HttpSettings
 from doorkeeper.storage.files import DATABASE_NAME
 from doorkeeper.storage.portable_embedded import reading
 from doorkeeper.storage.upkeep import prune

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from doorkeeper.config.http import HttpSettings
 from doorkeeper.http import connection as http_connection
 from doorkeeper.http import port as http_port
 from doorkeeper.http.checks import Readiness
 from doorkeeper.http.pages import Pages
 from doorkeeper.http.port import LIMITS, HttpPort
 from doorkeeper.net.addresses import BindError
+from doorkeeper.server.config.http import HttpSettings
 from testkit.certificates import Authority, world
 from testkit.edge import Log, until
 from testkit.http_port import ask, send

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         AuthorizableRequestContext,
         Eventually,
     )
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 BINDINGS = [binding(number).binding for number in (1, 2)]

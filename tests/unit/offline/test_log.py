@@ -21,7 +21,7 @@ from testkit.trails import written as written_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 
 def at(folder: Path, text: str = "") -> Settings:

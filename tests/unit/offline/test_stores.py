@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.config.shared_store import SharedStore
 from doorkeeper.offline.stores import (
     DataFolder,
     folder,
@@ -16,6 +15,7 @@ from doorkeeper.offline.stores import (
     settings_at,
 )
 from doorkeeper.repositories.addresses import parse_address
+from doorkeeper.server.config.shared_store import SharedStore
 from testkit.settings import settings_of
 
 if TYPE_CHECKING:

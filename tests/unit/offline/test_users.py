@@ -14,7 +14,7 @@ from testkit.stores import query
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 BOTH = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from doorkeeper.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.mechanisms import MechanismSettings
 
 TYPE: Final = "ssl.truststore.type"
 LOCATION: Final = "ssl.truststore.location"

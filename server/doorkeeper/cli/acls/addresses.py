@@ -171,8 +171,8 @@ class Location(NamedTuple):
         """
         if self.policy_config is None and not self.policy_overrides:
             return None
-        from doorkeeper.config.loading import load  # noqa: PLC0415  heavy, as the next
         from doorkeeper.offline.repository import policy_of  # noqa: PLC0415
+        from doorkeeper.server.config.loading import load  # noqa: PLC0415  heavy, as the next
 
         with _translate_errors():
             return policy_of(load(self.policy_config, self.policy_overrides).settings)

@@ -20,10 +20,10 @@ from doorkeeper.base.uuids import random_uuid
 from doorkeeper.cli.learn.child import run_command, wait_for_end
 from doorkeeper.cli.learn.shadow import Shadow
 from doorkeeper.cli.learn.tap import Tap
-from doorkeeper.config.loading import load_values
 from doorkeeper.construction.stores import initial_rows
 from doorkeeper.learning.recorder import Recorder
 from doorkeeper.net import new_runner
+from doorkeeper.server.config.loading import load_values
 from doorkeeper.server.schema.acls import StoredBinding
 from doorkeeper.server.schema.change import edit
 from doorkeeper.server.schema.declared import ACL
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from doorkeeper.acls.model import AclBinding
     from doorkeeper.acls.recorded_access import RecordedAccess
     from doorkeeper.client.config import Address
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 _STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _LEARNING = "doorkeeper.learning.authorizer.LearningAuthorizer"

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from doorkeeper.acls.model import AclBinding
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 NS_PER_MS: Final = 1_000_000
 

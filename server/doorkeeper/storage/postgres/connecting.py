@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
 
-from doorkeeper.config.shared_store import password_in
+from doorkeeper.server.config.shared_store import password_in
 from doorkeeper.state.store import StorageError
 from doorkeeper.storage.postgres.host_selection import connect_to_primary
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-    from doorkeeper.config.shared_store import SharedStore
+    from doorkeeper.server.config.shared_store import SharedStore
 
 APPLICATION: Final = "doorkeeper"
 """Name in ``pg_stat_activity`` unless the URL has one."""

@@ -17,7 +17,7 @@ from doorkeeper.state.store import StoreReplaced
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from doorkeeper.config.shared_store import SharedStore
+    from doorkeeper.server.config.shared_store import SharedStore
 
     Connect = Callable[..., Awaitable[asyncpg.Connection]]
     Check = Callable[[asyncpg.Connection], Awaitable[None]]

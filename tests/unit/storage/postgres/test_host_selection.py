@@ -20,7 +20,7 @@ from testkit.stores import adding
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from doorkeeper.config.shared_store import SharedStore
+    from doorkeeper.server.config.shared_store import SharedStore
     from testkit.postgres import Database
 
 TWO = "postgresql://u@dead:1,live:2/d"

@@ -15,12 +15,12 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from doorkeeper.base.value import Value, hidden
 from doorkeeper.base.values import Password
-from doorkeeper.config.raw_config import KeyPath
+from doorkeeper.server.config.raw_config import KeyPath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from doorkeeper.config.raw_config import RawConfig
+    from doorkeeper.server.config.raw_config import RawConfig
 
 KEY: Final = "doorkeeper.store"
 EMBEDDED: Final = "embedded"

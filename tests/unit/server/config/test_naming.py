@@ -2,8 +2,8 @@
 
 import pytest
 
-from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import KeyLookup, find_key, is_for_plug_ins
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import KeyLookup, find_key, is_for_plug_ins
 
 
 def test_prefixed_names() -> None:

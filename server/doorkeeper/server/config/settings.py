@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from doorkeeper.base.key import Applies
 from doorkeeper.base.value import Value, hidden
 from doorkeeper.base.values import KeyType, without_login
-from doorkeeper.config.audit import AuditSettings
-from doorkeeper.config.dynamic_values import DynamicValues
-from doorkeeper.config.jaas_file import NO_FILE, JaasFile
-from doorkeeper.config.kafka_dynamic_keys import DYNAMIC
-from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import find_key
+from doorkeeper.server.config.audit import AuditSettings
+from doorkeeper.server.config.dynamic_values import DynamicValues
+from doorkeeper.server.config.jaas_file import NO_FILE, JaasFile
+from doorkeeper.server.config.kafka_dynamic_keys import DYNAMIC
+from doorkeeper.server.config.kafka_keys import WITHOUT_EFFECT
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import find_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from doorkeeper.base.entry import Entry
-    from doorkeeper.config.client_rules import ClientRule
-    from doorkeeper.config.http import HttpSettings
-    from doorkeeper.config.listeners import Listener
-    from doorkeeper.config.shared_store import SharedStore
+    from doorkeeper.server.config.client_rules import ClientRule
+    from doorkeeper.server.config.http import HttpSettings
+    from doorkeeper.server.config.listeners import Listener
+    from doorkeeper.server.config.shared_store import SharedStore
 
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")

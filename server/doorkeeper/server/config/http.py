@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from doorkeeper.base.value import Value
-from doorkeeper.config.raw_config import KeyPath
+from doorkeeper.server.config.raw_config import KeyPath
 
 if TYPE_CHECKING:
-    from doorkeeper.config.raw_config import RawConfig
+    from doorkeeper.server.config.raw_config import RawConfig
 
 LISTENER: Final = "doorkeeper.http.listener"
 CERTIFICATE: Final = "doorkeeper.http.certificate.file"

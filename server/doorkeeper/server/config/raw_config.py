@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.entry import Problem
 from doorkeeper.base.values import parse_value
-from doorkeeper.config.keys import KEYS
+from doorkeeper.server.config.keys import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

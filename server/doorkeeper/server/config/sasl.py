@@ -13,15 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from doorkeeper.base import jaas
-from doorkeeper.config.mechanisms import MechanismSettings
-from doorkeeper.config.prefixed import values_of
-from doorkeeper.config.raw_config import KeyPath, RawConfig
+from doorkeeper.server.config.mechanisms import MechanismSettings
+from doorkeeper.server.config.prefixed import values_of
+from doorkeeper.server.config.raw_config import KeyPath, RawConfig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from doorkeeper.base.jaas import LoginModule
-    from doorkeeper.config.jaas_file import JaasFile
+    from doorkeeper.server.config.jaas_file import JaasFile
 
 JAAS_KEY: Final = "sasl.jaas.config"
 _SCRAM = ("org.apache.kafka.common.security.scram.ScramLoginModule",)

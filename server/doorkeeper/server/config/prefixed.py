@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from doorkeeper.base.key import Scope
-from doorkeeper.config.kafka_keys import WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS
+from doorkeeper.server.config.kafka_keys import WITHOUT_EFFECT
+from doorkeeper.server.config.keys import KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.config.raw_config import RawConfig
+    from doorkeeper.server.config.raw_config import RawConfig
 
 # It is parsed once into login modules; its text is not passed on.
 READ_ELSEWHERE: Final = "sasl.jaas.config"

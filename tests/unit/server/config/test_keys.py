@@ -1,8 +1,8 @@
 """The tables of keys with and without an effect."""
 
 from doorkeeper.base.values import parse_value
-from doorkeeper.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
-from doorkeeper.config.keys import KEYS
+from doorkeeper.server.config.kafka_keys import OF_EARLIER_RELEASES, WITHOUT_EFFECT
+from doorkeeper.server.config.keys import KEYS
 
 
 def test_defaults_are_allowed() -> None:

@@ -10,13 +10,13 @@ from typing import Final
 from doorkeeper.base.key import Applies, Key, Scope
 from doorkeeper.base.tls.keys import TLS
 from doorkeeper.base.values import INT_MAX, LONG_MAX, KeyType, at_least, one_of
-from doorkeeper.config.audit_keys import AUDIT
-from doorkeeper.config.cluster_keys import CLUSTERS
-from doorkeeper.config.http_keys import HTTP
-from doorkeeper.config.sasl_keys import SASL
-from doorkeeper.config.store_keys import STORE
-from doorkeeper.config.test_broker_keys import TEST_BROKER
-from doorkeeper.config.token_keys import TOKENS
+from doorkeeper.server.config.audit_keys import AUDIT
+from doorkeeper.server.config.cluster_keys import CLUSTERS
+from doorkeeper.server.config.http_keys import HTTP
+from doorkeeper.server.config.sasl_keys import SASL
+from doorkeeper.server.config.store_keys import STORE
+from doorkeeper.server.config.test_broker_keys import TEST_BROKER
+from doorkeeper.server.config.token_keys import TOKENS
 
 # In the order of Kafka's default, which clients are shown.
 _PROTOCOLS = ("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT")

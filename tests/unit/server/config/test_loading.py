@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.config.loading import STANDARD_AUTHORIZER, load
+from doorkeeper.server.config.loading import STANDARD_AUTHORIZER, load
 from testkit.settings import loaded_from, problems_of, settings_of
 
 # The settings of the file that Kafka 4.3.1 ships, in its order.

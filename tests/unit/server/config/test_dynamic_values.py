@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from doorkeeper.base.config_errors import ConfigError
-from doorkeeper.config.dynamic_values import DynamicValues, is_dynamic_source
-from doorkeeper.config.loading import resolve, with_stored_values
-from doorkeeper.config.settings import ConfigSource
+from doorkeeper.server.config.dynamic_values import DynamicValues, is_dynamic_source
+from doorkeeper.server.config.loading import resolve, with_stored_values
+from doorkeeper.server.config.settings import ConfigSource
 from testkit.settings import settings_of
 
 FILE = "max.connections=10\nsuper.users=User:a"

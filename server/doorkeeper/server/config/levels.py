@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorkeeper.config.raw_config import KeyPath, RawConfig
+from doorkeeper.server.config.raw_config import KeyPath, RawConfig
 
 LEVELS = {
     "TRACE": 5,

@@ -11,7 +11,7 @@ from testkit.settings import loaded_from, problems_of, settings_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doorkeeper.config.listeners import Listener
+    from doorkeeper.server.config.listeners import Listener
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 LISTENER = "listeners=SASL://localhost:1\nlistener.security.protocol.map=SASL:SASL_PLAINTEXT\n"

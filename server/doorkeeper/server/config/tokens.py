@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from doorkeeper.config.raw_config import KeyPath, RawConfig
+from doorkeeper.server.config.raw_config import KeyPath, RawConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 NAME = "delegation.token.secret.key"
 OLDER_NAME = "delegation.token.master.key"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from doorkeeper.config.shared_store import password_in
+from doorkeeper.server.config.shared_store import password_in
 from testkit.settings import problems_of, settings_of
 from testkit.shared_stores import store_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from doorkeeper.base.value import Value
 
 if TYPE_CHECKING:
-    from doorkeeper.config.raw_config import RawConfig
+    from doorkeeper.server.config.raw_config import RawConfig
 
 
 class AuditSettings(Value):

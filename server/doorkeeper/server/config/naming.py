@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from doorkeeper.base.key import Key, Scope
-from doorkeeper.config.kafka_keys import (
+from doorkeeper.server.config.kafka_keys import (
     OF_EARLIER_RELEASES,
     SECURITY_LISTENER_PREFIXES,
     WITHOUT_EFFECT,
 )
-from doorkeeper.config.keys import KEYS
+from doorkeeper.server.config.keys import KEYS
 
 LISTENER_PREFIX = "listener.name."
 # Greatest number of different letters at which an unknown key counts as a typo.

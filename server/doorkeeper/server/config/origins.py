@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.values import KeyType, without_login
-from doorkeeper.config.keys import KEYS
-from doorkeeper.config.naming import find_key
-from doorkeeper.config.settings import default_of, meaning_of
+from doorkeeper.server.config.keys import KEYS
+from doorkeeper.server.config.naming import find_key
+from doorkeeper.server.config.settings import default_of, meaning_of
 
 if TYPE_CHECKING:
-    from doorkeeper.config.settings import Settings
+    from doorkeeper.server.config.settings import Settings
 
 HIDDEN = "(hidden)"
 DEFAULT = "default"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.config.audit import AuditSettings
-from doorkeeper.config.origins import origins_of
+from doorkeeper.server.config.audit import AuditSettings
+from doorkeeper.server.config.origins import origins_of
 from testkit.settings import loaded_from, problems_of, settings_of
 
 

@@ -11,15 +11,15 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from doorkeeper.base.value import NOTHING, Value, hidden
-from doorkeeper.config.prefixed import values_of
-from doorkeeper.config.raw_config import KeyPath, RawConfig
-from doorkeeper.config.sasl import mechanisms_of
+from doorkeeper.server.config.prefixed import values_of
+from doorkeeper.server.config.raw_config import KeyPath, RawConfig
+from doorkeeper.server.config.sasl import mechanisms_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from doorkeeper.config.jaas_file import JaasFile
-    from doorkeeper.config.mechanisms import MechanismSettings
+    from doorkeeper.server.config.jaas_file import JaasFile
+    from doorkeeper.server.config.mechanisms import MechanismSettings
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 

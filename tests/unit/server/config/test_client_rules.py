@@ -2,7 +2,7 @@
 
 import pytest
 
-from doorkeeper.config.client_rules import ClientRule, ClientSoftware, rule_for
+from doorkeeper.server.config.client_rules import ClientRule, ClientSoftware, rule_for
 from testkit.settings import problems_of, settings_of
 
 WITHHOLD = "doorkeeper.clients.withhold"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from doorkeeper.base.jaas import JaasError, LoginModule
-from doorkeeper.config.jaas_file import NO_FILE, expand, java_properties, parse, read
+from doorkeeper.server.config.jaas_file import NO_FILE, expand, java_properties, parse, read
 
 if TYPE_CHECKING:
     from pathlib import Path

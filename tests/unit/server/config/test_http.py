@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from doorkeeper.config.http import HttpSettings
+from doorkeeper.server.config.http import HttpSettings
 from testkit.settings import problems_of, settings_of
 
 LISTENER = "doorkeeper.http.listener"

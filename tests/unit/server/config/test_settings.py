@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doorkeeper.base.values import KeyType
-from doorkeeper.config.settings import ConfigSource, DescribedKey, Settings, Synonym
+from doorkeeper.server.config.settings import ConfigSource, DescribedKey, Settings, Synonym
 from testkit.settings import settings_of
 
 SASL = """
